@@ -1,0 +1,2 @@
+//! The `bonafide` program.
+fn main() {}
