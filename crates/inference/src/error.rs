@@ -1,0 +1,62 @@
+//! What can be wrong with models, each with the way out; never holds a caller's data.
+
+use std::path::PathBuf;
+
+/// Why a model could not be opened or run.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The folder has no manifest.
+    #[error("no models in {}: run `make models`, or set {} to the folder that holds manifest.json", .dir.display(), crate::MODELS_VARIABLE)]
+    NoManifest {
+        /// The folder that was looked into.
+        dir: PathBuf,
+    },
+    /// The manifest is not JSON of the expected shape.
+    #[error("{} cannot be read ({reason}): run `make models` again", .path.display())]
+    BadManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What the parser said.
+        reason: String,
+    },
+    /// The manifest has no entry, or there is no readable file behind it.
+    #[error("the model file `{name}` is missing from {}: run `make models`", .dir.display())]
+    Missing {
+        /// The entry's name.
+        name: String,
+        /// The models' folder.
+        dir: PathBuf,
+    },
+    /// A file is not the one that the manifest describes.
+    #[error("{} has been changed or cut short (its SHA-256 is not the manifest's): run `make models` again", .path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The ONNX Runtime library does not load.
+    #[error("the ONNX Runtime library {} does not load ({reason}): run `make models` on this machine", .path.display())]
+    Runtime {
+        /// The library.
+        path: PathBuf,
+        /// What the loader said.
+        reason: String,
+    },
+    /// The runtime refuses a model's file.
+    #[error("the model `{name}` does not load ({reason}): run `make models` again")]
+    Load {
+        /// The model.
+        name: &'static str,
+        /// What the runtime said.
+        reason: String,
+    },
+    /// The caller's shape and data disagree, or the model does not take that shape.
+    #[error("the model `{name}` does not take a tensor of shape {shape:?} ({reason})")]
+    Input {
+        /// The model.
+        name: &'static str,
+        /// The caller's shape.
+        shape: Vec<usize>,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
