@@ -1,0 +1,31 @@
+//! Pictures to JPEG and PNG, for previews, the log and test specimens.
+
+use image::ExtendedColorType::Rgb8;
+use image::ImageEncoder;
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+
+use crate::picture::Picture;
+
+/// Encodes a picture as JPEG of `quality` 1–100. No metadata is written.
+///
+/// `None` when a side exceeds what JPEG can hold (65,535).
+pub fn encode_jpeg(picture: &Picture, quality: u8) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
+    encoder
+        .write_image(&picture.pixels, picture.width, picture.height, Rgb8)
+        .ok()?;
+    Some(bytes)
+}
+
+/// Encodes a picture as PNG, without loss. No metadata is written.
+///
+/// `None` when the picture's size and pixels do not fit each other.
+pub fn encode_png(picture: &Picture) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes)
+        .write_image(&picture.pixels, picture.width, picture.height, Rgb8)
+        .ok()?;
+    Some(bytes)
+}

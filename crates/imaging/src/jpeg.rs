@@ -1,0 +1,133 @@
+//! JPEG, whole or not at all.
+//!
+//! Most decoders fill what is missing of a cut JPEG with grey and say nothing. We walk the file's markers first: that
+//! gives the size before anything is allocated, the number of scans, and whether the picture's end is there. Then
+//! `zune-jpeg` decodes in strict mode.
+
+use image::metadata::Orientation;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use crate::decode::{Stored, check_size};
+use crate::error::DecodeError;
+use crate::limits::Limits;
+use crate::picture::Picture;
+
+/// Encoders write about 10 scans; each may cost a whole pass over the picture.
+const MAX_SCANS: usize = 100;
+
+/// More than the decoder reads ahead of what it decodes (8 bytes).
+const READ_AHEAD: usize = 12;
+
+/// Decodes a baseline, extended or progressive JPEG: grey, YCbCr, RGB, CMYK or YCCK.
+pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<Stored, DecodeError> {
+    let survey = survey(&file)?;
+    check_size(survey.width, survey.height, limits)?;
+    if survey.scans > MAX_SCANS {
+        return Err(DecodeError::TooManyScans);
+    }
+    // What follows the picture (a second picture, a maker's trailer, a polyglot's other half) is none of ours. Of a
+    // sequential JPEG the end marker goes too: the decoder goes on in silence once it has seen the marker, but fails
+    // when it runs out of data, so a picture that somebody cut and then closed is refused.
+    if survey.sequential {
+        file.truncate(survey.end);
+        file.resize(survey.end + READ_AHEAD, 0);
+    } else {
+        file.truncate(survey.end + 2);
+    }
+    let options = DecoderOptions::default()
+        .set_strict_mode(true)
+        .set_max_width(u16::MAX.into())
+        .set_max_height(u16::MAX.into())
+        .jpeg_set_max_scans(MAX_SCANS)
+        .jpeg_set_out_colorspace(ColorSpace::RGB);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file.as_slice()), options);
+    let pixels = decoder.decode().map_err(error)?;
+    let picture = Picture::new(survey.width, survey.height, pixels).ok_or(DecodeError::Damaged)?;
+    let orientation = decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif));
+    Ok(Stored {
+        picture,
+        exif_orientation: orientation.map_or(1, Orientation::to_exif),
+    })
+}
+
+/// What the markers say.
+#[derive(Debug, PartialEq, Eq)]
+struct Survey {
+    width: u32,
+    height: u32,
+    scans: usize,
+    /// Not progressive: each sample is coded once, in order.
+    sequential: bool,
+    /// Where the end marker (EOI) stands.
+    end: usize,
+}
+
+/// Walks the markers of a JPEG from start to end (ITU-T T.81 annex B).
+fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
+    let mut frame: Option<(u32, u32, bool)> = None;
+    let mut scans = 0;
+    let mut at = 2;
+    loop {
+        // A marker is one or more 0xFF and then a byte that is neither 0xFF nor 0.
+        at += find(&file[at.min(file.len())..], |pair| {
+            pair[0] == 0xFF && !matches!(pair[1], 0x00 | 0xFF)
+        })
+        .ok_or(DecodeError::Truncated)?;
+        let marker = file[at + 1];
+        match marker {
+            0xD9 => break,
+            0x01 | 0xD0..=0xD8 => {
+                at += 2;
+                continue;
+            }
+            _ => {}
+        }
+        let length = file.get(at + 2..at + 4).ok_or(DecodeError::Truncated)?;
+        let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+        let segment = file
+            .get(at + 4..at + 2 + length.max(2))
+            .ok_or(DecodeError::Truncated)?;
+        match marker {
+            0xC0..=0xC2 => {
+                let &[_precision, h1, h0, w1, w0, ..] = segment else {
+                    return Err(DecodeError::Damaged);
+                };
+                let [height, width] = [[h1, h0], [w1, w0]].map(|side| u32::from(u16::from_be_bytes(side)));
+                if frame.replace((width, height, marker != 0xC2)).is_some() {
+                    return Err(DecodeError::Damaged);
+                }
+            }
+            // DHT, JPG and DAC share the range with the frames of lossless, hierarchical and arithmetic coding.
+            0xC3..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => return Err(DecodeError::Unsupported),
+            0xDA => scans += 1,
+            _ => {}
+        }
+        at += 2 + length.max(2);
+    }
+    let (width, height, sequential) = frame.filter(|_| scans > 0).ok_or(DecodeError::Damaged)?;
+    Ok(Survey {
+        width,
+        height,
+        scans,
+        sequential,
+        end: at,
+    })
+}
+
+fn find(file: &[u8], test: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    file.windows(2).position(test)
+}
+
+fn error(error: DecodeErrors) -> DecodeError {
+    match error {
+        DecodeErrors::Unsupported(_) => DecodeError::Unsupported,
+        DecodeErrors::ExhaustedData
+        | DecodeErrors::IoErrors(_)
+        | DecodeErrors::FormatStatic("Premature end of buffer") => DecodeError::Truncated,
+        _ => DecodeError::Damaged,
+    }
+}

@@ -1,0 +1,207 @@
+//! Grey pictures and their integral sums.
+
+use fast_image_resize::PixelType;
+
+use crate::geometry::{Homography, Point};
+use crate::picture::{neighbours, resize};
+
+/// A grey picture: one byte a pixel, row-major, 0 black.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Luma {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// The grey of each pixel in turn.
+    pub pixels: Vec<u8>,
+}
+
+impl std::fmt::Debug for Luma {
+    /// The size only: pixels are personal data.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Luma({} × {})", self.width, self.height)
+    }
+}
+
+impl Luma {
+    /// A picture of one grey. Sides of zero become one.
+    pub fn filled(width: u32, height: u32, grey: u8) -> Self {
+        let (width, height) = (width.max(1), height.max(1));
+        Self {
+            width,
+            height,
+            pixels: vec![grey; width as usize * height as usize],
+        }
+    }
+
+    /// The grey at column `x`, row `y`.
+    ///
+    /// # Panics
+    /// When the pixel lies outside.
+    pub fn pixel(&self, x: u32, y: u32) -> u8 {
+        assert!(x < self.width && y < self.height, "pixel outside the picture");
+        self.pixels[y as usize * self.width as usize + x as usize]
+    }
+
+    /// The bytes of one row.
+    ///
+    /// # Panics
+    /// When the row lies outside.
+    pub fn row(&self, y: u32) -> &[u8] {
+        &self.pixels[y as usize * self.width as usize..][..self.width as usize]
+    }
+
+    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` when nothing is left.
+    pub fn crop(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Self> {
+        let right = x.saturating_add(width).min(self.width);
+        let bottom = y.saturating_add(height).min(self.height);
+        if x >= right || y >= bottom {
+            return None;
+        }
+        let columns = x as usize..right as usize;
+        let pixels = (y..bottom)
+            .flat_map(|row| &self.row(row)[columns.clone()])
+            .copied()
+            .collect();
+        Some(Self {
+            width: right - x,
+            height: bottom - y,
+            pixels,
+        })
+    }
+
+    /// The picture at another size: averaged when smaller, bicubic when larger. Sides of zero become one.
+    pub fn resized(&self, width: u32, height: u32) -> Self {
+        let (width, height) = (width.max(1), height.max(1));
+        if (width, height) == (self.width, self.height) {
+            return self.clone();
+        }
+        let pixels = resize(
+            &self.pixels,
+            (self.width, self.height),
+            (width, height),
+            PixelType::U8,
+        );
+        Self {
+            width,
+            height,
+            pixels,
+        }
+    }
+
+    /// As [`crate::Picture::warp`], in grey.
+    pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: u8) -> Self {
+        let mut picture = Self::filled(width, height, outside);
+        let stride = self.width as usize;
+        for (y, row) in picture.pixels.chunks_exact_mut(width.max(1) as usize).enumerate() {
+            for (x, target) in row.iter_mut().enumerate() {
+                let at = map.apply(Point::new(x as f32 + 0.5, y as f32 + 0.5));
+                let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
+                    continue;
+                };
+                let at = |x: usize, y: usize| f32::from(self.pixels[y * stride + x]);
+                let top = at(x0, y0) + (at(x1, y0) - at(x0, y0)) * fx;
+                let bottom = at(x0, y1) + (at(x1, y1) - at(x0, y1)) * fx;
+                *target = (top + (bottom - top) * fy + 0.5) as u8;
+            }
+        }
+        picture
+    }
+
+    /// The sums from which the mean of any rectangle follows in four look-ups.
+    pub fn integral(&self) -> Integral {
+        let stride = self.width as usize + 1;
+        let mut sums = vec![0u64; stride * (self.height as usize + 1)];
+        for y in 0..self.height as usize {
+            let mut row_sum = 0;
+            for (x, &grey) in self.row(y as u32).iter().enumerate() {
+                row_sum += u64::from(grey);
+                sums[(y + 1) * stride + x + 1] = sums[y * stride + x + 1] + row_sum;
+            }
+        }
+        Integral {
+            width: self.width,
+            height: self.height,
+            sums,
+        }
+    }
+}
+
+/// Integral sums of a [`Luma`].
+#[derive(Debug, Clone)]
+pub struct Integral {
+    width: u32,
+    height: u32,
+    sums: Vec<u64>,
+}
+
+impl Integral {
+    /// The sum over columns `x0..x1` and rows `y0..y1`, which are clipped to the picture.
+    pub fn sum(&self, x0: u32, y0: u32, x1: u32, y1: u32) -> u64 {
+        let (x1, y1) = (x1.min(self.width) as usize, y1.min(self.height) as usize);
+        let (x0, y0) = ((x0 as usize).min(x1), (y0 as usize).min(y1));
+        let stride = self.width as usize + 1;
+        let at = |x: usize, y: usize| self.sums[y * stride + x];
+        at(x1, y1) + at(x0, y0) - at(x0, y1) - at(x1, y0)
+    }
+
+    /// The mean over columns `x0..x1` and rows `y0..y1`, clipped to the picture; 0 when nothing is left.
+    pub fn mean(&self, x0: u32, y0: u32, x1: u32, y1: u32) -> f32 {
+        let columns = x1.min(self.width).saturating_sub(x0);
+        let rows = y1.min(self.height).saturating_sub(y0);
+        let area = u64::from(columns) * u64::from(rows);
+        if area == 0 {
+            0.0
+        } else {
+            self.sum(x0, y0, x1, y1) as f32 / area as f32
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integral_sums_are_sums() {
+        let luma = Luma {
+            width: 5,
+            height: 4,
+            pixels: (0..20).map(|i| i * 7).collect(),
+        };
+        let integral = luma.integral();
+        for (x0, y0, x1, y1) in [
+            (0, 0, 5, 4),
+            (1, 1, 3, 2),
+            (4, 3, 5, 4),
+            (2, 0, 2, 4),
+            (0, 0, 99, 99),
+            (9, 9, 12, 12),
+        ] {
+            let inside = |&(x, y): &(u32, u32)| x >= x0 && x < x1 && y >= y0 && y < y1;
+            let all = (0..4).flat_map(|y| (0..5).map(move |x| (x, y)));
+            let expected: Vec<u64> = all
+                .filter(inside)
+                .map(|(x, y)| u64::from(luma.pixel(x, y)))
+                .collect();
+            let sum: u64 = expected.iter().sum();
+            assert_eq!(integral.sum(x0, y0, x1, y1), sum);
+            let mean = if expected.is_empty() {
+                0.0
+            } else {
+                sum as f32 / expected.len() as f32
+            };
+            assert!((integral.mean(x0, y0, x1, y1) - mean).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn warping_by_identity_is_exact() {
+        let luma = Luma {
+            width: 4,
+            height: 3,
+            pixels: (0..12).map(|i| i * 20).collect(),
+        };
+        assert_eq!(luma.warp(&Homography::IDENTITY, 4, 3, 0), luma);
+    }
+}

@@ -1,0 +1,350 @@
+//! RGB pictures and the operations that every engine needs.
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+
+use crate::geometry::{Homography, Point};
+use crate::luma::Luma;
+
+/// An upright picture: 8-bit sRGB, row-major, three bytes a pixel, no padding.
+///
+/// `pixels.len() == width * height * 3` always holds for what this crate makes; [`Picture::new`] checks it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Red, green, blue of each pixel in turn.
+    pub pixels: Vec<u8>,
+}
+
+impl std::fmt::Debug for Picture {
+    /// The size only: pixels are personal data.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Picture({} × {})", self.width, self.height)
+    }
+}
+
+impl Picture {
+    /// A picture from its pixels, or `None` when their number does not fit the size or a side is zero.
+    pub fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Self> {
+        (width > 0 && height > 0 && pixels.len() == byte_len(width, height)?).then_some(Self {
+            width,
+            height,
+            pixels,
+        })
+    }
+
+    /// A picture of one colour. Sides of zero become one.
+    pub fn filled(width: u32, height: u32, colour: [u8; 3]) -> Self {
+        let (width, height) = (width.max(1), height.max(1));
+        Self {
+            width,
+            height,
+            pixels: colour.repeat(width as usize * height as usize),
+        }
+    }
+
+    /// The colour at column `x`, row `y`.
+    ///
+    /// # Panics
+    /// When the pixel lies outside.
+    pub fn pixel(&self, x: u32, y: u32) -> [u8; 3] {
+        assert!(x < self.width && y < self.height, "pixel outside the picture");
+        let at = (y as usize * self.width as usize + x as usize) * 3;
+        [self.pixels[at], self.pixels[at + 1], self.pixels[at + 2]]
+    }
+
+    /// The bytes of one row.
+    ///
+    /// # Panics
+    /// When the row lies outside.
+    pub fn row(&self, y: u32) -> &[u8] {
+        let stride = self.width as usize * 3;
+        &self.pixels[y as usize * stride..][..stride]
+    }
+
+    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` when nothing is left.
+    pub fn crop(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Self> {
+        let right = x.saturating_add(width).min(self.width);
+        let bottom = y.saturating_add(height).min(self.height);
+        if x >= right || y >= bottom {
+            return None;
+        }
+        let columns = x as usize * 3..right as usize * 3;
+        let pixels = (y..bottom)
+            .flat_map(|row| &self.row(row)[columns.clone()])
+            .copied()
+            .collect();
+        Some(Self {
+            width: right - x,
+            height: bottom - y,
+            pixels,
+        })
+    }
+
+    /// The picture at another size: averaged when smaller, bicubic when larger. Sides of zero become one.
+    pub fn resized(&self, width: u32, height: u32) -> Self {
+        let (width, height) = (width.max(1), height.max(1));
+        if (width, height) == (self.width, self.height) {
+            return self.clone();
+        }
+        let pixels = resize(
+            &self.pixels,
+            (self.width, self.height),
+            (width, height),
+            PixelType::U8x3,
+        );
+        Self {
+            width,
+            height,
+            pixels,
+        }
+    }
+
+    /// The picture reduced so that neither side exceeds `max_side`; unchanged when it is small enough.
+    pub fn reduced(self, max_side: u32) -> Self {
+        let longest = self.width.max(self.height);
+        if longest <= max_side.max(1) {
+            return self;
+        }
+        let scale = f64::from(max_side.max(1)) / f64::from(longest);
+        let side = |length: u32| (f64::from(length) * scale).round() as u32;
+        self.resized(side(self.width), side(self.height))
+    }
+
+    /// The picture turned clockwise by `quarter_turns` × 90°.
+    pub fn rotated(&self, quarter_turns: u32) -> Self {
+        let (w, h) = (self.width, self.height);
+        match quarter_turns % 4 {
+            0 => self.clone(),
+            1 => self.gathered(h, w, |x, y| (y, h - 1 - x)),
+            2 => self.gathered(w, h, |x, y| (w - 1 - x, h - 1 - y)),
+            _ => self.gathered(h, w, |x, y| (w - 1 - y, x)),
+        }
+    }
+
+    /// The picture with left and right exchanged.
+    pub fn mirrored(&self) -> Self {
+        self.gathered(self.width, self.height, |x, y| (self.width - 1 - x, y))
+    }
+
+    /// The picture made upright according to EXIF's orientation tag 1–8 (CIPA DC-008 §4.6.5); others change nothing.
+    pub fn oriented(self, exif_orientation: u8) -> Self {
+        match exif_orientation {
+            2 => self.mirrored(),
+            3 => self.rotated(2),
+            4 => self.mirrored().rotated(2),
+            5 => self.mirrored().rotated(3),
+            6 => self.rotated(1),
+            7 => self.mirrored().rotated(1),
+            8 => self.rotated(3),
+            _ => self,
+        }
+    }
+
+    /// A picture of `width` × `height` whose every pixel is looked up, bilinearly, where `map` sends it in this one.
+    /// What lies outside is `outside`.
+    ///
+    /// Cut a quadrilateral out upright with [`Homography::from_rectangle`]; turn by any angle with
+    /// [`Homography::rotation`]. When the target is much smaller than the source region, reduce the source first.
+    pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: [u8; 3]) -> Self {
+        let mut picture = Self::filled(width, height, outside);
+        let stride = self.width as usize * 3;
+        for (y, row) in picture
+            .pixels
+            .chunks_exact_mut(width.max(1) as usize * 3)
+            .enumerate()
+        {
+            for (x, target) in row.chunks_exact_mut(3).enumerate() {
+                let at = map.apply(Point::new(x as f32 + 0.5, y as f32 + 0.5));
+                let Some(([x0, x1], [y0, y1], fx, fy)) = neighbours(at, self.width, self.height) else {
+                    continue;
+                };
+                for (channel, value) in target.iter_mut().enumerate() {
+                    let at = |x: usize, y: usize| f32::from(self.pixels[y * stride + x * 3 + channel]);
+                    let top = at(x0, y0) + (at(x1, y0) - at(x0, y0)) * fx;
+                    let bottom = at(x0, y1) + (at(x1, y1) - at(x0, y1)) * fx;
+                    *value = (top + (bottom - top) * fy + 0.5) as u8;
+                }
+            }
+        }
+        picture
+    }
+
+    /// The picture in grey: luma of ITU-R BT.601, as JPEG has it.
+    pub fn luma(&self) -> Luma {
+        let grey =
+            |p: &[u8]| (77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2]) + 128) >> 8;
+        Luma {
+            width: self.width,
+            height: self.height,
+            pixels: self.pixels.chunks_exact(3).map(|p| grey(p) as u8).collect(),
+        }
+    }
+
+    /// A picture of `width` × `height` whose pixel (x, y) is this one's pixel at `source(x, y)`.
+    fn gathered(&self, width: u32, height: u32, source: impl Fn(u32, u32) -> (u32, u32)) -> Self {
+        let mut pixels = Vec::with_capacity(self.pixels.len());
+        for y in 0..height {
+            for x in 0..width {
+                let (sx, sy) = source(x, y);
+                let at = (sy as usize * self.width as usize + sx as usize) * 3;
+                pixels.extend_from_slice(&self.pixels[at..at + 3]);
+            }
+        }
+        Self {
+            width,
+            height,
+            pixels,
+        }
+    }
+}
+
+/// Bytes of an RGB picture, or `None` when they overflow.
+pub(crate) fn byte_len(width: u32, height: u32) -> Option<usize> {
+    (width as usize).checked_mul(height as usize)?.checked_mul(3)
+}
+
+/// The two columns and two rows whose pixel centres surround a point, and how far between them it lies; `None` outside.
+pub(crate) fn neighbours(at: Point, width: u32, height: u32) -> Option<([usize; 2], [usize; 2], f32, f32)> {
+    if !(at.x >= 0.0 && at.y >= 0.0 && at.x < width as f32 && at.y < height as f32) {
+        return None;
+    }
+    let split = |value: f32, length: u32| {
+        let last = length as usize - 1;
+        let value = (value - 0.5).max(0.0);
+        let low = (value as usize).min(last);
+        ([low, (low + 1).min(last)], value - low as f32)
+    };
+    let ((columns, fx), (rows, fy)) = (split(at.x, width), split(at.y, height));
+    Some((columns, rows, fx, fy))
+}
+
+/// Resizes raw pixels of `kind`: convolution with a bilinear kernel (antialiased) down, Catmull-Rom up.
+pub(crate) fn resize(pixels: &[u8], from: (u32, u32), to: (u32, u32), kind: PixelType) -> Vec<u8> {
+    let filter = if to.0 < from.0 {
+        FilterType::Bilinear
+    } else {
+        FilterType::CatmullRom
+    };
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(filter));
+    let mut target = Image::new(to.0, to.1, kind);
+    ImageRef::new(from.0, from.1, pixels, kind)
+        .ok()
+        .and_then(|source| Resizer::new().resize(&source, &mut target, &options).ok())
+        .map_or_else(|| unreachable_resize(to, kind), |()| target.into_vec())
+}
+
+/// The resizer refuses only buffers that do not fit their size or kind, which a [`Picture`] cannot have.
+fn unreachable_resize(to: (u32, u32), kind: PixelType) -> Vec<u8> {
+    debug_assert!(false, "resize refused a valid picture");
+    vec![0; to.0 as usize * to.1 as usize * kind.size()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 3 × 2: every pixel its own colour.
+    fn numbered() -> Picture {
+        Picture::new(3, 2, (0..6).flat_map(|i| [i * 40, i, 255 - i]).collect()).expect("six pixels")
+    }
+
+    fn reds(picture: &Picture) -> Vec<u8> {
+        picture.pixels.chunks_exact(3).map(|p| p[0] / 40).collect()
+    }
+
+    #[test]
+    fn sizes_must_fit() {
+        assert!(Picture::new(3, 2, vec![0; 17]).is_none());
+        assert!(Picture::new(0, 2, vec![]).is_none());
+        assert!(Picture::new(u32::MAX, u32::MAX, vec![]).is_none());
+    }
+
+    #[test]
+    fn turns_and_mirrors() {
+        let picture = numbered();
+        assert_eq!(reds(&picture.rotated(1)), [3, 0, 4, 1, 5, 2]);
+        assert_eq!(reds(&picture.rotated(2)), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(reds(&picture.rotated(3)), [2, 5, 1, 4, 0, 3]);
+        assert_eq!(reds(&picture.mirrored()), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(picture.rotated(5), picture.rotated(1));
+    }
+
+    /// How each orientation stores the upright picture, by the tag's definition (row 0, column 0 of the stored one).
+    #[test]
+    fn every_exif_orientation_comes_upright() {
+        let upright = numbered();
+        let stored = [
+            (1, upright.clone()),
+            (2, upright.mirrored()),
+            (3, upright.rotated(2)),
+            (4, upright.rotated(2).mirrored()),
+            (5, upright.rotated(1).mirrored()),
+            (6, upright.rotated(3)),
+            (7, upright.rotated(3).mirrored()),
+            (8, upright.rotated(1)),
+        ];
+        for (orientation, stored) in stored {
+            assert_eq!(
+                reds(&stored.oriented(orientation)),
+                reds(&upright),
+                "orientation {orientation}"
+            );
+        }
+    }
+
+    #[test]
+    fn crops_are_clipped() {
+        let picture = numbered();
+        assert_eq!(reds(&picture.crop(1, 0, 9, 1).expect("inside")), [1, 2]);
+        assert_eq!(
+            reds(&picture.crop(2, 1, u32::MAX, u32::MAX).expect("inside")),
+            [5]
+        );
+        assert!(picture.crop(3, 0, 1, 1).is_none());
+        assert!(picture.crop(0, 0, 0, 1).is_none());
+    }
+
+    #[test]
+    fn warping_by_identity_and_quarter_turn_is_exact() {
+        let picture = numbered();
+        assert_eq!(picture.warp(&Homography::IDENTITY, 3, 2, [0; 3]), picture);
+        let quarter = Homography::rotation(-std::f64::consts::FRAC_PI_2, Point::new(1.5, 1.0), 2, 3);
+        assert_eq!(picture.warp(&quarter, 2, 3, [0; 3]), picture.rotated(1));
+    }
+
+    #[test]
+    fn warping_outside_gives_the_outside_colour() {
+        let far = Homography([[1.0, 0.0, 99.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+        assert_eq!(
+            numbered().warp(&far, 2, 2, [9, 8, 7]),
+            Picture::filled(2, 2, [9, 8, 7])
+        );
+        let infinite = Homography([[0.0; 3]; 3]);
+        assert_eq!(
+            numbered().warp(&infinite, 2, 2, [9, 8, 7]),
+            Picture::filled(2, 2, [9, 8, 7])
+        );
+    }
+
+    #[test]
+    fn resizing_keeps_flat_colours_and_proportions() {
+        let flat = Picture::filled(40, 30, [10, 200, 90]);
+        for (w, h) in [(20, 15), (80, 60), (1, 1), (0, 0)] {
+            assert_eq!(flat.resized(w, h), Picture::filled(w, h, [10, 200, 90]));
+        }
+        let reduced = flat.clone().reduced(20);
+        assert_eq!((reduced.width, reduced.height), (20, 15));
+        assert_eq!(flat.clone().reduced(40), flat);
+    }
+
+    #[test]
+    fn luma_weighs_the_colours() {
+        let picture =
+            Picture::new(4, 1, vec![255, 255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 255]).expect("four pixels");
+        assert_eq!(picture.luma().pixels, [255, 77, 149, 29]);
+    }
+}

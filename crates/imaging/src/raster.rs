@@ -1,0 +1,117 @@
+//! PNG, WEBP and BMP through the `image` crate: size first, then pixels, then plain RGB.
+
+use std::io::{Cursor, ErrorKind};
+
+use image::codecs::bmp::BmpDecoder;
+use image::codecs::png::PngDecoder;
+use image::codecs::webp::WebPDecoder;
+use image::{ColorType, ImageDecoder, ImageError};
+
+use crate::decode::{Stored, check_size};
+use crate::error::DecodeError;
+use crate::format::Format;
+use crate::limits::Limits;
+use crate::picture::Picture;
+
+/// Decoded bytes allowed per pixel of [`Limits::max_pixels`]: RGBA of 8 bits.
+const BYTES_PER_PIXEL: u64 = 4;
+
+/// Decodes a PNG (of an animation its default image), WEBP (of an animation its first frame) or BMP.
+pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<Stored, DecodeError> {
+    let file = Cursor::new(bytes);
+    let result = match format {
+        Format::Png => {
+            let mut caps = image::Limits::no_limits();
+            caps.max_alloc = Some(limits.max_pixels * BYTES_PER_PIXEL);
+            PngDecoder::with_limits(file, caps)
+                .map_err(error)
+                .and_then(|decoder| read(decoder, limits))
+        }
+        Format::Webp => WebPDecoder::new(file)
+            .map_err(error)
+            .and_then(|decoder| read(decoder, limits)),
+        _ => BmpDecoder::new(file)
+            .map_err(error)
+            .and_then(|decoder| read(decoder, limits)),
+    };
+    result
+}
+
+fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, DecodeError> {
+    let (width, height) = decoder.dimensions();
+    check_size(width, height, limits)?;
+    if decoder.total_bytes() > limits.max_pixels * BYTES_PER_PIXEL {
+        return Err(DecodeError::TooManyPixels { width, height });
+    }
+    // Unreadable EXIF costs the orientation, not the picture.
+    let exif_orientation = decoder
+        .orientation()
+        .map_or(1, image::metadata::Orientation::to_exif);
+    let colour = decoder.color_type();
+    let mut raw = vec![0; decoder.total_bytes() as usize];
+    decoder.read_image(&mut raw).map_err(error)?;
+    let pixels = to_rgb(raw, colour).ok_or(DecodeError::Unsupported)?;
+    let picture = Picture::new(width, height, pixels).ok_or(DecodeError::Damaged)?;
+    Ok(Stored {
+        picture,
+        exif_orientation,
+    })
+}
+
+/// Any colour type to RGB8, transparency laid on white; in place where that saves memory.
+fn to_rgb(mut raw: Vec<u8>, colour: ColorType) -> Option<Vec<u8>> {
+    if matches!(
+        colour,
+        ColorType::L16 | ColorType::La16 | ColorType::Rgb16 | ColorType::Rgba16
+    ) {
+        for at in 0..raw.len() / 2 {
+            let sample = u32::from(u16::from_ne_bytes([raw[2 * at], raw[2 * at + 1]]));
+            raw[at] = ((sample * 255 + 32_767) / 65_535) as u8;
+        }
+        raw.truncate(raw.len() / 2);
+    }
+    match colour.channel_count() {
+        1 => Some(raw.iter().flat_map(|&grey| [grey; 3]).collect()),
+        2 => Some(
+            raw.chunks_exact(2)
+                .flat_map(|p| [on_white(p[0], p[1]); 3])
+                .collect(),
+        ),
+        3 => Some(raw),
+        4 => {
+            let pixels = raw.len() / 4;
+            for at in 0..pixels {
+                let alpha = raw[at * 4 + 3];
+                for channel in 0..3 {
+                    raw[at * 3 + channel] = on_white(raw[at * 4 + channel], alpha);
+                }
+            }
+            raw.truncate(pixels * 3);
+            Some(raw)
+        }
+        _ => None,
+    }
+}
+
+fn on_white(sample: u8, alpha: u8) -> u8 {
+    let (sample, alpha) = (u32::from(sample), u32::from(alpha));
+    ((sample * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+}
+
+/// Our error for the library's; its text, which may quote the file, is dropped.
+fn error(error: ImageError) -> DecodeError {
+    match &error {
+        ImageError::Unsupported(_) => return DecodeError::Unsupported,
+        ImageError::Limits(_) => return DecodeError::TooManyPixels { width: 0, height: 0 },
+        _ => {}
+    }
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|io| io.kind() == ErrorKind::UnexpectedEof) {
+            return DecodeError::Truncated;
+        }
+        cause = error.source();
+    }
+    DecodeError::Damaged
+}

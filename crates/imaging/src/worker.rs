@@ -1,0 +1,174 @@
+//! The supervised child's conversation: one request after another over stdin and stdout.
+//!
+//! The server starts `bonafide decode-worker`, sets its resource limits, its time-out and starts another when it dies;
+//! this module only knows what is said. Every length is checked before memory is taken for it, on both sides: the parent
+//! trusts the child no more than the file.
+//!
+//! Request: `u32` length and JSON of [`Limits`], `u32` length and the file. Answer: `u32` length and JSON of the
+//! outcome, then, when it is a picture, its pixels (`width × height × 3` bytes). Numbers are little-endian.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::decode::{Decoded, decode};
+use crate::error::DecodeError;
+use crate::format::Format;
+use crate::limits::Limits;
+use crate::picture::{Picture, byte_len};
+
+/// Longest JSON on either side.
+const MAX_HEAD: usize = 4096;
+/// Largest file that a request may carry.
+pub const MAX_FILE: usize = 64 << 20;
+
+/// Why the conversation broke off. The child is of no more use then.
+#[derive(Debug, Error)]
+pub enum WorkerError {
+    /// The pipe broke or ended: the child died, for instance of its memory limit.
+    #[error("the decode worker cannot be reached")]
+    Io(#[from] io::Error),
+    /// A length beyond its cap, or a message that is none.
+    #[error("the decode worker's message is malformed")]
+    Malformed,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Decoded(Head),
+    Failed(DecodeError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    width: u32,
+    height: u32,
+    format: Format,
+    source_width: u32,
+    source_height: u32,
+    exif_orientation: u8,
+    page: Option<u32>,
+    pages: Option<u32>,
+}
+
+/// The parent asks.
+///
+/// # Errors
+/// [`WorkerError::Io`] when the pipe is broken; [`WorkerError::Malformed`] when the file exceeds [`MAX_FILE`] (nothing
+/// is sent then).
+pub fn write_request(to: &mut impl Write, file: &[u8], limits: &Limits) -> Result<(), WorkerError> {
+    if file.len() > MAX_FILE {
+        return Err(WorkerError::Malformed);
+    }
+    write_json(to, limits)?;
+    to.write_all(&(file.len() as u32).to_le_bytes())?;
+    to.write_all(file)?;
+    Ok(to.flush()?)
+}
+
+/// The parent reads the answer to a request made with `limits`.
+///
+/// # Errors
+/// The outer one when there is no usable answer and the child must be replaced; the inner one is the child's verdict.
+pub fn read_answer(
+    from: &mut impl Read,
+    limits: &Limits,
+) -> Result<Result<Decoded, DecodeError>, WorkerError> {
+    let head = match read_json(from)? {
+        Answer::Decoded(head) => head,
+        Answer::Failed(error) => return Ok(Err(error)),
+    };
+    let most = limits.max_pixels.max(limits.max_page_pixels);
+    if u64::from(head.width) * u64::from(head.height) > most {
+        return Err(WorkerError::Malformed);
+    }
+    let mut pixels = vec![0; byte_len(head.width, head.height).ok_or(WorkerError::Malformed)?];
+    from.read_exact(&mut pixels)?;
+    Ok(Ok(Decoded {
+        picture: Picture::new(head.width, head.height, pixels).ok_or(WorkerError::Malformed)?,
+        format: head.format,
+        source_width: head.source_width,
+        source_height: head.source_height,
+        exif_orientation: head.exif_orientation,
+        page: head.page,
+        pages: head.pages,
+    }))
+}
+
+/// The child: answers requests until its input ends.
+///
+/// Returns as well after a file that took too long or crashed its decoder, since that file's thread may still hold time
+/// and memory: the process is meant to end then and its parent to start another.
+///
+/// # Errors
+/// When the pipe breaks or a request is malformed.
+pub fn serve(mut input: impl Read, mut output: impl Write) -> Result<(), WorkerError> {
+    while let Some((file, limits)) = read_request(&mut input)? {
+        let outcome = decode(&file, &limits);
+        write_answer(&mut output, &outcome)?;
+        if matches!(outcome, Err(DecodeError::TooSlow | DecodeError::Crashed)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// `None` at the end of input, between two requests.
+fn read_request(from: &mut impl Read) -> Result<Option<(Vec<u8>, Limits)>, WorkerError> {
+    let limits = match read_json(from) {
+        Ok(limits) => limits,
+        Err(WorkerError::Io(error)) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut file = vec![0; read_length(from, MAX_FILE)?];
+    from.read_exact(&mut file)?;
+    Ok(Some((file, limits)))
+}
+
+fn write_answer(to: &mut impl Write, outcome: &Result<Decoded, DecodeError>) -> Result<(), WorkerError> {
+    match outcome {
+        Err(error) => write_json(to, &Answer::Failed(error.clone()))?,
+        Ok(decoded) => {
+            write_json(
+                to,
+                &Answer::Decoded(Head {
+                    width: decoded.picture.width,
+                    height: decoded.picture.height,
+                    format: decoded.format,
+                    source_width: decoded.source_width,
+                    source_height: decoded.source_height,
+                    exif_orientation: decoded.exif_orientation,
+                    page: decoded.page,
+                    pages: decoded.pages,
+                }),
+            )?;
+            to.write_all(&decoded.picture.pixels)?;
+        }
+    }
+    Ok(to.flush()?)
+}
+
+fn write_json(to: &mut impl Write, message: &impl Serialize) -> Result<(), WorkerError> {
+    let json = serde_json::to_vec(message).map_err(|_| WorkerError::Malformed)?;
+    to.write_all(&(json.len() as u32).to_le_bytes())?;
+    Ok(to.write_all(&json)?)
+}
+
+fn read_json<T: for<'de> Deserialize<'de>>(from: &mut impl Read) -> Result<T, WorkerError> {
+    let mut json = vec![0; read_length(from, MAX_HEAD)?];
+    from.read_exact(&mut json)?;
+    serde_json::from_slice(&json).map_err(|_| WorkerError::Malformed)
+}
+
+fn read_length(from: &mut impl Read, most: usize) -> Result<usize, WorkerError> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > most {
+        Err(WorkerError::Malformed)
+    } else {
+        Ok(length)
+    }
+}
