@@ -1,0 +1,1 @@
+//! North American driving licences and ID cards: barcode payload to named data.

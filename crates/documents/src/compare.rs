@@ -1,0 +1,1 @@
+//! Submitted data held against what documents say.

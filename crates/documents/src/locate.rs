@@ -1,0 +1,1 @@
+//! Finding and rectifying the document in a picture.

@@ -1,0 +1,1 @@
+//! Optical character recognition: pictures of lines to text with probabilities.

@@ -1,0 +1,532 @@
+//! What a document said: the plain data that the reading pipeline produces and everybody else consumes.
+//!
+//! Serialised, these types are the answer of `bonafide read-document` (keys in camelCase). This module holds
+//! data only: it never decides whether a document is genuine, current or the applicant's.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Everything read from one picture of one side of a document.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentReading {
+    /// What the picture seems to show.
+    pub kind: DocumentKind,
+    /// The machine-readable zone, when lines of one were found.
+    pub mrz: Option<MrzReading>,
+    /// Every barcode that was decoded.
+    pub barcodes: Vec<BarcodeReading>,
+    /// Lines of text in reading order, MRZ lines included.
+    pub text: Vec<TextLine>,
+    /// The best value per field over all sources; keys are the constants of [`field`].
+    pub fields: BTreeMap<String, Field>,
+    /// What made reading hard, with advice for the person who takes the next picture.
+    pub quality: Vec<QualityIssue>,
+    /// Milliseconds spent per stage.
+    pub timing_ms: BTreeMap<String, f64>,
+}
+
+impl DocumentReading {
+    /// The value of a field (a constant of [`field`]), if it was read.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(|f| f.value.as_str())
+    }
+
+    /// The first barcode payload that is a driving licence's or ID card's.
+    pub fn aamva(&self) -> Option<&Aamva> {
+        self.barcodes.iter().find_map(|b| b.aamva.as_ref())
+    }
+}
+
+/// What a picture seems to show. The first four are the document types of the contract.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum DocumentKind {
+    /// A passport's data page.
+    Passport,
+    /// A driving licence.
+    Drivers,
+    /// A national identity card.
+    IdCard,
+    /// A residence permit.
+    ResidencyCard,
+    /// A visa, which the contract accepts for nothing.
+    Visa,
+    /// A document of a kind that could not be told.
+    Unknown,
+    /// Nothing in the picture looks like a document.
+    #[default]
+    None,
+}
+
+/// Names of the keys of [`DocumentReading::fields`].
+pub mod field {
+    /// Given names, the first one only where the source separates them.
+    pub const FIRST_NAME: &str = "firstName";
+    /// Given names after the first.
+    pub const MIDDLE_NAME: &str = "middleName";
+    /// Family name.
+    pub const LAST_NAME: &str = "lastName";
+    /// Document number, without separators.
+    pub const DOCUMENT_NUMBER: &str = "documentNumber";
+    /// A personal number apart from the document's.
+    pub const PERSONAL_NUMBER: &str = "personalNumber";
+    /// `YYYY-MM-DD`, or its known beginning.
+    pub const BIRTH_DATE: &str = "birthDate";
+    /// `YYYY-MM-DD`.
+    pub const EXPIRY_DATE: &str = "expiryDate";
+    /// `YYYY-MM-DD`.
+    pub const ISSUE_DATE: &str = "issueDate";
+    /// `M`, `F` or `X`.
+    pub const SEX: &str = "sex";
+    /// Alpha-3 or other ICAO 9303-3 code.
+    pub const NATIONALITY: &str = "nationality";
+    /// Alpha-3 or other ICAO 9303-3 code of the issuing state or organisation.
+    pub const ISSUER: &str = "issuer";
+    /// One line.
+    pub const ADDRESS: &str = "address";
+}
+
+/// One value with where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Field {
+    /// The value, in the form that [`field`] describes.
+    pub value: String,
+    /// Where it was read.
+    pub source: Source,
+    /// 0–1.
+    pub confidence: f32,
+}
+
+/// Where on a document a value was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Source {
+    /// The machine-readable zone.
+    #[serde(rename = "MRZ")]
+    Mrz,
+    /// A PDF417 barcode.
+    #[serde(rename = "PDF417")]
+    Pdf417,
+    /// The visual zone, by optical character recognition.
+    #[serde(rename = "OCR")]
+    Ocr,
+}
+
+impl Source {
+    /// `MRZ`, `PDF417` or `OCR`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mrz => "MRZ",
+            Self::Pdf417 => "PDF417",
+            Self::Ocr => "OCR",
+        }
+    }
+}
+
+/// One line of text in the picture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TextLine {
+    /// What it says.
+    pub text: String,
+    /// x, y, width, height in pixels of the upright picture.
+    #[serde(rename = "box")]
+    pub bounds: [f32; 4],
+    /// 0–1.
+    pub confidence: f32,
+}
+
+/// Something that made reading hard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QualityIssue {
+    /// Stable code in snake case, such as `blurred`, `glare`, `too_small`.
+    pub code: String,
+    /// What to do about it, in plain words.
+    pub advice: String,
+}
+
+/// A calendar date of which the month and the day may be unknown, as ICAO 9303-3 §4.8 allows for dates of birth.
+///
+/// Written `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. The known parts always form a real date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PartialDate {
+    year: i16,
+    month: Option<u8>,
+    day: Option<u8>,
+}
+
+impl PartialDate {
+    /// A date of known parts; `None` when they form no real date, or a day comes without its month.
+    pub fn new(year: i16, month: Option<u8>, day: Option<u8>) -> Option<Self> {
+        if !(1..=9999).contains(&year) || (month.is_none() && day.is_some()) {
+            return None;
+        }
+        // A missing part is tried as 1: every year has a January, every month a first.
+        let probe = |part: Option<u8>| part.map_or(Some(1), |p| i8::try_from(p).ok());
+        jiff::civil::Date::new(year, probe(month)?, probe(day)?).ok()?;
+        Some(Self { year, month, day })
+    }
+
+    /// A wholly known date.
+    pub fn from_ymd(year: i16, month: u8, day: u8) -> Option<Self> {
+        Self::new(year, Some(month), Some(day))
+    }
+
+    /// The year.
+    pub fn year(&self) -> i16 {
+        self.year
+    }
+
+    /// The month, 1–12.
+    pub fn month(&self) -> Option<u8> {
+        self.month
+    }
+
+    /// The day of the month, 1–31.
+    pub fn day(&self) -> Option<u8> {
+        self.day
+    }
+
+    /// The calendar day, when all parts are known.
+    pub fn to_date(&self) -> Option<jiff::civil::Date> {
+        let (month, day) = (i8::try_from(self.month?).ok()?, i8::try_from(self.day?).ok()?);
+        jiff::civil::Date::new(self.year, month, day).ok()
+    }
+
+    /// Whether no known part contradicts another date's.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let agree = |a: Option<u8>, b: Option<u8>| a.is_none() || b.is_none() || a == b;
+        self.year == other.year && agree(self.month, other.month) && agree(self.day, other.day)
+    }
+}
+
+impl fmt::Display for PartialDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}", self.year)?;
+        if let Some(month) = self.month {
+            write!(f, "-{month:02}")?;
+        }
+        if let Some(day) = self.day {
+            write!(f, "-{day:02}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The text is not `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, or names no real date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a date of the form YYYY-MM-DD")]
+pub struct DateError;
+
+impl FromStr for PartialDate {
+    type Err = DateError;
+
+    fn from_str(text: &str) -> Result<Self, DateError> {
+        let mut parts = text.split('-');
+        let mut part = |width: usize| -> Result<Option<i16>, DateError> {
+            let Some(digits) = parts.next() else {
+                return Ok(None);
+            };
+            if digits.len() != width || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(DateError);
+            }
+            digits.parse().map(Some).map_err(|_| DateError)
+        };
+        let (year, month, day) = (part(4)?.ok_or(DateError)?, part(2)?, part(2)?);
+        let small = |n: Option<i16>| n.and_then(|n| u8::try_from(n).ok());
+        match parts.next() {
+            None => Self::new(year, small(month), small(day)).ok_or(DateError),
+            Some(_) => Err(DateError),
+        }
+    }
+}
+
+impl Serialize for PartialDate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// The sizes and layouts of machine-readable zones that we know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum MrzFormat {
+    /// 3 × 30, cards (ICAO 9303-5).
+    Td1,
+    /// 2 × 36, older and larger cards (ICAO 9303-6).
+    Td2,
+    /// 2 × 44, passports (ICAO 9303-4).
+    Td3,
+    /// 2 × 44, visas (ICAO 9303-7 §4).
+    MrvA,
+    /// 2 × 36, visas (ICAO 9303-7 §5).
+    MrvB,
+    /// 2 × 36, the French national identity card of 1988–2021, a layout of its own without an expiry date.
+    FrId,
+}
+
+impl MrzFormat {
+    /// `TD1`, `TD2`, `TD3`, `MRVA`, `MRVB` or `FRID`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Td1 => "TD1",
+            Self::Td2 => "TD2",
+            Self::Td3 => "TD3",
+            Self::MrvA => "MRVA",
+            Self::MrvB => "MRVB",
+            Self::FrId => "FRID",
+        }
+    }
+}
+
+/// The check digits of machine-readable zones, by what they protect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MrzCheck {
+    /// The document's number.
+    DocumentNumber,
+    /// The date of birth.
+    BirthDate,
+    /// The date of expiry.
+    ExpiryDate,
+    /// The optional data (TD3 only).
+    OptionalData,
+    /// The composite digit over most of the zone.
+    Composite,
+}
+
+/// A machine-readable zone as read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MrzReading {
+    /// Its layout.
+    pub format: MrzFormat,
+    /// As printed, after optical reading and only proven repair.
+    pub lines: Vec<String>,
+    /// Every check digit of the format holds.
+    pub valid: bool,
+    /// The zone is valid, plausible, and was read with enough margin to be relied on.
+    pub accepted: bool,
+    /// The check digits that do not hold.
+    pub failed_checks: Vec<MrzCheck>,
+    /// The zone's parts.
+    pub fields: MrzFields,
+    /// What is unusual, each of which (but truncation) also stands in the way of `accepted`.
+    pub warnings: Vec<MrzWarning>,
+    /// How much likelier, in nats, these lines are than the next reading that the grammar allows.
+    /// `None` when the lines were given as text, or nothing else was possible.
+    pub margin: Option<f32>,
+}
+
+/// Something unusual in a machine-readable zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MrzWarning {
+    /// The issuer's code is none that ICAO 9303-3 §5 lists.
+    UnknownIssuer,
+    /// The nationality's code is none that ICAO 9303-3 §5 lists.
+    UnknownNationality,
+    /// The document code begins with no letter that the format knows.
+    UnknownDocumentCode,
+    /// The date of birth is not a date, or lies in the future.
+    ImplausibleBirthDate,
+    /// The date of expiry is not a date.
+    ImplausibleExpiryDate,
+    /// The sex is none of `M`, `F`, `<` (and `X`, which some issuers print).
+    ImplausibleSex,
+    /// The name is empty, or not made of letters parted by single fillers.
+    ImplausibleName,
+    /// The name reaches the last position, so its end may be missing (ICAO 9303-3 §4.7).
+    NameMayBeTruncated,
+    /// The picture left more than one reading likely.
+    UncertainReading,
+}
+
+/// The parts of a machine-readable zone. Fillers are gone: `<` inside names is a space, trailing ones are cut.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MrzFields {
+    /// Such as `P`, `ID`, `V`.
+    pub document_code: String,
+    /// ICAO 9303-3 §5 code of the issuing state or organisation, as printed (`D` for Germany).
+    pub issuer: String,
+    /// Alpha-3 of the country behind the issuer's code, if there is one.
+    pub issuer_country: Option<String>,
+    /// Primary identifier.
+    pub surname: String,
+    /// Secondary identifier, every given name.
+    pub given_names: String,
+    /// Without fillers; longer than nine characters where a card prints a long number.
+    pub document_number: String,
+    /// ICAO 9303-3 §5 code, as printed.
+    pub nationality: String,
+    /// Alpha-3 of the country behind the nationality's code, if there is one.
+    pub nationality_country: Option<String>,
+    /// `None` when unknown or not a date.
+    pub birth_date: Option<PartialDate>,
+    /// `None` when absent or not a date.
+    pub expiry_date: Option<PartialDate>,
+    /// `FRID` only: year and month of issue, part of the number.
+    pub issue_date: Option<PartialDate>,
+    /// `M`, `F`, or `X` for unspecified (`<`); `None` for anything else.
+    pub sex: Option<char>,
+    /// Optional data (TD1: of the first line).
+    pub optional_data: String,
+    /// TD1 only: optional data of the second line.
+    pub optional_data2: String,
+}
+
+/// A decoded barcode.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BarcodeReading {
+    /// Such as `PDF417`.
+    pub symbology: String,
+    /// The payload as text.
+    pub text: String,
+    /// The payload's bytes.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+    /// What the payload is.
+    pub payload: PayloadKind,
+    /// The card's data, when the payload follows the AAMVA standard.
+    pub aamva: Option<Aamva>,
+}
+
+/// What a barcode's payload is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PayloadKind {
+    /// A card by the AAMVA standard that was understood.
+    Aamva,
+    /// It claims the AAMVA standard, but says too little or nonsense.
+    Damaged,
+    /// Something else (South Africa and Argentina, among others, have formats of their own).
+    #[default]
+    Unknown,
+}
+
+/// A North American driving licence or ID card as its barcode says (AAMVA DL/ID Card Design Standard, annex D).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Aamva {
+    /// Version of the standard, 0 for what came before it; `None` when the header is unreadable.
+    pub version: Option<u8>,
+    /// Issuer identification number, six digits; `None` when the header is unreadable.
+    pub iin: Option<String>,
+    /// State or province, two letters.
+    pub jurisdiction: Option<String>,
+    /// Alpha-3.
+    pub country: Option<String>,
+    /// `DL` (licence), `ID` (card) or `EN` (enhanced).
+    pub subfile: Option<String>,
+    /// Every element by its three-letter identifier, as written, blanks around it cut.
+    pub elements: BTreeMap<String, String>,
+    /// Family name.
+    pub last_name: Option<String>,
+    /// First given name.
+    pub first_name: Option<String>,
+    /// Given names after the first.
+    pub middle_names: Vec<String>,
+    /// Such as `JR`.
+    pub name_suffix: Option<String>,
+    /// Date of birth.
+    pub birth_date: Option<PartialDate>,
+    /// Date of expiry.
+    pub expiry_date: Option<PartialDate>,
+    /// Date of issue.
+    pub issue_date: Option<PartialDate>,
+    /// `M`, `F` or `X`.
+    pub sex: Option<char>,
+    /// Centimetres.
+    pub height_cm: Option<u16>,
+    /// Customer number (DAQ).
+    pub document_number: Option<String>,
+    /// Where the holder lives.
+    pub address: AamvaAddress,
+    /// Which of `lastName`, `firstName`, `middleNames` the issuer says were cut short.
+    pub truncated: Vec<String>,
+}
+
+/// An address on a North American card.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AamvaAddress {
+    /// First line.
+    pub street: Option<String>,
+    /// Second line.
+    pub street2: Option<String>,
+    /// Town.
+    pub city: Option<String>,
+    /// State or province, two letters.
+    pub state: Option<String>,
+    /// Postal code, blanks and empty extensions cut.
+    pub postal_code: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partial_dates_hold_only_real_dates() {
+        let rows: &[(&str, Option<&str>)] = &[
+            ("1974-08-12", Some("1974-08-12")),
+            ("1974-08", Some("1974-08")),
+            ("1974", Some("1974")),
+            ("2024-02-29", Some("2024-02-29")),
+            ("2023-02-29", None),
+            ("1974-13", None),
+            ("1974-00", None),
+            ("1974-8-12", None),
+            ("1974-08-12-01", None),
+            ("+974", None),
+            ("0000", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            let parsed = text.parse::<PartialDate>().ok().map(|d| d.to_string());
+            assert_eq!(parsed.as_deref(), *expected, "{text}");
+        }
+        assert_eq!(PartialDate::new(1974, None, Some(3)), None);
+    }
+
+    #[test]
+    fn a_reading_is_written_with_the_keys_of_the_command_line() {
+        let reading = DocumentReading::default();
+        let json = serde_json::to_value(&reading).unwrap();
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            ["kind", "mrz", "barcodes", "text", "fields", "quality", "timingMs"]
+        );
+        assert_eq!(
+            serde_json::to_string(&MrzCheck::DocumentNumber).unwrap(),
+            "\"documentNumber\""
+        );
+        for format in [
+            MrzFormat::Td1,
+            MrzFormat::Td2,
+            MrzFormat::Td3,
+            MrzFormat::MrvA,
+            MrzFormat::MrvB,
+            MrzFormat::FrId,
+        ] {
+            assert_eq!(
+                serde_json::to_string(&format).unwrap(),
+                format!("\"{}\"", format.as_str())
+            );
+        }
+        let back: DocumentReading = serde_json::from_value(json).unwrap();
+        assert_eq!(back, reading);
+    }
+}
