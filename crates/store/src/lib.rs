@@ -1,1 +1,53 @@
-//! placeholder
+//! SQL and objects: one module per table, migrations, encryption at rest.
+//!
+//! It stores what it is told and knows none of the rules: who counts as the same person, what a status allows, what
+//! JSON holds is decided by its callers. It never logs what it stores.
+//!
+//! **Connecting.** [`Keyring::open_or_create`] → [`Db::connect`]. SQLite migrates itself; PostgreSQL needs
+//! [`Db::migrate`] (a command), or [`Db::migrate_if_empty`] for a throw-away database; [`Db::check_schema`] before
+//! serving.
+//!
+//! **Reading.** `let mut conn = db.read().await?; groups::list(&mut conn, scope).await?`. Functions that only read take
+//! `&mut Conn`; a transaction is a [`Conn`] too, so they also work inside one.
+//!
+//! **Writing.** Functions that write take `&mut Tx`. Compose as many as belong together:
+//!
+//! ```ignore
+//! let group = store::transaction!(db, |tx| -> Result<Group, AppError> {
+//!     let group = groups::create(tx, scope, &new, plan_limit).await?;
+//!     audit::write(tx, scope, &entry).await?;
+//!     Ok(group)
+//! })?;
+//! ```
+//!
+//! It is an `await` expression: use it inside an `async fn`. The block may run several times (serialization failures),
+//! so it borrows what it needs and changes nothing outside; `?` and `return` leave the block, and an `Err` rolls back.
+//!
+//! **Scope.** Every function on a merchant's data takes a [`Scope`]; what belongs to another account, or to the other
+//! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
+//! that a transaction's rows bear. JSON is text.
+
+mod counters;
+pub mod credentials;
+mod db;
+mod error;
+pub mod flows;
+pub mod groups;
+pub mod keyring;
+pub mod merchants;
+mod text_enum;
+
+use uuid::Uuid;
+
+pub use db::{Conn, Db, Options, Tx};
+pub use error::Error;
+pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
+
+/// A merchant account in one of its two modes, which never mix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// The account.
+    pub merchant_id: Uuid,
+    /// Sandbox, or live.
+    pub sandbox: bool,
+}

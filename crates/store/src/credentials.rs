@@ -1,0 +1,215 @@
+//! API keys and their secrets: made, rotated, revoked, checked. A secret is shown once and kept as a keyed hash.
+//!
+//! A key is `bf_live_` or `bf_test_`, the merchant's short id (8) and 16 random letters and digits; a secret is 256
+//! random bits. At most two secrets of a key work at once: during a rotation the one before also does.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::SecretString;
+use subtle::ConstantTimeEq as _;
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{Keyring, random, random_text};
+use crate::merchants::{self, Merchant};
+use crate::{Conn, Error, Scope, Tx};
+
+const LIVE: &str = "bf_live_";
+const SANDBOX: &str = "bf_test_";
+
+/// A key, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Credential {
+    /// The API key: the user name of HTTP Basic.
+    pub key: String,
+    /// Whether it works on sandbox data.
+    pub sandbox: bool,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// Until when (ms) the secret before the current one works too.
+    pub previous_until: Option<i64>,
+    /// When it was revoked (ms).
+    pub revoked_at: Option<i64>,
+}
+
+/// A key with its secret, shown this once.
+#[derive(Debug)]
+pub struct NewCredential {
+    /// The API key.
+    pub key: String,
+    /// Its secret.
+    pub secret: SecretString,
+}
+
+/// Who a request comes from.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The account. Its status has not been judged here.
+    pub merchant: Merchant,
+    /// The account and mode that the key works on.
+    pub scope: Scope,
+    /// The API key.
+    pub key: String,
+}
+
+/// What came of checking a key and its secret. Why it was rejected is not told apart.
+#[derive(Clone, Debug)]
+pub enum AuthOutcome {
+    /// Key and secret belong together and work.
+    Accepted(Box<Caller>),
+    /// Unknown or revoked key, or another secret.
+    Rejected,
+}
+
+/// Makes a key for one mode of an account.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn create(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<NewCredential, Error> {
+    let merchant = merchants::get(tx, merchant_id)
+        .await?
+        .ok_or(Error::Missing("merchant"))?;
+    let prefix = if sandbox { SANDBOX } else { LIVE };
+    let key = format!("{prefix}{}{}", merchant.short_id, random_text::<16>());
+    let (secret, hash) = new_secret(tx.keyring(), &key);
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into credentials (merchant_id, key, sandbox, secret_hash, created_at) values ($1, $2, $3, $4, $5)",
+        merchant_id,
+        &key,
+        sandbox,
+        &hash,
+        now,
+    )?;
+    Ok(NewCredential { key, secret })
+}
+
+/// The keys of an account, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>, Error> {
+    fetch!(
+        all,
+        conn,
+        Credential,
+        "select key, sandbox, created_at, previous_until, revoked_at from credentials
+         where merchant_id = $1 order by created_at desc, key",
+        merchant_id,
+    )
+}
+
+/// Gives a key a new secret; the current one works for `overlap_ms` more, an older one no longer.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown or revoked key.
+pub async fn rotate(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    key: &str,
+    overlap_ms: i64,
+) -> Result<NewCredential, Error> {
+    let (secret, hash) = new_secret(tx.keyring(), key);
+    let until = tx.now().saturating_add(overlap_ms);
+    let changed = execute!(
+        tx,
+        "update credentials set previous_hash = secret_hash, previous_until = $3, secret_hash = $4
+         where merchant_id = $1 and key = $2 and revoked_at is null",
+        merchant_id,
+        key,
+        until,
+        &hash,
+    )?;
+    if changed == 0 {
+        return Err(Error::Missing("API key"));
+    }
+    Ok(NewCredential {
+        key: key.into(),
+        secret,
+    })
+}
+
+/// Ends a key at once; whether it worked until now.
+///
+/// # Errors
+/// Database errors.
+pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql =
+        "update credentials set revoked_at = $3 where merchant_id = $1 and key = $2 and revoked_at is null";
+    Ok(execute!(tx, sql, merchant_id, key, now)? == 1)
+}
+
+#[derive(sqlx::FromRow)]
+struct Stored {
+    sandbox: bool,
+    secret_hash: Vec<u8>,
+    previous_hash: Option<Vec<u8>>,
+    previous_until: Option<i64>,
+    #[sqlx(flatten)]
+    merchant: Merchant,
+}
+
+/// Checks a key and its secret, in the same time whether the key is known or not.
+///
+/// # Errors
+/// Database errors.
+pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<AuthOutcome, Error> {
+    let given = secret_hash(conn.keyring(), key, secret);
+    // An unknown key goes the same way, down to a comparison that fails.
+    let (short_id, known_form) = short_id(key).map_or(("", false), |short_id| (short_id, true));
+    let stored = fetch!(
+        optional,
+        conn,
+        Stored,
+        "select c.sandbox, c.secret_hash, c.previous_hash, c.previous_until,
+                m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at
+         from merchants m join credentials c on c.merchant_id = m.id
+         where m.short_id = $1 and c.key = $2 and c.revoked_at is null",
+        short_id,
+        key,
+    )?;
+    let dummy = random::<32>();
+    let (current, previous) = match &stored {
+        Some(stored) => {
+            let rotating = stored.previous_until.is_some_and(|until| conn.now() < until);
+            (
+                stored.secret_hash.as_slice(),
+                stored.previous_hash.as_deref().filter(|_| rotating),
+            )
+        }
+        None => (dummy.as_slice(), None),
+    };
+    let matches = given.ct_eq(current) | given.ct_eq(previous.unwrap_or(&dummy));
+    match stored {
+        Some(stored) if known_form && bool::from(matches) => {
+            let scope = Scope {
+                merchant_id: stored.merchant.id,
+                sandbox: stored.sandbox,
+            };
+            Ok(AuthOutcome::Accepted(Box::new(Caller {
+                merchant: stored.merchant,
+                scope,
+                key: key.into(),
+            })))
+        }
+        _ => Ok(AuthOutcome::Rejected),
+    }
+}
+
+/// The short merchant id inside a key.
+fn short_id(key: &str) -> Option<&str> {
+    let rest = key.strip_prefix(LIVE).or_else(|| key.strip_prefix(SANDBOX))?;
+    (rest.len() == 24 && rest.is_ascii()).then(|| &rest[..8])
+}
+
+fn new_secret(keyring: &Keyring, key: &str) -> (SecretString, Vec<u8>) {
+    let secret = URL_SAFE_NO_PAD.encode(random::<32>());
+    let hash = secret_hash(keyring, key, &secret).to_vec();
+    (SecretString::from(secret), hash)
+}
+
+fn secret_hash(keyring: &Keyring, key: &str, secret: &str) -> [u8; 32] {
+    keyring.hash("credentials.secret", &[key.as_bytes(), secret.as_bytes()])
+}

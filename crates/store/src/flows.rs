@@ -1,0 +1,217 @@
+//! Flows: verification configurations. Their JSON members are kept as text and not looked into.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Scope, Tx, counters};
+
+/// A Flow (interface §2.2) with its private settings.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Flow {
+    /// The Flow.
+    pub id: Uuid,
+    /// Unique in the account and mode.
+    pub name: String,
+    /// JSON object.
+    pub default_fields: String,
+    /// JSON array of document types.
+    pub default_document_types: String,
+    /// JSON array.
+    pub country_overrides: String,
+    /// JSON array of `{countryAlpha2, countryName}`.
+    pub geo_blocked_countries: String,
+    /// Where verification events are sent.
+    pub webhook_url: Option<String>,
+    /// Youngest age accepted.
+    pub min_age: Option<i64>,
+    /// Oldest age accepted.
+    pub max_age: Option<i64>,
+    /// JSON object that only the portal and the command line know (thresholds, review policy, webhook secrets).
+    pub settings: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When it last changed (ms).
+    pub updated_at: i64,
+}
+
+/// What of a Flow its owner sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowContent {
+    /// See [`Flow::name`].
+    pub name: String,
+    /// See [`Flow::default_fields`].
+    pub default_fields: String,
+    /// See [`Flow::default_document_types`].
+    pub default_document_types: String,
+    /// See [`Flow::country_overrides`].
+    pub country_overrides: String,
+    /// See [`Flow::geo_blocked_countries`].
+    pub geo_blocked_countries: String,
+    /// See [`Flow::webhook_url`].
+    pub webhook_url: Option<String>,
+    /// See [`Flow::min_age`].
+    pub min_age: Option<i64>,
+    /// See [`Flow::max_age`].
+    pub max_age: Option<i64>,
+    /// See [`Flow::settings`].
+    pub settings: String,
+}
+
+impl From<Flow> for FlowContent {
+    fn from(flow: Flow) -> Self {
+        Self {
+            name: flow.name,
+            default_fields: flow.default_fields,
+            default_document_types: flow.default_document_types,
+            country_overrides: flow.country_overrides,
+            geo_blocked_countries: flow.geo_blocked_countries,
+            webhook_url: flow.webhook_url,
+            min_age: flow.min_age,
+            max_age: flow.max_age,
+            settings: flow.settings,
+        }
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, name, default_fields, default_document_types, country_overrides, geo_blocked_countries,
+                    webhook_url, min_age, max_age, settings, created_at, updated_at
+             from flows where merchant_id = $1 and sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+/// All Flows, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Flow>, Error> {
+    let sql = select!("order by created_at desc, id desc");
+    fetch!(all, conn, Flow, sql, scope.merchant_id, scope.sandbox)
+}
+
+/// One Flow.
+///
+/// # Errors
+/// Database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
+    fetch!(
+        optional,
+        conn,
+        Flow,
+        select!("and id = $3"),
+        scope.merchant_id,
+        scope.sandbox,
+        id
+    )
+}
+
+/// Makes a Flow; `limit` is how many the account's plan allows.
+///
+/// # Errors
+/// [`Error::Conflict`] when the name is taken; [`Error::LimitReached`].
+pub async fn create(
+    tx: &mut Tx,
+    scope: Scope,
+    content: &FlowContent,
+    limit: Option<i64>,
+) -> Result<Flow, Error> {
+    if let Some(limit) = limit {
+        counters::lock(tx, scope).await?;
+        let sql = "select count(*) from flows where merchant_id = $1 and sandbox = $2";
+        let (count,) = fetch!(one, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+        if count >= limit {
+            return Err(Error::LimitReached);
+        }
+    }
+    let id = Uuid::now_v7();
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into flows (merchant_id, sandbox, id, name, default_fields, default_document_types,
+             country_overrides, geo_blocked_countries, webhook_url, min_age, max_age, settings, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        &content.name,
+        &content.default_fields,
+        &content.default_document_types,
+        &content.country_overrides,
+        &content.geo_blocked_countries,
+        &content.webhook_url,
+        content.min_age,
+        content.max_age,
+        &content.settings,
+        now,
+        now,
+    )?;
+    get(tx, scope, id).await?.ok_or(Error::Missing("flow"))
+}
+
+/// [`get`] that holds the Flow until the transaction ends: to be called before an [`update`] that builds on it.
+///
+/// # Errors
+/// Database errors.
+pub async fn get_for_update(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
+    let sql = "update flows set updated_at = updated_at where merchant_id = $1 and sandbox = $2 and id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, id)?;
+    get(tx, scope, id).await
+}
+
+/// Replaces a Flow's content; `None` when there is no such Flow.
+///
+/// # Errors
+/// [`Error::Conflict`] when the name is taken.
+pub async fn update(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    content: &FlowContent,
+) -> Result<Option<Flow>, Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        "update flows set name = $4, default_fields = $5, default_document_types = $6, country_overrides = $7,
+             geo_blocked_countries = $8, webhook_url = $9, min_age = $10, max_age = $11, settings = $12,
+             updated_at = $13
+         where merchant_id = $1 and sandbox = $2 and id = $3",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        &content.name,
+        &content.default_fields,
+        &content.default_document_types,
+        &content.country_overrides,
+        &content.geo_blocked_countries,
+        &content.webhook_url,
+        content.min_age,
+        content.max_age,
+        &content.settings,
+        now,
+    )?;
+    get(tx, scope, id).await
+}
+
+/// Deletes a Flow and takes it out of every Group; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    // The Groups that lose it have changed. Its memberships go with it (on delete cascade).
+    let now = tx.now();
+    execute!(
+        tx,
+        "update groups set updated_at = $4 where merchant_id = $1 and sandbox = $2 and id in
+             (select group_id from group_flows where merchant_id = $1 and sandbox = $2 and flow_id = $3)",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        now,
+    )?;
+    let sql = "delete from flows where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? == 1)
+}

@@ -1,0 +1,237 @@
+//! Groups: named collections of Flows.
+
+use std::collections::HashSet;
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Scope, Tx, counters};
+
+/// A Group (interface §2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The Group.
+    pub id: Uuid,
+    /// Unique in the account and mode.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// `active` or `inactive`.
+    pub status: String,
+    /// Its Flows, in the order in which they were given.
+    pub flows: Vec<GroupFlow>,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When it last changed (ms).
+    pub updated_at: i64,
+}
+
+/// A Flow as a Group shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupFlow {
+    /// The Flow.
+    pub id: Uuid,
+    /// Its name.
+    pub name: String,
+}
+
+/// A new Group.
+#[derive(Clone, Debug)]
+pub struct NewGroup {
+    /// See [`Group::name`].
+    pub name: String,
+    /// See [`Group::description`].
+    pub description: Option<String>,
+    /// See [`Group::status`].
+    pub status: String,
+    /// Its Flows; ids that are not the account's are ignored, and so are repetitions.
+    pub flow_ids: Vec<Uuid>,
+}
+
+/// What to change; `None` leaves as it is.
+#[derive(Clone, Debug, Default)]
+pub struct GroupChanges {
+    /// See [`Group::name`].
+    pub name: Option<String>,
+    /// See [`Group::description`]; `Some(None)` clears it.
+    pub description: Option<Option<String>>,
+    /// See [`Group::status`].
+    pub status: Option<String>,
+    /// Replaces the whole list, as in [`NewGroup::flow_ids`].
+    pub flow_ids: Option<Vec<Uuid>>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    name: String,
+    description: Option<String>,
+    status: String,
+    created_at: i64,
+    updated_at: i64,
+    flow_id: Option<Uuid>,
+    flow_name: Option<String>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select g.id, g.name, g.description, g.status, g.created_at, g.updated_at,
+                    f.id as flow_id, f.name as flow_name
+             from groups g
+             left join group_flows gf
+                 on gf.merchant_id = g.merchant_id and gf.sandbox = g.sandbox and gf.group_id = g.id
+             left join flows f
+                 on f.merchant_id = gf.merchant_id and f.sandbox = gf.sandbox and f.id = gf.flow_id
+             where g.merchant_id = $1 and g.sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+/// Folds rows, one per Group and Flow, into Groups; the rows of a Group follow each other.
+fn fold(rows: Vec<Row>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for row in rows {
+        if groups.last().is_none_or(|group| group.id != row.id) {
+            groups.push(Group {
+                id: row.id,
+                name: row.name,
+                description: row.description,
+                status: row.status,
+                flows: Vec::new(),
+                created_at: row.created_at,
+                updated_at: row.updated_at,
+            });
+        }
+        if let (Some(group), Some(id), Some(name)) = (groups.last_mut(), row.flow_id, row.flow_name) {
+            group.flows.push(GroupFlow { id, name });
+        }
+    }
+    groups
+}
+
+/// All Groups, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Group>, Error> {
+    let sql = select!("order by g.created_at desc, g.id desc, gf.position");
+    fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox).map(fold)
+}
+
+/// One Group.
+///
+/// # Errors
+/// Database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Group>, Error> {
+    let sql = select!("and g.id = $3 order by gf.position");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    Ok(fold(rows).pop())
+}
+
+/// Makes a Group; `limit` is how many the account's plan allows.
+///
+/// # Errors
+/// [`Error::Conflict`] when the name is taken; [`Error::LimitReached`].
+pub async fn create(tx: &mut Tx, scope: Scope, new: &NewGroup, limit: Option<i64>) -> Result<Group, Error> {
+    if let Some(limit) = limit {
+        counters::lock(tx, scope).await?;
+        let sql = "select count(*) from groups where merchant_id = $1 and sandbox = $2";
+        let (count,) = fetch!(one, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+        if count >= limit {
+            return Err(Error::LimitReached);
+        }
+    }
+    let id = Uuid::now_v7();
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into groups (merchant_id, sandbox, id, name, description, status, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        &new.name,
+        &new.description,
+        &new.status,
+        now,
+        now,
+    )?;
+    add_flows(tx, scope, id, &new.flow_ids).await?;
+    get(tx, scope, id).await?.ok_or(Error::Missing("group"))
+}
+
+/// Changes a Group; `None` when there is no such Group. Without a change it stays as it is, `updated_at` too.
+///
+/// # Errors
+/// [`Error::Conflict`] when the name is taken.
+pub async fn update(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    changes: &GroupChanges,
+) -> Result<Option<Group>, Error> {
+    let GroupChanges {
+        name,
+        description,
+        status,
+        flow_ids,
+    } = changes;
+    if name.is_none() && description.is_none() && status.is_none() && flow_ids.is_none() {
+        return get(tx, scope, id).await;
+    }
+    let now = tx.now();
+    let changed = execute!(
+        tx,
+        "update groups set name = coalesce($4, name), status = coalesce($5, status),
+             description = case when $6 then $7 else description end, updated_at = $8
+         where merchant_id = $1 and sandbox = $2 and id = $3",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        name,
+        status,
+        description.is_some(),
+        description.clone().flatten(),
+        now,
+    )?;
+    if changed == 0 {
+        return Ok(None);
+    }
+    if let Some(flow_ids) = flow_ids {
+        let sql = "delete from group_flows where merchant_id = $1 and sandbox = $2 and group_id = $3";
+        execute!(tx, sql, scope.merchant_id, scope.sandbox, id)?;
+        add_flows(tx, scope, id, flow_ids).await?;
+    }
+    get(tx, scope, id).await
+}
+
+async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid]) -> Result<(), Error> {
+    let sql = "select id from flows where merchant_id = $1 and sandbox = $2";
+    let own = fetch!(all, tx, (Uuid,), sql, scope.merchant_id, scope.sandbox)?;
+    // Taking an id out of the set when it is added ignores its repetitions.
+    let mut own: HashSet<Uuid> = own.into_iter().map(|(id,)| id).collect();
+    for (position, flow_id) in (0_i64..).zip(flow_ids.iter().filter(|id| own.remove(*id))) {
+        execute!(
+            tx,
+            "insert into group_flows (merchant_id, sandbox, group_id, flow_id, position)
+             values ($1, $2, $3, $4, $5)",
+            scope.merchant_id,
+            scope.sandbox,
+            group_id,
+            flow_id,
+            position,
+        )?;
+    }
+    Ok(())
+}
+
+/// Deletes a Group with its associations (the Flows remain); whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let sql = "delete from groups where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? == 1)
+}

@@ -1,0 +1,479 @@
+//! Encryption at rest: the master keyring in its file, data keys wrapped by other keys, sealed bytes, and the keyed
+//! hashes (of secrets, of searchable words). It knows neither SQL nor objects.
+//!
+//! The keys form a chain: a master key wraps each merchant's key, that one each person's, that one each attempt's;
+//! an attempt's key seals its request, response and files. Destroying a person's wrapped key erases all below it.
+//!
+//! Sealed bytes are `version (1) | id of the sealing key (4, big-endian) | nonce (12) | AES-256-GCM-SIV ciphertext and
+//! tag`. The associated data name the place ([`Place`]), so that ciphertext moved to another row does not open.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use aes_gcm_siv::aead::{Aead as _, Payload};
+use aes_gcm_siv::{Aes256GcmSiv, KeyInit as _, Nonce};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hmac::{Hmac, Mac as _};
+use rand::TryRng as _;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use uuid::Uuid;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::Scope;
+use crate::error::Error;
+
+/// The format of sealed bytes.
+const VERSION: u8 = 1;
+const NONCE_LEN: usize = 12;
+const HEADER_LEN: usize = 1 + 4 + NONCE_LEN;
+const KEY_LEN: usize = 32;
+
+/// Fills an array from the operating system's random source.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[expect(
+        clippy::expect_used,
+        reason = "without the system's random source no key may be made at all"
+    )]
+    rand::rngs::SysRng
+        .try_fill_bytes(&mut bytes)
+        .expect("the operating system has random bytes");
+    bytes
+}
+
+/// `N` random letters and digits (5 bits each), without those that people mistake for one another.
+pub(crate) fn random_text<const N: usize>() -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    random::<N>()
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
+        .collect()
+}
+
+/// Where sealed bytes belong: they open only there.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The merchant account (nil for what belongs to none).
+    pub merchant_id: Uuid,
+    /// The table and column, or the kind of object.
+    pub what: &'a str,
+    /// The row, or the object's path.
+    pub id: &'a [u8],
+}
+
+impl Place<'_> {
+    fn associated_data(&self) -> Vec<u8> {
+        // Lengths first, so that no two places share their bytes.
+        let mut data = Vec::with_capacity(16 + 8 + self.what.len() + self.id.len());
+        data.extend_from_slice(self.merchant_id.as_bytes());
+        data.extend_from_slice(&(self.what.len() as u64).to_be_bytes());
+        data.extend_from_slice(self.what.as_bytes());
+        data.extend_from_slice(self.id);
+        data
+    }
+}
+
+/// A 256-bit key with the id by which sealed bytes name it. Wiped when dropped; never printed.
+#[derive(Clone)]
+pub struct DataKey {
+    id: u32,
+    bytes: Zeroizing<[u8; KEY_LEN]>,
+}
+
+impl std::fmt::Debug for DataKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataKey({:08x})", self.id)
+    }
+}
+
+impl DataKey {
+    /// A fresh random key.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self {
+            id: u32::from_be_bytes(random()),
+            bytes: Zeroizing::new(random()),
+        }
+    }
+
+    /// Seals bytes for one place. Sealing the same bytes twice gives different ciphertexts.
+    #[must_use]
+    pub fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Vec<u8> {
+        let nonce: [u8; NONCE_LEN] = random();
+        let payload = Payload {
+            msg: plain,
+            aad: &place.associated_data(),
+        };
+        #[expect(
+            clippy::expect_used,
+            reason = "fails only above 64 GiB, far beyond what fits in memory here"
+        )]
+        let sealed = self
+            .cipher()
+            .encrypt(&Nonce::from(nonce), payload)
+            .expect("shorter than 64 GiB");
+        let mut bytes = Vec::with_capacity(HEADER_LEN + sealed.len());
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.id.to_be_bytes());
+        bytes.extend_from_slice(&nonce);
+        bytes.extend_from_slice(&sealed);
+        bytes
+    }
+
+    /// Opens what [`DataKey::seal`] sealed for this place.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] for anything else.
+    pub fn open(&self, place: &Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        if sealing_key_id(sealed)? != self.id {
+            return Err(Error::Sealed);
+        }
+        let (header, message) = sealed.split_at(HEADER_LEN);
+        let nonce: [u8; NONCE_LEN] = header[5..].try_into().map_err(|_| Error::Sealed)?;
+        let payload = Payload {
+            msg: message,
+            aad: &place.associated_data(),
+        };
+        let plain = self
+            .cipher()
+            .decrypt(&Nonce::from(nonce), payload)
+            .map_err(|_| Error::Sealed)?;
+        Ok(Zeroizing::new(plain))
+    }
+
+    /// Opens sealed UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] when it does not open or is no UTF-8.
+    pub fn open_text(&self, place: &Place<'_>, sealed: &[u8]) -> Result<String, Error> {
+        let plain = self.open(place, sealed)?;
+        std::str::from_utf8(&plain)
+            .map(str::to_owned)
+            .map_err(|_| Error::Sealed)
+    }
+
+    /// Seals another key under this one.
+    #[must_use]
+    pub fn wrap(&self, place: &Place<'_>, key: &Self) -> Vec<u8> {
+        let mut plain = Zeroizing::new(Vec::with_capacity(4 + KEY_LEN));
+        plain.extend_from_slice(&key.id.to_be_bytes());
+        plain.extend_from_slice(key.bytes.as_slice());
+        self.seal(place, &plain)
+    }
+
+    /// Opens a key that this one wrapped.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] for anything else.
+    pub fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<Self, Error> {
+        let plain = self.open(place, wrapped)?;
+        let (id, bytes) = plain.split_first_chunk::<4>().ok_or(Error::Sealed)?;
+        let bytes = bytes.try_into().map_err(|_| Error::Sealed)?;
+        Ok(Self {
+            id: u32::from_be_bytes(*id),
+            bytes: Zeroizing::new(bytes),
+        })
+    }
+
+    fn cipher(&self) -> Aes256GcmSiv {
+        Aes256GcmSiv::new((&*self.bytes).into())
+    }
+}
+
+/// The id of the key that sealed these bytes.
+fn sealing_key_id(sealed: &[u8]) -> Result<u32, Error> {
+    match sealed {
+        [VERSION, a, b, c, d, ..] if sealed.len() > HEADER_LEN => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => Err(Error::Sealed),
+    }
+}
+
+/// The master keys and the root of all keyed hashes, from one small file. Losing it loses every person's data.
+pub struct Keyring {
+    /// The newest first: it wraps what is new; the others only open.
+    masters: Vec<DataKey>,
+    hash_root: Zeroizing<[u8; KEY_LEN]>,
+}
+
+impl std::fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keyring")
+            .field("masters", &self.masters)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether [`Keyring::open_or_create`] found the file or made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyringOrigin {
+    /// The file was there.
+    Found,
+    /// It was just made: the operator must be told, loudly, to back it up.
+    Created,
+}
+
+/// The keyring's file: JSON, keys in base64, newest master key first.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyringFile {
+    note: String,
+    masters: Vec<MasterEntry>,
+    hash_root: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MasterEntry {
+    id: u32,
+    key: String,
+}
+
+const NOTE: &str =
+    "Bonafide's master keys. Back this file up apart from the database: without it nothing opens.";
+
+impl Keyring {
+    /// A keyring that lives in memory only: for tests.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self {
+            masters: vec![DataKey::generate()],
+            hash_root: Zeroizing::new(random()),
+        }
+    }
+
+    /// Reads the keyring's file, or makes it (mode 0600) where there is none. Of several processes that start at once
+    /// one makes it and the others read it.
+    ///
+    /// # Errors
+    /// [`Error::Keyring`] when the file cannot be read, written or understood.
+    pub fn open_or_create(path: &Path) -> Result<(Self, KeyringOrigin), Error> {
+        if !path.exists() {
+            let keyring = Self::generate();
+            match keyring.write(path, Replace::No) {
+                Ok(()) => return Ok((keyring, KeyringOrigin::Created)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(unusable(path, &error.to_string())),
+            }
+        }
+        Self::open(path).map(|keyring| (keyring, KeyringOrigin::Found))
+    }
+
+    /// Reads the keyring's file.
+    ///
+    /// # Errors
+    /// [`Error::Keyring`] when it cannot be read or understood.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let text = fs::read_to_string(path).map_err(|error| unusable(path, &error.to_string()))?;
+        let text = Zeroizing::new(text);
+        // serde_json's texts quote what they stumbled over, which may be a key.
+        let file: KeyringFile = serde_json::from_str(&text)
+            .map_err(|error| unusable(path, &format!("not a keyring (line {})", error.line())))?;
+        Self::from_file(file).ok_or_else(|| unusable(path, "a key in it is malformed or missing"))
+    }
+
+    fn from_file(file: KeyringFile) -> Option<Self> {
+        let mut masters = Vec::with_capacity(file.masters.len());
+        for mut entry in file.masters {
+            masters.push(DataKey {
+                id: entry.id,
+                bytes: key_bytes(&entry.key)?,
+            });
+            entry.key.zeroize();
+        }
+        let hash_root = Zeroizing::new(file.hash_root);
+        if masters.is_empty() {
+            return None;
+        }
+        Some(Self {
+            masters,
+            hash_root: key_bytes(&hash_root)?,
+        })
+    }
+
+    /// Adds a new master key in front and writes the file anew. What the old keys wrapped still opens; then
+    /// [`merchants::rewrap_keys`](crate::merchants::rewrap_keys) wraps it all by the new one.
+    ///
+    /// # Errors
+    /// [`Error::Keyring`] when the file cannot be written.
+    pub fn rotate(&mut self, path: &Path) -> Result<(), Error> {
+        self.masters.insert(0, DataKey::generate());
+        self.write(path, Replace::Yes)
+            .map_err(|error| unusable(path, &error.to_string()))
+    }
+
+    /// Writes a file beside the final one and moves it there, so that no half-written keyring is ever seen.
+    fn write(&self, path: &Path, replace: Replace) -> std::io::Result<()> {
+        let file = KeyringFile {
+            note: NOTE.into(),
+            masters: self
+                .masters
+                .iter()
+                .map(|key| MasterEntry {
+                    id: key.id,
+                    key: BASE64.encode(key.bytes.as_slice()),
+                })
+                .collect(),
+            hash_root: BASE64.encode(self.hash_root.as_slice()),
+        };
+        let text = Zeroizing::new(serde_json::to_string_pretty(&file)?);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let beside = path.with_extension(format!("new-{}", hex::encode(random::<8>())));
+        let mut out = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)?;
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.sync_all());
+        let moved = written.and_then(|()| match replace {
+            Replace::Yes => fs::rename(&beside, path),
+            // A hard link, unlike a rename, never overwrites another process's keyring.
+            Replace::No => fs::hard_link(&beside, path),
+        });
+        if replace == Replace::No || moved.is_err() {
+            fs::remove_file(&beside)?;
+        }
+        moved
+    }
+
+    /// Wraps a merchant's key by the newest master key.
+    pub(crate) fn wrap(&self, place: &Place<'_>, key: &DataKey) -> Vec<u8> {
+        self.masters[0].wrap(place, key)
+    }
+
+    /// Opens a merchant's key with whichever master key wrapped it.
+    pub(crate) fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<DataKey, Error> {
+        let id = sealing_key_id(wrapped)?;
+        let master = self
+            .masters
+            .iter()
+            .find(|key| key.id == id)
+            .ok_or(Error::Sealed)?;
+        master.unwrap_key(place, wrapped)
+    }
+
+    /// HMAC-SHA-256 under the keyring's root, for one purpose. Equal inputs give equal outputs.
+    pub(crate) fn hash(&self, purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.hash_root.as_slice()).expect("any length");
+        for part in std::iter::once(&purpose.as_bytes()).chain(parts) {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+
+    /// The blind index of a value: what a table holds in its stead to find it by. Apart per account, mode and purpose.
+    pub(crate) fn blind(&self, scope: Scope, purpose: &str, value: &str) -> Vec<u8> {
+        let mode = [u8::from(scope.sandbox)];
+        self.hash(purpose, &[scope.merchant_id.as_bytes(), &mode, value.as_bytes()])
+            .to_vec()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replace {
+    Yes,
+    No,
+}
+
+fn key_bytes(text: &str) -> Option<Zeroizing<[u8; KEY_LEN]>> {
+    Zeroizing::new(BASE64.decode(text).ok()?)
+        .as_slice()
+        .try_into()
+        .ok()
+        .map(Zeroizing::new)
+}
+
+fn unusable(path: &Path, reason: &str) -> Error {
+    Error::Keyring {
+        path: path.display().to_string(),
+        reason: reason.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(id: &[u8]) -> Place<'_> {
+        Place {
+            merchant_id: Uuid::nil(),
+            what: "test",
+            id,
+        }
+    }
+
+    #[test]
+    fn opens_only_in_its_place_under_its_key_and_unchanged() {
+        let key = DataKey::generate();
+        let sealed = key.seal(&place(b"1"), b"secret");
+        assert_eq!(key.open(&place(b"1"), &sealed).unwrap().as_slice(), b"secret");
+        assert!(matches!(key.open(&place(b"2"), &sealed), Err(Error::Sealed)));
+        assert!(matches!(
+            DataKey::generate().open(&place(b"1"), &sealed),
+            Err(Error::Sealed)
+        ));
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert!(
+                matches!(key.open(&place(b"1"), &changed), Err(Error::Sealed)),
+                "byte {at}"
+            );
+            assert!(
+                matches!(key.open(&place(b"1"), &sealed[..at]), Err(Error::Sealed)),
+                "cut at {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_file_is_private_and_made_once() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys/master.json");
+        let (first, origin) = Keyring::open_or_create(&path).unwrap();
+        assert_eq!(origin, KeyringOrigin::Created);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let (second, origin) = Keyring::open_or_create(&path).unwrap();
+        assert_eq!(origin, KeyringOrigin::Found);
+        assert_eq!(first.hash("test", &[]), second.hash("test", &[]));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_rotated_keyring_opens_old_and_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("master.json");
+        let (mut keyring, _) = Keyring::open_or_create(&path).unwrap();
+        let old = keyring.wrap(&place(b"m"), &DataKey::generate());
+        keyring.rotate(&path).unwrap();
+        let keyring = Keyring::open(&path).unwrap();
+        let new = keyring.wrap(&place(b"m"), &DataKey::generate());
+        assert_ne!(sealing_key_id(&old).unwrap(), sealing_key_id(&new).unwrap());
+        keyring.unwrap_key(&place(b"m"), &old).unwrap();
+        keyring.unwrap_key(&place(b"m"), &new).unwrap();
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error_that_quotes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("master.json");
+        for text in [
+            "",
+            "{}",
+            "{\"masters\":\"S3CRET\"}",
+            "{\"note\":\"\",\"masters\":[],\"hash_root\":\"S3CRET\"}",
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = Keyring::open(&path).unwrap_err().to_string();
+            assert!(!error.contains("S3CRET"), "{error}");
+        }
+    }
+}

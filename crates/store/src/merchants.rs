@@ -1,0 +1,174 @@
+//! Merchant accounts and their data keys. It does not know what a status allows.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place, random_text};
+use crate::text_enum::text_enum;
+use crate::{Conn, Error, Tx};
+
+text_enum! {
+    /// Where a merchant's application stands.
+    MerchantStatus {
+        /// Being filled in.
+        Draft = "draft",
+        /// Waiting for the operator.
+        Submitted = "submitted",
+        /// Live keys work.
+        Approved = "approved",
+        /// Turned down.
+        Rejected = "rejected",
+        /// Stopped by the operator.
+        Suspended = "suspended",
+    }
+}
+
+/// A merchant account. Live and sandbox data are both its own, and never mix.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Merchant {
+    /// The account.
+    pub id: Uuid,
+    /// Eight letters and digits that its keys and tokens carry.
+    pub short_id: String,
+    /// Its name.
+    pub name: String,
+    /// Where its application stands.
+    #[sqlx(try_from = "String")]
+    pub status: MerchantStatus,
+    /// Settings, as JSON.
+    pub settings: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When it last changed (ms).
+    pub updated_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, short_id, name, status, settings, created_at, updated_at from merchants ",
+            $rest
+        )
+    };
+}
+
+/// Makes an account with its data key.
+///
+/// # Errors
+/// Database errors.
+pub async fn create(
+    tx: &mut Tx,
+    name: &str,
+    status: MerchantStatus,
+    settings: &str,
+) -> Result<Merchant, Error> {
+    let merchant = Merchant {
+        id: Uuid::now_v7(),
+        short_id: random_text::<8>(),
+        name: name.into(),
+        status,
+        settings: settings.into(),
+        created_at: tx.now(),
+        updated_at: tx.now(),
+    };
+    let wrapped = tx.keyring().wrap(&key_place(&merchant.id), &DataKey::generate());
+    execute!(
+        tx,
+        "insert into merchants (id, short_id, name, status, settings, wrapped_key, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        merchant.id,
+        &merchant.short_id,
+        &merchant.name,
+        merchant.status.as_str(),
+        &merchant.settings,
+        &wrapped,
+        merchant.created_at,
+        merchant.updated_at,
+    )?;
+    for sandbox in [false, true] {
+        let sql = "insert into counters (merchant_id, sandbox, face_seq, log_seq) values ($1, $2, 0, 0)";
+        execute!(tx, sql, merchant.id, sandbox)?;
+    }
+    Ok(merchant)
+}
+
+/// One account, by its id.
+///
+/// # Errors
+/// Database errors.
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
+    fetch!(optional, conn, Merchant, select!("where id = $1"), id)
+}
+
+/// One account, by the short id that its keys and tokens carry.
+///
+/// # Errors
+/// Database errors.
+pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merchant>, Error> {
+    fetch!(optional, conn, Merchant, select!("where short_id = $1"), short_id)
+}
+
+/// All accounts, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
+    fetch!(all, conn, Merchant, select!("order by created_at desc, id desc"))
+}
+
+/// Sets where the application stands; whether there was such an account.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update merchants set status = $2, updated_at = $3 where id = $1";
+    Ok(execute!(tx, sql, id, status.as_str(), now)? == 1)
+}
+
+/// Replaces the settings (JSON); whether there was such an account.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update merchants set settings = $2, updated_at = $3 where id = $1";
+    Ok(execute!(tx, sql, id, settings, now)? == 1)
+}
+
+fn key_place(id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: *id,
+        what: "merchants.wrapped_key",
+        id: id.as_bytes(),
+    }
+}
+
+/// The account's data key, which wraps its people's keys and seals what belongs to no person.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account; [`Error::Sealed`] when this keyring's masters did not wrap it.
+pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
+    let sql = "select wrapped_key from merchants where id = $1";
+    let (wrapped,) = fetch!(optional, conn, (Vec<u8>,), sql, id)?.ok_or(Error::Missing("merchant"))?;
+    conn.keyring().unwrap_key(&key_place(&id), &wrapped)
+}
+
+/// Wraps every account's key by the keyring's newest master key; answers how many.
+///
+/// # Errors
+/// As [`key`].
+pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
+    let mut count = 0;
+    for (id,) in fetch!(all, tx, (Uuid,), "select id from merchants")? {
+        let key = key(tx, id).await?;
+        let wrapped = tx.keyring().wrap(&key_place(&id), &key);
+        count += execute!(
+            tx,
+            "update merchants set wrapped_key = $2 where id = $1",
+            id,
+            &wrapped
+        )?;
+    }
+    Ok(count)
+}
