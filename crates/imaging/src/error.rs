@@ -30,6 +30,9 @@ pub enum DecodeError {
         /// Declared height.
         height: u32,
     },
+    /// Within the pixel cap, but with more bytes per pixel or more metadata than its memory allows.
+    #[error("the picture takes more memory than allowed")]
+    TooMuchMemory,
     /// A progressive JPEG with so many scans that it can only be meant to waste time.
     #[error("the JPEG has too many scans")]
     TooManyScans,
@@ -66,6 +69,7 @@ impl DecodeError {
             Self::Damaged => "damaged",
             Self::Unsupported => "unsupported",
             Self::TooManyPixels { .. } => "too-many-pixels",
+            Self::TooMuchMemory => "too-much-memory",
             Self::TooManyScans => "too-many-scans",
             Self::TooManyPages => "too-many-pages",
             Self::ScriptedPdf => "scripted-pdf",

@@ -19,7 +19,7 @@ const BYTES_PER_PIXEL: u64 = 4;
 /// Decodes a PNG (of an animation its default image), WEBP (of an animation its first frame) or BMP.
 pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<Stored, DecodeError> {
     let file = Cursor::new(bytes);
-    let result = match format {
+    match format {
         Format::Png => {
             let mut caps = image::Limits::no_limits();
             caps.max_alloc = Some(limits.max_pixels * BYTES_PER_PIXEL);
@@ -33,15 +33,22 @@ pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<St
         _ => BmpDecoder::new(file)
             .map_err(error)
             .and_then(|decoder| read(decoder, limits)),
-    };
-    result
+    }
+}
+
+/// Whether a WEBP is shorter than its RIFF header says; the decoder would call that damaged.
+fn webp_is_cut(bytes: &[u8]) -> bool {
+    let declared = bytes
+        .get(4..8)
+        .map(|size| u32::from_le_bytes([size[0], size[1], size[2], size[3]]));
+    declared.is_none_or(|size| (bytes.len() as u64) < u64::from(size) + 8)
 }
 
 fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, DecodeError> {
     let (width, height) = decoder.dimensions();
     check_size(width, height, limits)?;
     if decoder.total_bytes() > limits.max_pixels * BYTES_PER_PIXEL {
-        return Err(DecodeError::TooManyPixels { width, height });
+        return Err(DecodeError::TooMuchMemory);
     }
     // Unreadable EXIF costs the orientation, not the picture.
     let exif_orientation = decoder
@@ -101,17 +108,16 @@ fn on_white(sample: u8, alpha: u8) -> u8 {
 /// Our error for the library's; its text, which may quote the file, is dropped.
 fn error(error: ImageError) -> DecodeError {
     match &error {
-        ImageError::Unsupported(_) => return DecodeError::Unsupported,
-        ImageError::Limits(_) => return DecodeError::TooManyPixels { width: 0, height: 0 },
-        _ => {}
+        ImageError::Unsupported(_) => DecodeError::Unsupported,
+        ImageError::Limits(_) => DecodeError::TooMuchMemory,
+        ImageError::IoError(io) if io.kind() == ErrorKind::UnexpectedEof => DecodeError::Truncated,
+        _ if ended_early(&error) => DecodeError::Truncated,
+        _ => DecodeError::Damaged,
     }
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
-    while let Some(error) = cause {
-        let io = error.downcast_ref::<std::io::Error>();
-        if io.is_some_and(|io| io.kind() == ErrorKind::UnexpectedEof) {
-            return DecodeError::Truncated;
-        }
-        cause = error.source();
-    }
-    DecodeError::Damaged
+}
+
+/// Whether the end of the file is what lies behind an error.
+fn ended_early(error: &(dyn std::error::Error + 'static)) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|io| io.kind() == ErrorKind::UnexpectedEof) || error.source().is_some_and(ended_early)
 }

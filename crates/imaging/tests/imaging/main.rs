@@ -1,0 +1,5 @@
+//! The integration tests of `imaging`, as one binary.
+
+mod decode;
+mod files;
+mod worker;
