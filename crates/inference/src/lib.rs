@@ -81,7 +81,13 @@ impl Models {
         for name in ModelName::ALL {
             let shape = name.nominal_shape();
             let data = vec![0.0; shape.iter().product()];
-            self.run(name, Input { shape: &shape, data: &data })?;
+            self.run(
+                name,
+                Input {
+                    shape: &shape,
+                    data: &data,
+                },
+            )?;
         }
         Ok(())
     }
@@ -125,16 +131,27 @@ impl Models {
 /// with it; one that was only guessed is returned when it holds a manifest.
 #[must_use]
 pub fn find_models_dir(configured: Option<&Path>) -> Option<PathBuf> {
-    let named = configured.map(Path::to_path_buf).or_else(|| std::env::var_os(MODELS_VARIABLE).map(PathBuf::from));
+    let named = configured
+        .map(Path::to_path_buf)
+        .or_else(|| std::env::var_os(MODELS_VARIABLE).map(PathBuf::from));
     if named.is_some() {
         return named;
     }
-    let beside_executable =
-        std::env::current_exe().ok().and_then(|executable| Some(executable.parent()?.join("models")));
+    let beside_executable = std::env::current_exe()
+        .ok()
+        .and_then(|executable| Some(executable.parent()?.join("models")));
     // Cargo sets this variable for what it runs, never for what is shipped: CRATE/../../models or CRATE/../models.
-    let in_workspace = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).into_iter().flat_map(|package| {
-        package.ancestors().skip(1).take(2).map(|above| above.join("models")).collect::<Vec<_>>()
-    });
+    let in_workspace = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(PathBuf::from)
+        .into_iter()
+        .flat_map(|package| {
+            package
+                .ancestors()
+                .skip(1)
+                .take(2)
+                .map(|above| above.join("models"))
+                .collect::<Vec<_>>()
+        });
     beside_executable
         .into_iter()
         .chain([PathBuf::from("models")])

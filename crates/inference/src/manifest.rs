@@ -60,10 +60,14 @@ impl Manifest {
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let path = dir.join(MANIFEST);
         let Ok(text) = std::fs::read(&path) else {
-            return Err(ModelError::NoManifest { dir: dir.to_path_buf() });
+            return Err(ModelError::NoManifest {
+                dir: dir.to_path_buf(),
+            });
         };
-        serde_json::from_slice(&text)
-            .map_err(|error| ModelError::BadManifest { path, reason: error.to_string() })
+        serde_json::from_slice(&text).map_err(|error| ModelError::BadManifest {
+            path,
+            reason: error.to_string(),
+        })
     }
 
     /// The path behind an entry, once its hash has been compared.
@@ -75,14 +79,27 @@ impl Manifest {
     }
 
     pub(crate) fn checked(&self, dir: &Path, name: &str) -> Result<CheckedFile, ModelError> {
-        let missing = || ModelError::Missing { name: name.to_owned(), dir: dir.to_path_buf() };
-        let entry = self.files.iter().find(|entry| entry.name == name).ok_or_else(missing)?;
+        let missing = || ModelError::Missing {
+            name: name.to_owned(),
+            dir: dir.to_path_buf(),
+        };
+        let entry = self
+            .files
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(missing)?;
         // The loader takes a bare name for a library to search for: make the path absolute.
         let path = std::path::absolute(dir.join(&entry.file)).map_err(|_| missing())?;
         let mut digest = Sha256::new();
-        File::open(&path).and_then(|mut file| io::copy(&mut file, &mut HashWriter(&mut digest))).map_err(|_| missing())?;
+        File::open(&path)
+            .and_then(|mut file| io::copy(&mut file, &mut HashWriter(&mut digest)))
+            .map_err(|_| missing())?;
         let sha256 = hex::encode(digest.finalize());
-        if sha256 == entry.sha256 { Ok(CheckedFile { path, sha256 }) } else { Err(ModelError::Changed { path }) }
+        if sha256 == entry.sha256 {
+            Ok(CheckedFile { path, sha256 })
+        } else {
+            Err(ModelError::Changed { path })
+        }
     }
 }
 

@@ -39,7 +39,15 @@ impl Pool {
         limit: usize,
     ) -> Self {
         let (sessions, returned) = Default::default();
-        Self { environment, name, file, threads, limit, sessions, returned }
+        Self {
+            environment,
+            name,
+            file,
+            threads,
+            limit,
+            sessions,
+            returned,
+        }
     }
 
     pub(crate) fn version(&self) -> &str {
@@ -47,21 +55,39 @@ impl Pool {
     }
 
     pub(crate) fn run(&self, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {
-        let refused =
-            |reason: String| ModelError::Input { name: self.name.as_str(), shape: input.shape.to_vec(), reason };
-        let size = input.shape.iter().try_fold(1_usize, |size, &length| size.checked_mul(length));
+        let refused = |reason: String| ModelError::Input {
+            name: self.name.as_str(),
+            shape: input.shape.to_vec(),
+            reason,
+        };
+        let size = input
+            .shape
+            .iter()
+            .try_fold(1_usize, |size, &length| size.checked_mul(length));
         if size != Some(input.data.len()) || input.data.is_empty() {
             return Err(refused(format!("it holds {} values", input.data.len())));
         }
-        let value = TensorRef::from_array_view((input.shape, input.data)).map_err(|error| refused(error.to_string()))?;
+        let value = TensorRef::from_array_view((input.shape, input.data))
+            .map_err(|error| refused(error.to_string()))?;
         let mut lease = self.lease()?;
-        let outputs = lease.session().run(ort::inputs![value]).map_err(|error| refused(error.to_string()))?;
+        let outputs = lease
+            .session()
+            .run(ort::inputs![value])
+            .map_err(|error| refused(error.to_string()))?;
         outputs
             .values()
             .map(|output| {
-                let (shape, data) = output.try_extract_tensor::<f32>().map_err(|error| refused(error.to_string()))?;
-                let shape = shape.iter().map(|&length| usize::try_from(length).unwrap_or(0)).collect();
-                Ok(Tensor { shape, data: data.to_vec() })
+                let (shape, data) = output
+                    .try_extract_tensor::<f32>()
+                    .map_err(|error| refused(error.to_string()))?;
+                let shape = shape
+                    .iter()
+                    .map(|&length| usize::try_from(length).unwrap_or(0))
+                    .collect();
+                Ok(Tensor {
+                    shape,
+                    data: data.to_vec(),
+                })
             })
             .collect()
     }
@@ -80,17 +106,30 @@ impl Pool {
     fn lease(&self) -> Result<Lease<'_>, ModelError> {
         let mut sessions = self
             .returned
-            .wait_while(self.lock(), |sessions| sessions.idle.is_empty() && sessions.open >= self.limit)
+            .wait_while(self.lock(), |sessions| {
+                sessions.idle.is_empty() && sessions.open >= self.limit
+            })
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = sessions.idle.pop() {
-            return Ok(Lease { pool: self, session: Some(session) });
+            return Ok(Lease {
+                pool: self,
+                session: Some(session),
+            });
         }
         sessions.open += 1;
         drop(sessions);
         // Made before the session is, so that a failure gives the place back.
-        let mut lease = Lease { pool: self, session: None };
-        let session = runtime::session(self.environment, &self.file.path, self.threads)
-            .map_err(|reason| ModelError::Load { name: self.name.as_str(), reason })?;
+        let mut lease = Lease {
+            pool: self,
+            session: None,
+        };
+        let session =
+            runtime::session(self.environment, &self.file.path, self.threads).map_err(|reason| {
+                ModelError::Load {
+                    name: self.name.as_str(),
+                    reason,
+                }
+            })?;
         lease.session = Some(session);
         Ok(lease)
     }
@@ -108,9 +147,14 @@ struct Lease<'a> {
 }
 
 impl Lease<'_> {
-    #[expect(clippy::expect_used, reason = "`Pool::lease` hands out leases that hold a session, and only `drop` takes it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "`Pool::lease` hands out leases that hold a session, and only `drop` takes it"
+    )]
     fn session(&mut self) -> &mut Session {
-        self.session.as_mut().expect("a lease holds a session until it is dropped")
+        self.session
+            .as_mut()
+            .expect("a lease holds a session until it is dropped")
     }
 }
 

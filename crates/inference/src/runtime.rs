@@ -22,7 +22,10 @@ pub(crate) fn environment(library: &Path) -> Result<&'static Environment, ModelE
     if let Some(environment) = ENVIRONMENT.get() {
         return Ok(environment);
     }
-    let failed = |reason: String| ModelError::Runtime { path: library.to_path_buf(), reason };
+    let failed = |reason: String| ModelError::Runtime {
+        path: library.to_path_buf(),
+        reason,
+    };
     let environment = ort::init_from(library)
         .map_err(|error| failed(error.to_string()))?
         .with_name("bonafide")

