@@ -27,6 +27,7 @@ pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<St
                 .map_err(error)
                 .and_then(|decoder| read(decoder, limits))
         }
+        Format::Webp if webp_is_cut(bytes) => Err(DecodeError::Truncated),
         Format::Webp => WebPDecoder::new(file)
             .map_err(error)
             .and_then(|decoder| read(decoder, limits)),
