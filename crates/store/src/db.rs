@@ -342,6 +342,10 @@ impl Conn {
         self.now
     }
 
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.handle, Handle::Postgres(_) | Handle::PostgresTx(_))
+    }
+
     pub(crate) fn keyring(&self) -> &Keyring {
         &self.keyring
     }

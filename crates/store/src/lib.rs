@@ -27,14 +27,24 @@
 //! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
 //! that a transaction's rows bear. JSON is text.
 
+pub mod applicants;
+pub mod attempts;
+pub mod audit;
 mod counters;
 pub mod credentials;
 mod db;
 mod error;
+pub mod faces;
 pub mod flows;
 pub mod groups;
+pub mod idempotency;
+pub mod jobs;
 pub mod keyring;
+pub mod limits;
 pub mod merchants;
+pub mod outbox;
+pub mod people;
+pub mod registrations;
 mod text_enum;
 
 use uuid::Uuid;

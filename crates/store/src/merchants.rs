@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random_text};
 use crate::text_enum::text_enum;
-use crate::{Conn, Error, Tx};
+use crate::{Conn, Error, Tx, audit};
 
 text_enum! {
     /// Where a merchant's application stands.
@@ -89,6 +89,7 @@ pub async fn create(
         let sql = "insert into counters (merchant_id, sandbox, face_seq, log_seq) values ($1, $2, 0, 0)";
         execute!(tx, sql, merchant.id, sandbox)?;
     }
+    audit::begin(tx, merchant.id).await?;
     Ok(merchant)
 }
 

@@ -1,0 +1,448 @@
+//! Attempts: the log of verifications, sealed, and the reviewers' decisions on them. Statuses, codes and decisions are
+//! text whose meaning the verification rules know.
+//!
+//! Each attempt has a key of its own, made by the caller before anything is stored, since the attempt's objects are
+//! sealed under it first; the row holds it wrapped by the person's key.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::registrations::{external_ref, from_column, to_column};
+use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
+
+/// An attempt to be logged.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAttempt<'a> {
+    /// Random; names the attempt's objects.
+    pub id: Uuid,
+    /// Fresh; seals the attempt's objects and the columns marked *sealed*.
+    pub key: &'a DataKey,
+    /// The person, or the registration's provisional facemap; never an alias.
+    pub facemap_id: Uuid,
+    /// The registration it belongs to; `None`: it is only logged.
+    pub registration_id: Option<Uuid>,
+    /// The group it was made for.
+    pub grouping_id: Option<Uuid>,
+    /// The label it was made with (sealed, and found by its blind index).
+    pub external_user_id: &'a str,
+    /// The session it came through.
+    pub session_id: Option<Uuid>,
+    /// The Flow it ran against.
+    pub flow_id: Uuid,
+    /// The Flow's name at that time.
+    pub flow_name: &'a str,
+    /// `approved`, `declined`, `failed` or `pending`.
+    pub status: &'a str,
+    /// What the response said.
+    pub success: bool,
+    /// The codes that applied, as JSON.
+    pub codes: &'a str,
+    /// The documents submitted, as JSON.
+    pub document_types: &'a str,
+    /// The submission, as JSON (sealed).
+    pub request: &'a str,
+    /// The answer, to the byte (sealed).
+    pub response: &'a str,
+    /// What else reviewers and reports need, as JSON (sealed).
+    pub detail: &'a str,
+}
+
+/// An attempt as it was logged.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Its number in the account's log, from 1.
+    pub log_id: i64,
+    /// See [`NewAttempt::id`].
+    pub id: Uuid,
+    /// See [`NewAttempt::key`].
+    pub key: DataKey,
+    /// See [`NewAttempt::facemap_id`].
+    pub facemap_id: Uuid,
+    /// See [`NewAttempt::registration_id`].
+    pub registration_id: Option<Uuid>,
+    /// See [`NewAttempt::grouping_id`].
+    pub grouping_id: Option<Uuid>,
+    /// See [`NewAttempt::external_user_id`].
+    pub external_user_id: String,
+    /// See [`NewAttempt::session_id`].
+    pub session_id: Option<Uuid>,
+    /// See [`NewAttempt::flow_id`].
+    pub flow_id: Uuid,
+    /// See [`NewAttempt::flow_name`].
+    pub flow_name: String,
+    /// Its outcome, or what a reviewer made of it.
+    pub status: String,
+    /// See [`NewAttempt::success`].
+    pub success: bool,
+    /// See [`NewAttempt::codes`].
+    pub codes: String,
+    /// See [`NewAttempt::document_types`].
+    pub document_types: String,
+    /// See [`NewAttempt::request`].
+    pub request: String,
+    /// See [`NewAttempt::response`].
+    pub response: String,
+    /// See [`NewAttempt::detail`].
+    pub detail: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When a reviewer last decided on it (ms).
+    pub decided_at: Option<i64>,
+}
+
+/// As much of an attempt as its registration's status depends on.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Outcome {
+    /// See [`Attempt::log_id`].
+    pub log_id: i64,
+    /// See [`Attempt::status`].
+    pub status: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When a reviewer last decided on it (ms).
+    pub decided_at: Option<i64>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    log_id: i64,
+    id: Uuid,
+    facemap_id: Uuid,
+    registration_id: Option<Uuid>,
+    grouping_id: Uuid,
+    session_id: Option<Uuid>,
+    flow_id: Uuid,
+    flow_name: String,
+    status: String,
+    success: bool,
+    codes: String,
+    document_types: String,
+    wrapped_key: Vec<u8>,
+    external_id_sealed: Vec<u8>,
+    request_sealed: Vec<u8>,
+    response_sealed: Vec<u8>,
+    detail_sealed: Vec<u8>,
+    created_at: i64,
+    decided_at: Option<i64>,
+    person_key: Vec<u8>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select a.log_id, a.id, a.facemap_id, a.registration_id, a.grouping_id, a.session_id, a.flow_id,
+                    a.flow_name, a.status, a.success, a.codes, a.document_types, a.wrapped_key,
+                    a.external_id_sealed, a.request_sealed, a.response_sealed, a.detail_sealed, a.created_at,
+                    a.decided_at, p.wrapped_key as person_key
+             from attempts a join people p
+                 on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
+             where a.merchant_id = $1 and a.sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error> {
+    let person_key = people::unwrap_key(merchant_key, scope, &row.facemap_id, &row.person_key)?;
+    let key = person_key.unwrap_key(&place(scope, "attempts.wrapped_key", &row.id), &row.wrapped_key)?;
+    let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
+    Ok(Attempt {
+        external_user_id: text("attempts.external_id", &row.external_id_sealed)?,
+        request: text("attempts.request", &row.request_sealed)?,
+        response: text("attempts.response", &row.response_sealed)?,
+        detail: text("attempts.detail", &row.detail_sealed)?,
+        key,
+        log_id: row.log_id,
+        id: row.id,
+        facemap_id: row.facemap_id,
+        registration_id: row.registration_id,
+        grouping_id: from_column(row.grouping_id),
+        session_id: row.session_id,
+        flow_id: row.flow_id,
+        flow_name: row.flow_name,
+        status: row.status,
+        success: row.success,
+        codes: row.codes,
+        document_types: row.document_types,
+        created_at: row.created_at,
+        decided_at: row.decided_at,
+    })
+}
+
+async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<Attempt>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    rows.into_iter()
+        .map(|row| open(&merchant_key, scope, row))
+        .collect()
+}
+
+fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what,
+        id: id.as_bytes(),
+    }
+}
+
+/// Logs an attempt and notes its registration's activity; answers the attempt's number. The caller holds the
+/// [`faces::lock`](crate::faces::lock).
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person.
+pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Result<i64, Error> {
+    let log_id = counters::next_log_id(tx, scope).await?;
+    let person_key = people::key(tx, scope, attempt.facemap_id).await?;
+    let wrapped = person_key.wrap(&place(scope, "attempts.wrapped_key", &attempt.id), attempt.key);
+    let seal = |what, text: &str| {
+        attempt
+            .key
+            .seal(&place(scope, what, &attempt.id), text.as_bytes())
+    };
+    let external_id = seal("attempts.external_id", attempt.external_user_id);
+    let request = seal("attempts.request", attempt.request);
+    let response = seal("attempts.response", attempt.response);
+    let detail = seal("attempts.detail", attempt.detail);
+    let external_ref = external_ref(tx, scope, attempt.external_user_id);
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
+             external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
+             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+        scope.merchant_id,
+        scope.sandbox,
+        log_id,
+        attempt.id,
+        attempt.facemap_id,
+        attempt.registration_id,
+        to_column(attempt.grouping_id),
+        &external_ref,
+        attempt.session_id,
+        attempt.flow_id,
+        attempt.flow_name,
+        attempt.status,
+        attempt.success,
+        attempt.codes,
+        attempt.document_types,
+        &wrapped,
+        &external_id,
+        &request,
+        &response,
+        &detail,
+        now,
+    )?;
+    if let Some(registration_id) = attempt.registration_id {
+        let sql =
+            "update registrations set last_active = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+        execute!(tx, sql, scope.merchant_id, scope.sandbox, registration_id, now)?;
+    }
+    Ok(log_id)
+}
+
+/// One attempt.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Attempt>, Error> {
+    let sql = select!("and a.log_id = $3");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, log_id)?;
+    Ok(open_all(conn, scope, rows).await?.pop())
+}
+
+/// [`get`] under the account's serial step, so that what is decided on it holds: to be called before [`decide`].
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account; [`Error::Sealed`].
+pub async fn get_for_update(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Attempt>, Error> {
+    counters::lock(tx, scope).await?;
+    get(tx, scope, log_id).await
+}
+
+/// A registration's attempts, newest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn of_registration(
+    conn: &mut Conn,
+    scope: Scope,
+    registration_id: Uuid,
+) -> Result<Vec<Attempt>, Error> {
+    let sql = select!("and a.registration_id = $3 order by a.log_id desc");
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        registration_id
+    )?;
+    open_all(conn, scope, rows).await
+}
+
+/// A person's attempts, those that are only logged too, newest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Attempt>, Error> {
+    let sql = select!("and a.facemap_id = $3 order by a.log_id desc");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    open_all(conn, scope, rows).await
+}
+
+/// The review queue: pending attempts after a number, oldest first, at most `limit`.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Error> {
+    let sql = select!("and a.status = 'pending' and a.log_id > $3 order by a.log_id limit $4");
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        after,
+        limit
+    )?;
+    open_all(conn, scope, rows).await
+}
+
+/// The outcomes of a registration's attempts, newest first, without opening anything.
+///
+/// # Errors
+/// Database errors.
+pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> Result<Vec<Outcome>, Error> {
+    let sql = "select log_id, status, created_at, decided_at from attempts
+               where merchant_id = $1 and sandbox = $2 and registration_id = $3 order by log_id desc";
+    fetch!(
+        all,
+        conn,
+        Outcome,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        registration_id
+    )
+}
+
+/// A person's decision on an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// `approve`, `decline` or `reopen`.
+    pub decision: String,
+    /// Who decided.
+    pub actor: String,
+    /// Why (sealed).
+    pub reason: Option<String>,
+    /// When (ms); set by [`decide`].
+    pub at: i64,
+}
+
+/// Writes a decision and the status that it gives the attempt, which came from [`get_for_update`].
+///
+/// # Errors
+/// Database errors.
+pub async fn decide(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    status: &str,
+    decision: &str,
+    actor: &str,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    let place = place(scope, "decisions.reason", &attempt.id);
+    let reason = reason.map(|reason| attempt.key.seal(&place, reason.as_bytes()));
+    let now = tx.now();
+    let sql = "update attempts set status = $4, decided_at = $5
+               where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id,
+        status,
+        now
+    )?;
+    execute!(
+        tx,
+        "insert into decisions (merchant_id, sandbox, log_id, seq, decision, actor, reason_sealed, at)
+         select $1, $2, $3, count(*) + 1, $4, $5, $6, $7 from decisions
+         where merchant_id = $1 and sandbox = $2 and log_id = $3",
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id,
+        decision,
+        actor,
+        reason.as_deref(),
+        now,
+    )
+    .map(|_| ())
+}
+
+/// The decisions on an attempt, oldest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Decision>, Error> {
+    let sql = "select decision, actor, reason_sealed, at from decisions
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";
+    type Row = (String, String, Option<Vec<u8>>, i64);
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id
+    )?;
+    let place = place(scope, "decisions.reason", &attempt.id);
+    let open = |(decision, actor, sealed, at): Row| {
+        let reason = sealed
+            .map(|sealed| attempt.key.open_text(&place, &sealed))
+            .transpose()?;
+        Ok(Decision {
+            decision,
+            actor,
+            reason,
+            at,
+        })
+    };
+    rows.into_iter().map(open).collect()
+}
+
+/// Moves a facemap's attempts to another and wraps their keys by its key.
+pub(crate) async fn move_to(
+    tx: &mut Tx,
+    scope: Scope,
+    (from, from_key): (Uuid, &DataKey),
+    (into, into_key): (Uuid, &DataKey),
+) -> Result<(), Error> {
+    let sql = "select id, wrapped_key from attempts
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    for (id, wrapped) in fetch!(
+        all,
+        tx,
+        (Uuid, Vec<u8>),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        from
+    )? {
+        let place = place(scope, "attempts.wrapped_key", &id);
+        let wrapped = into_key.wrap(&place, &from_key.unwrap_key(&place, &wrapped)?);
+        let sql = "update attempts set facemap_id = $4, wrapped_key = $5
+                   where merchant_id = $1 and sandbox = $2 and id = $3";
+        execute!(tx, sql, scope.merchant_id, scope.sandbox, id, into, &wrapped)?;
+    }
+    Ok(())
+}

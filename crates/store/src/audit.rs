@@ -1,0 +1,177 @@
+//! The audit trail: append-only rows, written in the transaction that they tell of and chained per merchant by a keyed
+//! hash, so that changing, removing or cutting off rows shows. It holds no personal data.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::Keyring;
+use crate::{Conn, Error, Scope, Tx};
+
+/// What happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// Who did it: an API key, a member of staff, `command line`.
+    pub actor: &'a str,
+    /// What was done, for instance `group.created`.
+    pub action: &'a str,
+    /// To what: an id.
+    pub subject: &'a str,
+    /// More, as JSON.
+    pub detail: &'a str,
+}
+
+/// A row of the trail.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct AuditRow {
+    /// Its place in the merchant's chain, from 1.
+    pub seq: i64,
+    /// Sandbox or live.
+    pub sandbox: bool,
+    /// When (ms).
+    pub at: i64,
+    /// See [`Entry::actor`].
+    pub actor: String,
+    /// See [`Entry::action`].
+    pub action: String,
+    /// See [`Entry::subject`].
+    pub subject: String,
+    /// See [`Entry::detail`].
+    pub detail: String,
+    /// The chain up to and with this row.
+    pub hash: Vec<u8>,
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditCheck {
+    /// Every row is as it was written, and none is missing.
+    Intact {
+        /// How many there are.
+        rows: i64,
+    },
+    /// From this place on the chain does not hold.
+    Broken {
+        /// The first place where a row is missing, changed or one too many.
+        seq: i64,
+    },
+}
+
+/// Appends a row.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), Error> {
+    // Also makes whoever writes next to this chain wait.
+    let sql = "update audit_heads set seq = seq + 1 where merchant_id = $1 returning seq, hash";
+    let head = fetch!(optional, tx, (i64, Vec<u8>), sql, scope.merchant_id)?;
+    let (seq, previous) = head.ok_or(Error::Missing("merchant"))?;
+    let mut row = AuditRow {
+        seq,
+        sandbox: scope.sandbox,
+        at: tx.now(),
+        actor: entry.actor.into(),
+        action: entry.action.into(),
+        subject: entry.subject.into(),
+        detail: entry.detail.into(),
+        hash: Vec::new(),
+    };
+    row.hash = link(tx.keyring(), scope.merchant_id, &previous, &row);
+    execute!(
+        tx,
+        "insert into audit (merchant_id, seq, sandbox, at, actor, action, subject, detail, hash)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        scope.merchant_id,
+        row.seq,
+        row.sandbox,
+        row.at,
+        &row.actor,
+        &row.action,
+        &row.subject,
+        &row.detail,
+        &row.hash,
+    )?;
+    let sql = "update audit_heads set hash = $2 where merchant_id = $1";
+    execute!(tx, sql, scope.merchant_id, &row.hash).map(|_| ())
+}
+
+/// Begins an account's chain.
+pub(crate) async fn begin(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
+    let empty: &[u8] = &[];
+    let sql = "insert into audit_heads (merchant_id, seq, hash) values ($1, 0, $2)";
+    execute!(tx, sql, merchant_id, empty).map(|_| ())
+}
+
+fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
+    let parts: [&[u8]; 9] = [
+        previous,
+        merchant_id.as_bytes(),
+        &row.seq.to_be_bytes(),
+        &[u8::from(row.sandbox)],
+        &row.at.to_be_bytes(),
+        row.actor.as_bytes(),
+        row.action.as_bytes(),
+        row.subject.as_bytes(),
+        row.detail.as_bytes(),
+    ];
+    keyring.hash("audit", &parts).to_vec()
+}
+
+const PAGE: i64 = 1000;
+
+/// The newest rows before a place (or of all), newest first; both modes.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    before: Option<i64>,
+    limit: i64,
+) -> Result<Vec<AuditRow>, Error> {
+    let sql = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+               where merchant_id = $1 and seq < $2 order by seq desc limit $3";
+    fetch!(
+        all,
+        conn,
+        AuditRow,
+        sql,
+        merchant_id,
+        before.unwrap_or(i64::MAX),
+        limit
+    )
+}
+
+/// Checks an account's whole chain.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn verify(conn: &mut Conn, merchant_id: Uuid) -> Result<AuditCheck, Error> {
+    let sql = "select seq, hash from audit_heads where merchant_id = $1";
+    let head = fetch!(optional, conn, (i64, Vec<u8>), sql, merchant_id)?;
+    let (last, head_hash) = head.ok_or(Error::Missing("merchant"))?;
+    let (mut checked, mut hash) = (0, Vec::new());
+    loop {
+        let sql = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+                   where merchant_id = $1 and seq > $2 order by seq limit $3";
+        let page = fetch!(all, conn, AuditRow, sql, merchant_id, checked, PAGE)?;
+        let full = page.len() as i64 == PAGE;
+        for row in page {
+            // Rows beyond the head were written after it was read.
+            if checked == last {
+                break;
+            }
+            if row.seq != checked + 1 || row.hash != link(conn.keyring(), merchant_id, &hash, &row) {
+                return Ok(AuditCheck::Broken { seq: checked + 1 });
+            }
+            (checked, hash) = (row.seq, row.hash);
+        }
+        if !full || checked == last {
+            break;
+        }
+    }
+    if checked == last && hash == head_hash {
+        Ok(AuditCheck::Intact { rows: checked })
+    } else {
+        Ok(AuditCheck::Broken { seq: checked + 1 })
+    }
+}

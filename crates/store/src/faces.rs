@@ -1,0 +1,160 @@
+//! The faces of an account in the order in which they came and went, so that any node can keep an index of them up to
+//! date, and the lock under which a new face is identified. It does not compare faces.
+//!
+//! Who identifies a face searches an index that is up to date to sequence N, without a lock; then, in the transaction
+//! that records the outcome: [`lock`], search only what [`after`] gives for N, [`insert`].
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::Place;
+use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
+
+/// One step in the life of an account's faces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaceChange {
+    /// Its place, from 1, without gaps as committed.
+    pub seq: i64,
+    /// Whose.
+    pub facemap_id: Uuid,
+    /// The model that made the embedding.
+    pub model: String,
+    /// The embedding as it was given to [`insert`]; `None`: all the faces of this facemap are gone.
+    pub embedding: Option<Vec<u8>>,
+}
+
+/// The sequence of the account's latest face change; 0 when there was none.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn sequence(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
+    let sql = "select face_seq from counters where merchant_id = $1 and sandbox = $2";
+    let row = fetch!(optional, conn, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
+}
+
+/// Begins the account's serial step: until the transaction ends, nobody else identifies, registers, decides or erases
+/// here. Answers the current sequence. Call it before anything else in the transaction locks rows.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn lock(tx: &mut Tx, scope: Scope) -> Result<i64, Error> {
+    counters::lock(tx, scope).await?;
+    sequence(tx, scope).await
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    seq: i64,
+    facemap_id: Uuid,
+    model: String,
+    embedding_sealed: Option<Vec<u8>>,
+    wrapped_key: Option<Vec<u8>>,
+}
+
+/// What happened after a sequence, in order, at most `limit` changes.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Result<Vec<FaceChange>, Error> {
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        "select f.seq, f.facemap_id, f.model, f.embedding_sealed, p.wrapped_key from faces f
+         left join people p
+             on p.merchant_id = f.merchant_id and p.sandbox = f.sandbox and p.facemap_id = f.facemap_id
+         where f.merchant_id = $1 and f.sandbox = $2 and f.seq > $3 order by f.seq limit $4",
+        scope.merchant_id,
+        scope.sandbox,
+        seq,
+        limit,
+    )?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    let open = |row: Row| {
+        let embedding = match (&row.embedding_sealed, &row.wrapped_key) {
+            (Some(sealed), Some(wrapped)) => {
+                let key = people::unwrap_key(&merchant_key, scope, &row.facemap_id, wrapped)?;
+                Some(key.open(&place(scope, &row.seq.to_be_bytes()), sealed)?.to_vec())
+            }
+            _ => None,
+        };
+        Ok(FaceChange {
+            seq: row.seq,
+            facemap_id: row.facemap_id,
+            model: row.model,
+            embedding,
+        })
+    };
+    rows.into_iter().map(open).collect()
+}
+
+fn place(scope: Scope, seq: &[u8]) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "faces.embedding",
+        id: seq,
+    }
+}
+
+/// Adds a proven face; answers its sequence. The caller holds the [`lock`].
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person.
+pub async fn insert(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    model: &str,
+    embedding: &[u8],
+) -> Result<i64, Error> {
+    let key = people::key(tx, scope, facemap_id).await?;
+    let seq = next(tx, scope).await?;
+    let sealed = key.seal(&place(scope, &seq.to_be_bytes()), embedding);
+    append(tx, scope, seq, facemap_id, model, Some(&sealed)).await?;
+    Ok(seq)
+}
+
+/// Removes all faces of a person and leaves the note by which indexes learn of it.
+pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    let sql = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    if execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)? > 0 {
+        let seq = next(tx, scope).await?;
+        append(tx, scope, seq, facemap_id, "", None).await?;
+    }
+    Ok(())
+}
+
+async fn next(tx: &mut Tx, scope: Scope) -> Result<i64, Error> {
+    let sql = "update counters set face_seq = face_seq + 1 where merchant_id = $1 and sandbox = $2
+               returning face_seq";
+    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
+}
+
+async fn append(
+    tx: &mut Tx,
+    scope: Scope,
+    seq: i64,
+    facemap_id: Uuid,
+    model: &str,
+    sealed: Option<&[u8]>,
+) -> Result<(), Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        scope.merchant_id,
+        scope.sandbox,
+        seq,
+        facemap_id,
+        model,
+        sealed,
+        now,
+    )
+    .map(|_| ())
+}

@@ -1,0 +1,229 @@
+//! The webhook outbox: an event is written in the transaction that causes it, claimed by whoever delivers, and tried
+//! again until delivered or given up. It knows neither HTTP nor when to try again. Bodies are sealed.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, merchants};
+
+/// An event to be delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct NewEvent<'a> {
+    /// The Flow whose webhook it is for.
+    pub flow_id: Uuid,
+    /// Its type, for instance `verification.completed`.
+    pub kind: &'a str,
+    /// What is to be posted, to the byte.
+    pub body: &'a str,
+}
+
+/// An event claimed for one delivery.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// Whose.
+    pub scope: Scope,
+    /// The same at each try (`webhook-id`).
+    pub id: Uuid,
+    /// See [`NewEvent::flow_id`].
+    pub flow_id: Uuid,
+    /// See [`NewEvent::kind`].
+    pub kind: String,
+    /// See [`NewEvent::body`].
+    pub body: String,
+    /// Which try this is, from 1. Of the claims of one event only the last may report.
+    pub tries: i64,
+    /// When the event happened (ms).
+    pub created_at: i64,
+}
+
+/// How an event's delivery stands, without its body.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct EventState {
+    /// See [`Delivery::id`].
+    pub id: Uuid,
+    /// See [`NewEvent::flow_id`].
+    pub flow_id: Uuid,
+    /// See [`NewEvent::kind`].
+    pub kind: String,
+    /// Tries begun.
+    pub tries: i64,
+    /// When it will be tried next (ms); none when delivered or given up.
+    pub next_try_at: Option<i64>,
+    /// When it was delivered (ms).
+    pub delivered_at: Option<i64>,
+    /// The HTTP status of the last try, if there was an answer.
+    pub last_status: Option<i64>,
+    /// What went wrong at the last try.
+    pub last_error: Option<String>,
+    /// When it happened (ms).
+    pub created_at: i64,
+}
+
+/// Writes an event into the causing transaction; answers its id.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<Uuid, Error> {
+    let id = Uuid::now_v7();
+    let key = merchants::key(tx, scope.merchant_id).await?;
+    let sealed = key.seal(&place(scope.merchant_id, &id), event.body.as_bytes());
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into outbox (merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, next_try_at, created_at)
+         values ($1, $2, $3, $4, $5, $6, 0, $7, $7)",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        event.flow_id,
+        event.kind,
+        &sealed,
+        now,
+    )?;
+    Ok(id)
+}
+
+fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id,
+        what: "outbox.body",
+        id: id.as_bytes(),
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct Claimed {
+    merchant_id: Uuid,
+    sandbox: bool,
+    id: Uuid,
+    flow_id: Uuid,
+    kind: String,
+    body_sealed: Vec<u8>,
+    tries: i64,
+    created_at: i64,
+}
+
+macro_rules! claim {
+    ($lock:literal) => {
+        concat!(
+            "update outbox set tries = tries + 1, next_try_at = $1 where (merchant_id, sandbox, id) in
+                 (select merchant_id, sandbox, id from outbox where next_try_at <= $2
+                  order by next_try_at limit $3 ",
+            $lock,
+            ") returning merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, created_at"
+        )
+    };
+}
+
+/// Claims what is due. What is neither [`delivered`] nor [`failed`] within `lease_ms` becomes due again.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Delivery>, Error> {
+    let now = tx.now();
+    let sql = if tx.is_postgres() {
+        claim!("for update skip locked")
+    } else {
+        claim!("")
+    };
+    let rows = fetch!(all, tx, Claimed, sql, now + lease_ms, now, limit)?;
+    let mut keys: HashMap<Uuid, DataKey> = HashMap::new();
+    let mut deliveries = Vec::with_capacity(rows.len());
+    for row in rows {
+        let key = match keys.get(&row.merchant_id) {
+            Some(key) => key.clone(),
+            None => merchants::key(tx, row.merchant_id).await?,
+        };
+        let body = key.open_text(&place(row.merchant_id, &row.id), &row.body_sealed)?;
+        keys.insert(row.merchant_id, key);
+        deliveries.push(Delivery {
+            scope: Scope {
+                merchant_id: row.merchant_id,
+                sandbox: row.sandbox,
+            },
+            id: row.id,
+            flow_id: row.flow_id,
+            kind: row.kind,
+            body,
+            tries: row.tries,
+            created_at: row.created_at,
+        });
+    }
+    Ok(deliveries)
+}
+
+/// Reports that a claimed event was delivered.
+///
+/// # Errors
+/// Database errors.
+pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<(), Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        "update outbox set next_try_at = null, delivered_at = $5, last_status = $6, last_error = null
+         where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
+        delivery.scope.merchant_id,
+        delivery.scope.sandbox,
+        delivery.id,
+        delivery.tries,
+        now,
+        i64::from(status),
+    )
+    .map(|_| ())
+}
+
+/// Reports that a try failed; `retry_at` (ms) is when to try again, `None` gives up.
+///
+/// # Errors
+/// Database errors.
+pub async fn failed(
+    tx: &mut Tx,
+    delivery: &Delivery,
+    status: Option<u16>,
+    error: &str,
+    retry_at: Option<i64>,
+) -> Result<(), Error> {
+    execute!(
+        tx,
+        "update outbox set next_try_at = $5, last_status = $6, last_error = $7
+         where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
+        delivery.scope.merchant_id,
+        delivery.scope.sandbox,
+        delivery.id,
+        delivery.tries,
+        retry_at,
+        status.map(i64::from),
+        error,
+    )
+    .map(|_| ())
+}
+
+/// The newest events, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<EventState>, Error> {
+    fetch!(
+        all,
+        conn,
+        EventState,
+        "select id, flow_id, kind, tries, next_try_at, delivered_at, last_status, last_error, created_at
+         from outbox where merchant_id = $1 and sandbox = $2 order by id desc limit $3",
+        scope.merchant_id,
+        scope.sandbox,
+        limit,
+    )
+}
+
+/// Makes an event due again, delivered or not; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update outbox set next_try_at = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? == 1)
+}

@@ -1,0 +1,262 @@
+//! People: one row per facemap with the key that seals all that is known of the person, aliases of merged facemaps,
+//! searchable names, and erasure. It does not know who is the same person as whom.
+//!
+//! Every facemap has a key of its own, the provisional ones too; a merge wraps the keys below it anew.
+
+use uuid::Uuid;
+
+use crate::attempts;
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, counters, faces, merchants, registrations};
+
+/// A person in an account.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Person {
+    /// The person's facemap, never an alias.
+    pub facemap_id: Uuid,
+    /// Whether a proven face is bound to it.
+    pub proven: bool,
+    /// When first seen (ms).
+    pub created_at: i64,
+}
+
+/// Makes a person with a random facemap id and a key.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn create(tx: &mut Tx, scope: Scope, proven: bool) -> Result<Person, Error> {
+    let person = Person {
+        facemap_id: Uuid::new_v4(),
+        proven,
+        created_at: tx.now(),
+    };
+    let merchant_key = merchants::key(tx, scope.merchant_id).await?;
+    let wrapped = merchant_key.wrap(&key_place(scope, &person.facemap_id), &DataKey::generate());
+    execute!(
+        tx,
+        "insert into people (merchant_id, sandbox, facemap_id, proven, wrapped_key, created_at)
+         values ($1, $2, $3, $4, $5, $6)",
+        scope.merchant_id,
+        scope.sandbox,
+        person.facemap_id,
+        person.proven,
+        &wrapped,
+        person.created_at,
+    )?;
+    Ok(person)
+}
+
+/// The person behind a facemap id or an alias of one.
+///
+/// # Errors
+/// Database errors.
+pub async fn resolve(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
+    fetch!(
+        optional,
+        conn,
+        Person,
+        "select facemap_id, proven, created_at from people
+         where merchant_id = $1 and sandbox = $2 and (facemap_id = $3 or facemap_id =
+             (select facemap_id from facemap_aliases where merchant_id = $1 and sandbox = $2 and alias = $3))",
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id,
+    )
+}
+
+/// Notes that a provisional facemap's face is proven: it keeps its id.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person.
+pub async fn set_proven(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    let sql = "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, true)? {
+        0 => Err(Error::Missing("person")),
+        _ => Ok(()),
+    }
+}
+
+fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "people.wrapped_key",
+        id: facemap_id.as_bytes(),
+    }
+}
+
+/// A person's key, which wraps the keys of the person's attempts.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person (aliases are not followed); [`Error::Sealed`].
+pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<DataKey, Error> {
+    let sql = "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let row = fetch!(
+        optional,
+        conn,
+        (Vec<u8>,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )?;
+    let (wrapped,) = row.ok_or(Error::Missing("person"))?;
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
+}
+
+pub(crate) fn unwrap_key(
+    merchant_key: &DataKey,
+    scope: Scope,
+    facemap_id: &Uuid,
+    wrapped: &[u8],
+) -> Result<DataKey, Error> {
+    merchant_key.unwrap_key(&key_place(scope, facemap_id), wrapped)
+}
+
+/// Merges a provisional facemap into the person whose face was proven: registrations, attempts, names and aliases move,
+/// their keys are wrapped anew, and the old id becomes an alias. No object moves.
+///
+/// # Errors
+/// [`Error::Missing`] when `from` is not a provisional facemap or `into` is nobody; [`Error::Conflict`] when both are
+/// registered in one group (ask [`registrations::of_facemap`] first).
+pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
+    let from_person = get(tx, scope, from)
+        .await?
+        .filter(|person| !person.proven && from != into);
+    let from_person = from_person.ok_or(Error::Missing("provisional facemap"))?;
+    let from_key = key(tx, scope, from).await?;
+    let into_key = key(tx, scope, into).await?;
+    registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
+    attempts::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
+    execute!(
+        tx,
+        "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
+         select merchant_id, sandbox, word_ref, $4 from name_words
+         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing",
+        scope.merchant_id,
+        scope.sandbox,
+        from,
+        into,
+    )?;
+    let sql = "update facemap_aliases set facemap_id = $4
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into)?;
+    let sql = "insert into facemap_aliases (merchant_id, sandbox, alias, facemap_id) values ($1, $2, $3, $4)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into)?;
+    execute!(
+        tx,
+        "update people set created_at = $4
+         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and created_at > $4",
+        scope.merchant_id,
+        scope.sandbox,
+        into,
+        from_person.created_at,
+    )?;
+    delete(tx, scope, from).await
+}
+
+async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
+    let sql = "select facemap_id, proven, created_at from people
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    fetch!(
+        optional,
+        conn,
+        Person,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )
+}
+
+/// Deletes the row with its key, and what refers to it by `on delete cascade`.
+async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    let sql = "delete from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id).map(|_| ())
+}
+
+/// Makes a person findable by whole words of a name, which the caller has normalised.
+///
+/// # Errors
+/// Database errors.
+pub async fn index_name(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    words: impl IntoIterator<Item = &str>,
+) -> Result<(), Error> {
+    for word in words {
+        let word_ref = tx.keyring().blind(scope, "name word", word);
+        execute!(
+            tx,
+            "insert into name_words (merchant_id, sandbox, word_ref, facemap_id) values ($1, $2, $3, $4)
+             on conflict do nothing",
+            scope.merchant_id,
+            scope.sandbox,
+            &word_ref,
+            facemap_id,
+        )?;
+    }
+    Ok(())
+}
+
+/// The people whose names hold this whole normalised word, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn find_by_name_word(
+    conn: &mut Conn,
+    scope: Scope,
+    word: &str,
+    limit: i64,
+) -> Result<Vec<Uuid>, Error> {
+    let word_ref = conn.keyring().blind(scope, "name word", word);
+    let sql = "select facemap_id from name_words where merchant_id = $1 and sandbox = $2 and word_ref = $3
+               order by facemap_id limit $4";
+    let rows = fetch!(
+        all,
+        conn,
+        (Uuid,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        &word_ref,
+        limit
+    )?;
+    Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
+}
+
+/// Erases a person: the key (and with it the meaning of every backup's ciphertext), faces, registrations, attempts,
+/// names and aliases, and writes it to the erasure ledger. Answers the attempts whose objects are to be deleted too
+/// (they no longer open).
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person (aliases are not followed).
+pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
+    counters::lock(tx, scope).await?;
+    get(tx, scope, facemap_id)
+        .await?
+        .ok_or(Error::Missing("person"))?;
+    faces::remove(tx, scope, facemap_id).await?;
+    let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id";
+    let attempts = fetch!(
+        all,
+        tx,
+        (Uuid,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )?;
+    let sql = "delete from registrations where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    delete(tx, scope, facemap_id).await?;
+    let now = tx.now();
+    let sql = "insert into erasures (merchant_id, sandbox, facemap_id, at) values ($1, $2, $3, $4)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, now)?;
+    Ok(attempts.into_iter().map(|(id,)| id).collect())
+}

@@ -1,0 +1,264 @@
+//! Registrations: one person in one group under one externalUserId. The externalUserId, which merchants often make an
+//! e-mail address, is sealed under the person's key and found by its blind index. It does not compute statuses.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, merchants, people};
+
+/// A registration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// The registration.
+    pub id: Uuid,
+    /// The person.
+    pub facemap_id: Uuid,
+    /// The group; `None`: submitted without one, which is a scope of its own.
+    pub grouping_id: Option<Uuid>,
+    /// The merchant's label for the person.
+    pub external_user_id: String,
+    /// As its attempts make it; `None` when there is no attempt.
+    pub status: Option<String>,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When its latest attempt was (ms).
+    pub last_active: i64,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    facemap_id: Uuid,
+    grouping_id: Uuid,
+    external_id_sealed: Vec<u8>,
+    status: Option<String>,
+    created_at: i64,
+    last_active: i64,
+    wrapped_key: Vec<u8>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select r.id, r.facemap_id, r.grouping_id, r.external_id_sealed, r.status, r.created_at, r.last_active,
+                    p.wrapped_key
+             from registrations r join people p
+                 on p.merchant_id = r.merchant_id and p.sandbox = r.sandbox and p.facemap_id = r.facemap_id
+             where r.merchant_id = $1 and r.sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Registration, Error> {
+    let key = people::unwrap_key(merchant_key, scope, &row.facemap_id, &row.wrapped_key)?;
+    Ok(Registration {
+        external_user_id: key.open_text(&place(scope, &row.id), &row.external_id_sealed)?,
+        id: row.id,
+        facemap_id: row.facemap_id,
+        grouping_id: from_column(row.grouping_id),
+        status: row.status,
+        created_at: row.created_at,
+        last_active: row.last_active,
+    })
+}
+
+async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<Registration>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    rows.into_iter()
+        .map(|row| open(&merchant_key, scope, row))
+        .collect()
+}
+
+fn place(scope: Scope, id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "registrations.external_id",
+        id: id.as_bytes(),
+    }
+}
+
+/// How the column holds a group: unique keys do not compare nulls, so "no group" is the nil UUID there.
+pub(crate) fn to_column(grouping_id: Option<Uuid>) -> Uuid {
+    grouping_id.unwrap_or(Uuid::nil())
+}
+
+pub(crate) fn from_column(grouping_id: Uuid) -> Option<Uuid> {
+    Some(grouping_id).filter(|id| !id.is_nil())
+}
+
+/// The blind index of an externalUserId.
+pub(crate) fn external_ref(conn: &Conn, scope: Scope, external_user_id: &str) -> Vec<u8> {
+    conn.keyring().blind(scope, "external user id", external_user_id)
+}
+
+/// Registers a person in a group under a label.
+///
+/// # Errors
+/// [`Error::Conflict`] when the face or the label is registered in this group (under [`faces::lock`](crate::faces::lock)
+/// one can know beforehand); [`Error::Missing`] when there is no such person.
+pub async fn create(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    grouping_id: Option<Uuid>,
+    external_user_id: &str,
+) -> Result<Registration, Error> {
+    let key = people::key(tx, scope, facemap_id).await?;
+    let registration = Registration {
+        id: Uuid::now_v7(),
+        facemap_id,
+        grouping_id,
+        external_user_id: external_user_id.into(),
+        status: None,
+        created_at: tx.now(),
+        last_active: tx.now(),
+    };
+    let sealed = key.seal(&place(scope, &registration.id), external_user_id.as_bytes());
+    let external_ref = external_ref(tx, scope, external_user_id);
+    execute!(
+        tx,
+        "insert into registrations (merchant_id, sandbox, id, facemap_id, grouping_id, external_ref,
+             external_id_sealed, event_seq, created_at, last_active)
+         values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8)",
+        scope.merchant_id,
+        scope.sandbox,
+        registration.id,
+        facemap_id,
+        to_column(grouping_id),
+        &external_ref,
+        &sealed,
+        registration.created_at,
+    )?;
+    Ok(registration)
+}
+
+/// The registration of a label in a group.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn find(
+    conn: &mut Conn,
+    scope: Scope,
+    grouping_id: Option<Uuid>,
+    external_user_id: &str,
+) -> Result<Option<Registration>, Error> {
+    let external_ref = external_ref(conn, scope, external_user_id);
+    let grouping_id = to_column(grouping_id);
+    let sql = select!("and r.grouping_id = $3 and r.external_ref = $4");
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        grouping_id,
+        &external_ref
+    )?;
+    Ok(open_all(conn, scope, rows).await?.pop())
+}
+
+/// One registration.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Registration>, Error> {
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        select!("and r.id = $3"),
+        scope.merchant_id,
+        scope.sandbox,
+        id
+    )?;
+    Ok(open_all(conn, scope, rows).await?.pop())
+}
+
+/// A person's registrations, most recently active first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Registration>, Error> {
+    let sql = select!("and r.facemap_id = $3 order by r.last_active desc, r.id desc");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    open_all(conn, scope, rows).await
+}
+
+/// The registrations of a label in all groups, most recently active first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn of_external_user_id(
+    conn: &mut Conn,
+    scope: Scope,
+    external_user_id: &str,
+) -> Result<Vec<Registration>, Error> {
+    let external_ref = external_ref(conn, scope, external_user_id);
+    let sql = select!("and r.external_ref = $3 order by r.last_active desc, r.id desc");
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        &external_ref
+    )?;
+    open_all(conn, scope, rows).await
+}
+
+/// Sets the status that the attempts make.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such registration.
+pub async fn set_status(tx: &mut Tx, scope: Scope, id: Uuid, status: Option<&str>) -> Result<(), Error> {
+    let sql = "update registrations set status = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, status)? {
+        0 => Err(Error::Missing("registration")),
+        _ => Ok(()),
+    }
+}
+
+/// The next `sequence` of the registration's webhook events, from 1.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such registration.
+pub async fn next_event(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<i64, Error> {
+    let sql = "update registrations set event_seq = event_seq + 1
+               where merchant_id = $1 and sandbox = $2 and id = $3 returning event_seq";
+    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    row.map(|(seq,)| seq).ok_or(Error::Missing("registration"))
+}
+
+/// Moves a facemap's registrations to another and seals their labels under its key.
+pub(crate) async fn move_to(
+    tx: &mut Tx,
+    scope: Scope,
+    (from, from_key): (Uuid, &DataKey),
+    (into, into_key): (Uuid, &DataKey),
+) -> Result<(), Error> {
+    let sql = "select id, external_id_sealed from registrations
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    for (id, sealed) in fetch!(
+        all,
+        tx,
+        (Uuid, Vec<u8>),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        from
+    )? {
+        let place = place(scope, &id);
+        let sealed = into_key.seal(&place, &from_key.open(&place, &sealed)?);
+        let sql = "update registrations set facemap_id = $4, external_id_sealed = $5
+                   where merchant_id = $1 and sandbox = $2 and id = $3";
+        execute!(tx, sql, scope.merchant_id, scope.sandbox, id, into, &sealed)?;
+    }
+    Ok(())
+}
