@@ -1,0 +1,98 @@
+//! From five points to dlib's 150² chip, and from the chip to an embedding.
+//!
+//! dlib's network learnt faces cut like this (`get_face_chip_details(shape, 150, 0.25)` with its 5-point shape); any
+//! other cut costs accuracy.
+
+use imaging::{Picture, Point};
+use inference::{Input, ModelName, Models};
+
+use crate::embedding::{EMBEDDING_LEN, Embedding};
+use crate::error::FaceError;
+use crate::window::Window;
+
+/// Side of the chip in pixels.
+pub(crate) const CHIP: u32 = 150;
+/// Space around the template, as a part of it.
+const PADDING: f32 = 0.25;
+/// Where the five points lie in a face: dlib's `image_transforms/interpolation.h`.
+const TEMPLATE: [(f32, f32); 5] = [
+    (0.859_567_46, 0.213_498_15),
+    (0.646_060_5, 0.228_967_44),
+    (0.120_575_06, 0.213_727_45),
+    (0.334_085_06, 0.229_064_24),
+    (0.490_112_3, 0.627_797_5),
+];
+
+/// The aligned chip of a face, or `None` when its points fall together.
+pub(crate) fn chip(picture: &Picture, points: &[Point; 5]) -> Option<Picture> {
+    let place = |value: f32| (value + PADDING) / (1.0 + 2.0 * PADDING) * CHIP as f32 + 0.5;
+    let template = TEMPLATE.map(|(x, y)| Point::new(place(x), place(y)));
+    Some(Window::fit(&template, points, CHIP)?.cut(picture))
+}
+
+/// The embedding of a chip: the mean of the chip's and its mirror image's, which halves what pose and light add.
+pub(crate) fn embed(models: &Models, chip: &Picture) -> Result<Embedding, FaceError> {
+    let plane = CHIP as usize * CHIP as usize;
+    let mut data = Vec::with_capacity(2 * 3 * plane);
+    for view in [chip, &chip.mirrored()] {
+        for channel in 0..3 {
+            data.extend(
+                view.pixels
+                    .iter()
+                    .skip(channel)
+                    .step_by(3)
+                    .map(|&value| f32::from(value)),
+            );
+        }
+    }
+    let shape = [2, 3, CHIP as usize, CHIP as usize];
+    let answer = models.run(
+        ModelName::FaceEmbedding,
+        Input {
+            shape: &shape,
+            data: &data,
+        },
+    )?;
+    let unexpected = || FaceError::UnexpectedAnswer(ModelName::FaceEmbedding.as_str());
+    let both = answer
+        .first()
+        .filter(|tensor| tensor.data.len() == 2 * EMBEDDING_LEN)
+        .ok_or_else(unexpected)?;
+    let (plain, mirrored) = both.data.split_at(EMBEDDING_LEN);
+    let mut values = [0.0; EMBEDDING_LEN];
+    for ((value, a), b) in values.iter_mut().zip(plain).zip(mirrored) {
+        *value = (a + b) / 2.0;
+    }
+    Embedding::new(models.version(ModelName::FaceEmbedding), values).map_err(|_| unexpected())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chip_puts_the_points_where_dlib_expects_them() {
+        // A picture whose pixels tell their column and row; five points placed like the template, three times as large.
+        let pixels = (0..600 * 600)
+            .flat_map(|i| [(i % 600 / 4) as u8, (i / 600 / 4) as u8, 0])
+            .collect();
+        let picture = Picture::new(600, 600, pixels).expect("the right size");
+        let points = TEMPLATE.map(|(x, y)| Point::new(120.0 + 300.0 * x, 150.0 + 300.0 * y));
+        let chip = chip(&picture, &points).expect("distinct points");
+        for ((x, y), point) in TEMPLATE.into_iter().zip(points) {
+            let place = |value: f32| ((value + PADDING) * 100.0) as u32;
+            let [column, row, _] = chip.pixel(place(x), place(y));
+            assert!(
+                (f32::from(column) * 4.0 - point.x).abs() < 6.0,
+                "{column} for {}",
+                point.x
+            );
+            assert!((f32::from(row) * 4.0 - point.y).abs() < 8.0);
+        }
+    }
+
+    #[test]
+    fn points_in_one_place_have_no_chip() {
+        assert!(chip(&Picture::filled(9, 9, [0; 3]), &[Point::new(4.0, 4.0); 5]).is_none());
+    }
+}

@@ -1,0 +1,238 @@
+//! The batch formats of `detect-faces`, `compare-faces` and `check-liveness`: one JSON line in, one out. Whatever is wrong
+//! with a line or its file is an `error` object in the answer; nothing panics, and no line stops the rest.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::Instant;
+
+use imaging::{Limits, Picture};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::embedding::distance;
+use crate::engine::{Face, FaceEngine, FaceReading, PictureKind};
+use crate::error::FaceError;
+use crate::similarity::{MatchVerdict, similarity};
+
+/// Larger files are not read.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneFile {
+    file: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TwoFiles {
+    a: String,
+    b: String,
+}
+
+/// Why a line has no result: a stable code and a text for people.
+struct Failure {
+    code: &'static str,
+    message: String,
+}
+
+impl From<FaceError> for Failure {
+    fn from(error: FaceError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl Failure {
+    fn bad_line(error: &serde_json::Error) -> Self {
+        Self {
+            code: "bad-input",
+            message: format!("the line is not what the command takes: {error}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "code": self.code, "message": self.message })
+    }
+}
+
+/// `{"file"}` → `{"file", "error", "faces": [{"box", "score", "significant", "quality", …}], "timingMs"}`.
+pub fn detect_faces_line(engine: &FaceEngine, line: &str) -> String {
+    let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
+        let (faces, error) = split(result, json!([]));
+        json!({ "file": file, "error": error, "faces": faces, "timingMs": timing })
+    };
+    one_file(line, answer, |file, clock| {
+        let (_, reading) = read(engine, file, clock)?;
+        Ok(reading.faces.iter().map(face_json).collect())
+    })
+}
+
+/// `{"a", "b"}` → `{"a", "b", "error", "similarity", "distance", "match", "timingMs"}`, comparing each picture's largest
+/// significant face at the default threshold.
+pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
+    let mut clock = Clock::start();
+    let (names, result) = match serde_json::from_str::<TwoFiles>(line) {
+        Ok(files) => {
+            let result = compare(engine, &files, &mut clock);
+            ([files.a, files.b].map(Value::String), result)
+        }
+        Err(error) => ([Value::Null, Value::Null], Err(Failure::bad_line(&error))),
+    };
+    let [a, b] = names;
+    let (measured, error) = split(result.map(Some), None);
+    let similarity = measured.map(similarity);
+    json!({
+        "a": a,
+        "b": b,
+        "error": error,
+        "similarity": similarity,
+        "distance": measured,
+        "match": similarity.map(|similarity| MatchVerdict::of(similarity) == MatchVerdict::Match),
+        "timingMs": clock.json(),
+    })
+    .to_string()
+}
+
+/// `{"file"}` → `{"file", "error", "outcome", "score", "reasons", "timingMs"}`.
+pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
+    let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
+        let (liveness, error) = split(result, json!({}));
+        json!({
+            "file": file,
+            "error": error,
+            "outcome": liveness["outcome"],
+            "score": liveness["score"],
+            "reasons": liveness.get("reasons").cloned().unwrap_or_else(|| json!([])),
+            "timingMs": timing,
+        })
+    };
+    one_file(line, answer, |file, clock| {
+        let (picture, reading) = read(engine, file, clock)?;
+        let liveness = clock.time("liveness", || engine.liveness(&picture, &reading));
+        Ok(json!(liveness))
+    })
+}
+
+fn one_file(
+    line: &str,
+    answer: impl FnOnce(Value, Result<Value, Failure>, Value) -> Value,
+    work: impl FnOnce(&str, &mut Clock) -> Result<Value, Failure>,
+) -> String {
+    let mut clock = Clock::start();
+    let (file, result) = match serde_json::from_str::<OneFile>(line) {
+        Ok(OneFile { file }) => {
+            let result = work(&file, &mut clock);
+            (Value::String(file), result)
+        }
+        Err(error) => (Value::Null, Err(Failure::bad_line(&error))),
+    };
+    answer(file, result, clock.json()).to_string()
+}
+
+/// A result as its value or a default, and the `error` member.
+fn split<T>(result: Result<T, Failure>, otherwise: T) -> (T, Value) {
+    match result {
+        Ok(value) => (value, Value::Null),
+        Err(failure) => (otherwise, failure.json()),
+    }
+}
+
+fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut Clock) -> Result<f32, Failure> {
+    let [a, b] = [("a", &files.a), ("b", &files.b)].map(|(side, file)| {
+        let (_, reading) = read(engine, file, clock)?;
+        let embedding = reading.main().and_then(|face| face.embedding.clone());
+        embedding.ok_or_else(|| Failure {
+            code: "no-face",
+            message: format!("no face found in `{side}`"),
+        })
+    });
+    Ok(distance(&a?, &b?))
+}
+
+/// The file's picture and its faces.
+fn read(engine: &FaceEngine, file: &str, clock: &mut Clock) -> Result<(Picture, FaceReading), Failure> {
+    let picture = clock.time("decode", || decode(file))?;
+    let reading = clock.time("faces", || engine.analyse(&picture, PictureKind::Selfie))?;
+    Ok((picture, reading))
+}
+
+fn decode(file: &str) -> Result<Picture, Failure> {
+    let unreadable = |_| Failure {
+        code: "unreadable",
+        message: "the file cannot be read".to_owned(),
+    };
+    let opened = File::open(file).map_err(unreadable)?;
+    if !opened.metadata().map_err(unreadable)?.is_file() {
+        return Err(Failure {
+            code: "unreadable",
+            message: "not a file".to_owned(),
+        });
+    }
+    let mut bytes = Vec::new();
+    opened
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Failure {
+            code: "too-large",
+            message: format!("the file exceeds {MAX_FILE_BYTES} bytes"),
+        });
+    }
+    let decoded = imaging::decode(&bytes, &Limits::default());
+    decoded.map(|decoded| decoded.picture).map_err(|error| Failure {
+        code: error.code(),
+        message: error.to_string(),
+    })
+}
+
+fn face_json(face: &Face) -> Value {
+    let eye = |point: imaging::Point| json!([point.x, point.y]);
+    json!({
+        "box": face.bounds,
+        "score": face.score,
+        "significant": face.significant,
+        "quality": face.quality,
+        "interEyePx": face.inter_eye_px,
+        "eyes": { "right": eye(face.eyes.right), "left": eye(face.eyes.left) },
+        "pose": face.pose,
+    })
+}
+
+/// Milliseconds per stage, and in total.
+struct Clock {
+    start: Instant,
+    stages: serde_json::Map<String, Value>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            stages: serde_json::Map::new(),
+        }
+    }
+
+    /// Runs a stage; its time is added to what the stage has taken before.
+    fn time<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let before = self.stages.get(stage).and_then(Value::as_f64).unwrap_or(0.0);
+        self.stages
+            .insert(stage.to_owned(), json!(before + milliseconds(start)));
+        result
+    }
+
+    fn json(mut self) -> Value {
+        self.stages
+            .insert("total".to_owned(), json!(milliseconds(self.start)));
+        Value::Object(self.stages)
+    }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 1e5).round() / 100.0
+}

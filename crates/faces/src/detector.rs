@@ -1,0 +1,271 @@
+//! BlazeFace: where faces may be. Windows onto the picture go in; boxes with a score and six points come out, in the
+//! picture's pixels, overlapping ones merged. It never confirms a face: that is the mesh's part.
+
+use std::f32::consts::FRAC_PI_2;
+
+use imaging::{Picture, Point};
+use inference::{Input, ModelName, Models};
+
+use crate::error::FaceError;
+use crate::window::Window;
+
+/// The detector's input side in pixels.
+const SIZE: u32 = 256;
+/// Numbers per anchor: score, box centre and size, six points.
+const ROW: usize = 17;
+/// Anchor grids: cells along a side, anchors per cell.
+const GRIDS: [(usize, usize); 2] = [(16, 2), (8, 6)];
+/// Rows of the model's answer.
+const ANCHORS: usize = 16 * 16 * 2 + 8 * 8 * 6;
+/// Boxes that share more than this part of their union are one face.
+const SAME_BY_UNION: f32 = 0.3;
+/// A box that lies in a better one by this part is one face with it: tiles cut faces at their edges.
+const SAME_BY_INSIDE: f32 = 0.6;
+
+/// The score from which a box may be a face. Dogs and printed patterns reach 0.59.
+pub(crate) const MIN_SCORE: f32 = 0.65;
+/// Pictures are searched in a copy no larger than this; three tiles a side then show the smallest face that counts.
+const SEARCH_SIDE: u32 = 1280;
+
+/// A place where a face may be, in picture pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Detection {
+    /// The middle of the box, which reaches from the brows to the chin.
+    pub(crate) centre: Point,
+    /// The box's longer side.
+    pub(crate) side: f32,
+    /// How far the face's own up is turned from the picture's, radians clockwise, by its eyes.
+    pub(crate) angle: f32,
+    /// 0–1.
+    pub(crate) score: f32,
+}
+
+/// A picture prepared for searching: reduced once, however many windows look at it.
+pub(crate) struct Search<'a> {
+    models: &'a Models,
+    small: Picture,
+    /// Picture pixels per pixel of `small`.
+    scale: f32,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(models: &'a Models, picture: &Picture) -> Self {
+        let longest = picture.width.max(picture.height);
+        let scale = (longest as f32 / SEARCH_SIDE as f32).max(1.0);
+        let reduced = |length: u32| (length as f32 / scale).round() as u32;
+        Self {
+            models,
+            small: picture.resized(reduced(picture.width), reduced(picture.height)),
+            scale,
+        }
+    }
+
+    /// Looks at the whole picture, turned clockwise by `quarter_turns`. `margin` is how much wider than the picture the
+    /// window is: a face that fills the picture is only seen with some space around it.
+    pub(crate) fn frame(&self, quarter_turns: u32, margin: f32) -> Result<Vec<Detection>, FaceError> {
+        let (width, height) = (self.small.width as f32, self.small.height as f32);
+        let side = width.max(height) * (1.0 + margin);
+        self.look(Window::square(
+            Point::new(width / 2.0, height / 2.0),
+            side,
+            turned(quarter_turns),
+            SIZE,
+        ))
+    }
+
+    /// Looks through square tiles of `fraction` of the shorter side, overlapping by at least a third.
+    pub(crate) fn tiles(&self, quarter_turns: u32, fraction: f32) -> Result<Vec<Detection>, FaceError> {
+        let (width, height) = (self.small.width as f32, self.small.height as f32);
+        let side = width.min(height) * fraction;
+        let mut found = Vec::new();
+        for y in tile_centres(height, side) {
+            for x in tile_centres(width, side) {
+                found.extend(self.look(Window::square(
+                    Point::new(x, y),
+                    side,
+                    turned(quarter_turns),
+                    SIZE,
+                ))?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn look(&self, window: Window) -> Result<Vec<Detection>, FaceError> {
+        let view = window.cut(&self.small);
+        let data: Vec<f32> = view
+            .pixels
+            .iter()
+            .map(|&value| f32::from(value) / 127.5 - 1.0)
+            .collect();
+        let shape = [1, SIZE as usize, SIZE as usize, 3];
+        let answer = self.models.run(
+            ModelName::FaceDetector,
+            Input {
+                shape: &shape,
+                data: &data,
+            },
+        )?;
+        let rows = answer
+            .first()
+            .map(|tensor| tensor.data.as_slice())
+            .unwrap_or_default();
+        if rows.len() != ANCHORS * ROW {
+            return Err(FaceError::UnexpectedAnswer(ModelName::FaceDetector.as_str()));
+        }
+        let mut found = merged(decode(rows, &window));
+        for detection in &mut found {
+            detection.centre = Point::new(detection.centre.x * self.scale, detection.centre.y * self.scale);
+            detection.side *= self.scale;
+        }
+        Ok(found)
+    }
+}
+
+/// The window's angle that shows a picture turned clockwise by `quarter_turns`.
+fn turned(quarter_turns: u32) -> f32 {
+    -FRAC_PI_2 * (quarter_turns % 4) as f32
+}
+
+/// Where tiles of `side` go along `length`: evenly, from edge to edge.
+fn tile_centres(length: f32, side: f32) -> Vec<f32> {
+    let step = side * 2.0 / 3.0;
+    let count = ((length - side) / step).ceil().clamp(0.0, 8.0) as usize + 1;
+    let room = (length - side).max(0.0);
+    let at = |i: usize| {
+        if count == 1 {
+            length / 2.0
+        } else {
+            side / 2.0 + room * i as f32 / (count - 1) as f32
+        }
+    };
+    (0..count).map(at).collect()
+}
+
+/// The anchors' centres in the model's order, pixels of its input.
+fn anchors() -> impl Iterator<Item = Point> {
+    GRIDS.into_iter().flat_map(|(cells, per_cell)| {
+        let stride = SIZE as f32 / cells as f32;
+        (0..cells * cells * per_cell).map(move |i| {
+            let cell = i / per_cell;
+            Point::new(
+                stride * ((cell % cells) as f32 + 0.5),
+                stride * ((cell / cells) as f32 + 0.5),
+            )
+        })
+    })
+}
+
+/// The rows that score high enough, as boxes in the picture's pixels.
+fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
+    let boxes = rows.chunks_exact(ROW).zip(anchors()).filter_map(|(row, anchor)| {
+        let score = 1.0 / (1.0 + (-row[0]).exp());
+        if score < MIN_SCORE || row.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let point = |at: usize| Point::new(row[at] + anchor.x, row[at + 1] + anchor.y);
+        let side = row[3].max(row[4]);
+        let (right_eye, left_eye) = (window.apply(point(5)), window.apply(point(7)));
+        let angle = (left_eye.y - right_eye.y).atan2(left_eye.x - right_eye.x);
+        (side > 1.0).then(|| Detection {
+            centre: window.apply(point(1)),
+            side: side * window.scale(),
+            angle,
+            score,
+        })
+    });
+    boxes.collect()
+}
+
+/// Non-maximum suppression: of detections of one face, the best.
+pub(crate) fn merged(mut detections: Vec<Detection>) -> Vec<Detection> {
+    detections.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let mut kept: Vec<Detection> = Vec::new();
+    for detection in detections {
+        if !kept.iter().any(|better| same_face(better, &detection)) {
+            kept.push(detection);
+        }
+    }
+    kept
+}
+
+fn same_face(a: &Detection, b: &Detection) -> bool {
+    let overlap = |a_middle: f32, b_middle: f32| {
+        let low = (a_middle - a.side / 2.0).max(b_middle - b.side / 2.0);
+        let high = (a_middle + a.side / 2.0).min(b_middle + b.side / 2.0);
+        (high - low).max(0.0)
+    };
+    let shared = overlap(a.centre.x, b.centre.x) * overlap(a.centre.y, b.centre.y);
+    let (area_a, area_b) = (a.side * a.side, b.side * b.side);
+    shared > SAME_BY_UNION * (area_a + area_b - shared) || shared > SAME_BY_INSIDE * area_a.min(area_b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(x: f32, y: f32, side: f32, score: f32) -> Detection {
+        Detection {
+            centre: Point::new(x, y),
+            side,
+            angle: 0.0,
+            score,
+        }
+    }
+
+    #[test]
+    fn anchors_follow_the_models_grids() {
+        let all: Vec<Point> = anchors().collect();
+        assert_eq!(all.len(), ANCHORS);
+        let cases = [
+            (0, 8.0, 8.0),
+            (1, 8.0, 8.0),
+            (2, 24.0, 8.0),
+            (511, 248.0, 248.0),
+            (512, 16.0, 16.0),
+            (895, 240.0, 240.0),
+        ];
+        for (i, x, y) in cases {
+            assert_eq!(all[i], Point::new(x, y), "anchor {i}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_decoded_relative_to_its_anchor_and_window() {
+        let mut rows = vec![0.0; ANCHORS * ROW];
+        rows.chunks_exact_mut(ROW).for_each(|row| row[0] = -9.0);
+        // Anchor 2 lies at (24, 8): a box of 40 around (30, 12), eyes level.
+        rows[2 * ROW..2 * ROW + 9].copy_from_slice(&[4.0, 6.0, 4.0, 40.0, 38.0, 0.0, 0.0, 12.0, 0.0]);
+        rows[9 * ROW] = f32::NAN;
+        rows[10 * ROW..10 * ROW + 4].copy_from_slice(&[9.0, f32::INFINITY, 0.0, 40.0]);
+        let window = Window::square(Point::new(256.0, 256.0), 512.0, 0.0, SIZE);
+        let found = decode(&rows, &window);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].centre.distance(Point::new(60.0, 24.0)) < 1e-3);
+        assert!((found[0].side - 80.0).abs() < 1e-3 && found[0].angle.abs() < 1e-5 && found[0].score > 0.98);
+    }
+
+    #[test]
+    fn one_face_seen_several_times_is_kept_once() {
+        let face = at(100.0, 100.0, 60.0, 0.9);
+        let others = [
+            at(104.0, 97.0, 64.0, 0.8),
+            at(110.0, 90.0, 25.0, 0.99),
+            at(300.0, 100.0, 60.0, 0.7),
+        ];
+        let kept = merged([vec![face], others.to_vec()].concat());
+        assert_eq!(kept, [others[1], others[2]]);
+    }
+
+    #[test]
+    fn tiles_cover_everything_and_overlap() {
+        for (length, side) in [(100.0, 100.0), (100.0, 60.0), (1280.0, 360.0), (50.0, 80.0)] {
+            let centres = tile_centres(length, side);
+            assert!(
+                centres[0] - side / 2.0 <= 0.0 && centres[centres.len() - 1] + side / 2.0 >= length - 1e-3
+            );
+            assert!(centres.windows(2).all(|pair| pair[1] - pair[0] <= side * 0.67));
+        }
+        assert!(tile_centres(1e9, 1.0).len() <= 9);
+    }
+}

@@ -1,0 +1,297 @@
+//! The engine: the order in which a picture is searched, and what is said about each face.
+
+use std::sync::Arc;
+
+use imaging::{Picture, Point};
+use inference::Models;
+
+use crate::align::{chip, embed};
+use crate::detector::{Detection, Search, merged};
+use crate::embedding::Embedding;
+use crate::error::FaceError;
+use crate::liveness::{self, Liveness};
+use crate::mesh::{MIN_FLAG, Mesh, Pose};
+use crate::quality::{self, Light, Measured, QualityIssue};
+use crate::significance::{Seen, foreground, is_ghost};
+
+/// Faces that are confirmed by a mesh at most: a crowd must not take seconds.
+const MAX_MESHES: usize = 64;
+/// Faces that are embedded at most.
+const MAX_EMBEDDED: usize = 16;
+/// Space around the picture when it is searched for a face that fills it.
+const WIDE_MARGIN: f32 = 0.6;
+/// While the largest face found is smaller than this part of the picture's shorter side, there may be more that only
+/// tiles show.
+const SMALL_FACE: f32 = 0.3;
+/// A face that fills this part of the shorter side may have hidden its true extent: look again from further away.
+const FILLING_FACE: f32 = 0.6;
+
+/// What a picture is supposed to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureKind {
+    /// A person, taken by that person: upright as a rule.
+    Selfie,
+    /// An identity document: in any orientation, with a small portrait and perhaps a ghost image of it.
+    Document,
+}
+
+/// The centres of a face's eyes in picture pixels, by the person's own sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eyes {
+    /// The right eye: on the left in a picture that is not mirrored.
+    pub right: Point,
+    /// The left eye.
+    pub left: Point,
+}
+
+/// One face of a picture.
+#[derive(Debug, Clone)]
+pub struct Face {
+    /// Left, top, width, height in picture pixels; may reach past the picture's edge.
+    pub bounds: [f32; 4],
+    /// The detector's score, 0–1.
+    pub score: f32,
+    /// Whether it counts; see [`FaceReading::significant`].
+    pub significant: bool,
+    /// Where its eyes are.
+    pub eyes: Eyes,
+    /// How the head is turned.
+    pub pose: Pose,
+    /// The distance between the eyes' centres in pixels, as if the head looked straight ahead.
+    pub inter_eye_px: f32,
+    /// What is wrong with it, gravest first; empty when nothing is.
+    pub quality: Vec<QualityIssue>,
+    /// The numbers to compare it by; only foreground faces have them.
+    pub embedding: Option<Embedding>,
+}
+
+impl Face {
+    /// Whether a quality fault forbids to compare this face.
+    pub fn is_usable(&self) -> bool {
+        self.embedding.is_some() && !self.quality.iter().any(|issue| issue.blocking)
+    }
+}
+
+/// The faces of a picture.
+#[derive(Debug, Clone, Default)]
+pub struct FaceReading {
+    /// Every face, largest first.
+    pub faces: Vec<Face>,
+}
+
+impl FaceReading {
+    /// The faces that count: neither background nor a document's ghost portrait. Largest first. A verification needs
+    /// exactly one.
+    pub fn significant(&self) -> impl Iterator<Item = &Face> {
+        self.faces.iter().filter(|face| face.significant)
+    }
+
+    /// The largest significant face.
+    pub fn main(&self) -> Option<&Face> {
+        self.significant().next()
+    }
+}
+
+/// The faces engine. Cheap to clone and to share between threads.
+#[derive(Debug, Clone)]
+pub struct FaceEngine {
+    models: Arc<Models>,
+}
+
+impl FaceEngine {
+    /// An engine over opened models.
+    pub fn new(models: Arc<Models>) -> Self {
+        Self { models }
+    }
+
+    /// Finds the faces of a picture. No face is a reading without faces, never an error.
+    ///
+    /// # Errors
+    /// When a model does not run.
+    pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
+        let mut found = self.confirmed(picture, self.detections(picture, kind)?)?;
+        found.sort_by(|a, b| b.side().total_cmp(&a.side()));
+        let sides: Vec<f32> = found.iter().map(Found::side).collect();
+        let in_foreground = foreground(&sides);
+
+        let mut faces = Vec::with_capacity(found.len());
+        for (place, found) in found.iter().enumerate() {
+            faces.push(self.face(picture, kind, found, place < in_foreground, place < MAX_EMBEDDED)?);
+        }
+        if kind == PictureKind::Document {
+            let seen: Vec<Seen<'_>> = faces
+                .iter()
+                .zip(&sides)
+                .map(|(face, &side)| Seen {
+                    side,
+                    embedding: face.embedding.as_ref(),
+                })
+                .collect();
+            let ghosts: Vec<bool> = (0..faces.len()).map(|place| is_ghost(&seen, place)).collect();
+            for (face, ghost) in faces.iter_mut().zip(ghosts) {
+                face.significant &= !ghost;
+            }
+        }
+        Ok(FaceReading { faces })
+    }
+
+    /// Looks for signs that the picture's main face is a picture of a picture.
+    pub fn liveness(&self, picture: &Picture, reading: &FaceReading) -> Liveness {
+        liveness::check(picture, reading)
+    }
+
+    /// Where faces may be. Looks as little as the picture allows: upright and whole first.
+    fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
+        let search = Search::new(&self.models, picture);
+        let shorter = picture.width.min(picture.height) as f32;
+        let mut found = search.frame(0, 0.0)?;
+        if kind == PictureKind::Document || found.is_empty() {
+            for turn in 1..4 {
+                found.extend(search.frame(turn, 0.0)?);
+            }
+        }
+        if largest(&found) > FILLING_FACE * shorter || found.is_empty() {
+            found.extend(search.frame(0, WIDE_MARGIN)?);
+        }
+        if largest(&found) < SMALL_FACE * shorter {
+            // A document lies one way: its portrait, once seen, tells which.
+            let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+            let turn = best.map_or(0, |face| quarter_turns(face.angle));
+            for fraction in [0.7, 0.45] {
+                found.extend(search.tiles(turn, fraction)?);
+            }
+        }
+        Ok(merged(found))
+    }
+
+    /// The detections that the mesh confirms, each face once.
+    fn confirmed(&self, picture: &Picture, detections: Vec<Detection>) -> Result<Vec<Found>, FaceError> {
+        let mut confirmed: Vec<Found> = Vec::new();
+        for detection in detections.into_iter().take(MAX_MESHES) {
+            let mesh = Mesh::of(&self.models, picture, &detection)?;
+            let found = Found { detection, mesh };
+            if found.mesh.flag >= MIN_FLAG && !confirmed.iter().any(|other| other.is_same(&found)) {
+                confirmed.push(found);
+            }
+        }
+        Ok(confirmed)
+    }
+
+    fn face(
+        &self,
+        picture: &Picture,
+        kind: PictureKind,
+        found: &Found,
+        significant: bool,
+        embedded: bool,
+    ) -> Result<Face, FaceError> {
+        let mesh = &found.mesh;
+        let [left, top, right, bottom] = mesh.bounds();
+        let chip = chip(picture, &mesh.alignment());
+        let embedding = match &chip {
+            Some(chip) if significant && embedded => Some(embed(&self.models, chip)?),
+            _ => None,
+        };
+        let measured = chip.map(|chip| Measured {
+            inter_eye: mesh.inter_eye(),
+            pose: mesh.pose(),
+            eye_openness: mesh.eye_openness().into_iter().fold(0.0, f32::max),
+            inside: part_inside(mesh.bounds(), picture),
+            light: Light::of(&chip.luma()),
+        });
+        let [right_eye, left_eye] = mesh.eyes();
+        Ok(Face {
+            bounds: [left, top, right - left, bottom - top],
+            score: found.detection.score,
+            significant,
+            eyes: Eyes {
+                right: right_eye,
+                left: left_eye,
+            },
+            pose: mesh.pose(),
+            inter_eye_px: mesh.inter_eye(),
+            quality: measured
+                .map(|measured| quality::issues(&measured, kind))
+                .unwrap_or_default(),
+            embedding,
+        })
+    }
+}
+
+/// A confirmed face.
+struct Found {
+    detection: Detection,
+    mesh: Mesh,
+}
+
+impl Found {
+    fn side(&self) -> f32 {
+        let [left, top, right, bottom] = self.mesh.bounds();
+        ((right - left) * (bottom - top)).max(0.0).sqrt()
+    }
+
+    /// Two meshes of one face have their eyes in the same places.
+    fn is_same(&self, other: &Self) -> bool {
+        let near = self.side().max(other.side()) * 0.35;
+        let middle = |found: &Self| {
+            let [right, left] = found.mesh.eyes();
+            Point::new((right.x + left.x) / 2.0, (right.y + left.y) / 2.0)
+        };
+        middle(self).distance(middle(other)) < near
+    }
+}
+
+fn largest(found: &[Detection]) -> f32 {
+    found.iter().map(|detection| detection.side).fold(0.0, f32::max)
+}
+
+/// The number of clockwise quarter turns that bring a face turned by `angle` nearest to upright.
+fn quarter_turns(angle: f32) -> u32 {
+    let turns = (-angle / std::f32::consts::FRAC_PI_2).round() as i32;
+    turns.rem_euclid(4) as u32
+}
+
+/// The part of a box (left, top, right, bottom) that lies inside the picture.
+fn part_inside([left, top, right, bottom]: [f32; 4], picture: &Picture) -> f32 {
+    let width = right.min(picture.width as f32) - left.max(0.0);
+    let height = bottom.min(picture.height as f32) - top.max(0.0);
+    let area = (right - left) * (bottom - top);
+    if area > 0.0 {
+        width.max(0.0) * height.max(0.0) / area
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turned_face_tells_how_to_turn_the_picture() {
+        for (degrees, turns) in [
+            (0.0, 0),
+            (20.0, 0),
+            (-20.0, 0),
+            (-90.0, 1),
+            (80.0, 3),
+            (180.0, 2),
+            (-179.0, 2),
+        ] {
+            assert_eq!(quarter_turns(f32::to_radians(degrees)), turns, "{degrees}");
+        }
+    }
+
+    #[test]
+    fn the_part_inside_is_a_part_of_the_area() {
+        let picture = Picture::filled(100, 50, [0; 3]);
+        let cases = [
+            ([10.0, 10.0, 30.0, 30.0], 1.0),
+            ([-10.0, 0.0, 10.0, 10.0], 0.5),
+            ([200.0, 0.0, 300.0, 9.0], 0.0),
+        ];
+        for (bounds, part) in cases {
+            assert_eq!(part_inside(bounds, &picture), part);
+        }
+    }
+}

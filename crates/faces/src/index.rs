@@ -1,0 +1,241 @@
+//! The exact face index: which known faces lie within a distance of a face. Every face is compared, so nothing is ever
+//! missed: first in 8-bit numbers, whose error is bounded, then exactly.
+//!
+//! An index knows one model's embeddings of one scope (the caller keeps one per account and mode, behind its own lock).
+//! It persists nothing and knows no person: ids are facemap ids, and one id may have several embeddings.
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::embedding::{EMBEDDING_LEN, Embedding, squared_distance};
+
+/// What one 8-bit unit is worth. dlib's numbers stay within ±0.5, the bytes reach to ±0.635.
+const STEP: f32 = 0.005;
+
+type Exact = [f32; EMBEDDING_LEN];
+type Coarse = [i8; EMBEDDING_LEN];
+
+/// A known face near the one that was searched for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// The facemap it belongs to.
+    pub facemap: Uuid,
+    /// Its distance (see [`crate::distance`]).
+    pub distance: f32,
+}
+
+/// The embedding was made by another model than those in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the face was embedded by another model than the index holds")]
+pub struct OtherModel;
+
+/// Faces by facemap id; see the module.
+#[derive(Debug, Default, Clone)]
+pub struct FaceIndex {
+    /// The model's version: that of the first face.
+    version: Option<String>,
+    ids: Vec<Uuid>,
+    exact: Vec<Exact>,
+    coarse: Vec<Coarse>,
+    /// The largest distance between an embedding and its 8-bit form, over all that were ever inserted.
+    worst_error: f32,
+}
+
+impl FaceIndex {
+    /// An empty index.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many embeddings it holds.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Adds a face under a facemap id.
+    ///
+    /// # Errors
+    /// When the index holds faces of another model.
+    pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<(), OtherModel> {
+        if self.is_empty() {
+            self.version = Some(face.version().to_owned());
+        } else if self.version.as_deref() != Some(face.version()) {
+            return Err(OtherModel);
+        }
+        let (coarse, error) = quantised(face.values());
+        self.worst_error = self.worst_error.max(error);
+        self.ids.push(facemap);
+        self.exact.push(*face.values());
+        self.coarse.push(coarse);
+        Ok(())
+    }
+
+    /// Forgets every face of a facemap; how many there were.
+    pub fn remove(&mut self, facemap: Uuid) -> usize {
+        let before = self.len();
+        let mut at = 0;
+        while at < self.ids.len() {
+            if self.ids[at] == facemap {
+                self.ids.swap_remove(at);
+                self.exact.swap_remove(at);
+                self.coarse.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        before - self.len()
+    }
+
+    /// Every facemap with a face within `within` of this one, nearest first, each once.
+    ///
+    /// # Errors
+    /// When the index holds faces of another model.
+    pub fn search(&self, face: &Embedding, within: f32) -> Result<Vec<Hit>, OtherModel> {
+        if self.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.version.as_deref() != Some(face.version()) {
+            return Err(OtherModel);
+        }
+        let (query, error) = quantised(face.values());
+        // By the triangle inequality nothing beyond this can be within reach; the last term is rounding.
+        let reach = (within + error + self.worst_error) / STEP + 0.01;
+        let limit = if reach >= 0.0 { (reach * reach) as i32 } else { -1 };
+        let mut hits: Vec<Hit> = near(&query, &self.coarse, limit)
+            .into_iter()
+            .map(|at| Hit {
+                facemap: self.ids[at],
+                distance: squared_distance(face.values(), &self.exact[at]).sqrt(),
+            })
+            .filter(|hit| hit.distance <= within)
+            .collect();
+        hits.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        let mut seen = std::collections::HashSet::new();
+        hits.retain(|hit| seen.insert(hit.facemap));
+        Ok(hits)
+    }
+}
+
+/// An embedding in 8-bit numbers, and how far that is from it.
+fn quantised(values: &Exact) -> (Coarse, f32) {
+    // `as` saturates, so numbers out of range only make the error larger.
+    let coarse = values.map(|value| (value / STEP).round() as i8);
+    let restored = coarse.map(|value| f32::from(value) * STEP);
+    (coarse, squared_distance(values, &restored).sqrt())
+}
+
+/// The places whose squared 8-bit distance is at most `limit`.
+fn near(query: &Coarse, coarse: &[Coarse], limit: i32) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (at, candidate) in coarse.iter().enumerate() {
+        if coarse_distance(query, candidate) <= limit {
+            found.push(at);
+        }
+    }
+    found
+}
+
+#[inline(always)]
+fn coarse_distance(a: &Coarse, b: &Coarse) -> i32 {
+    let mut sum = 0;
+    for (&a, &b) in a.iter().zip(b) {
+        let difference = i32::from(i16::from(a) - i16::from(b));
+        sum += difference * difference;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::embedding::distance;
+
+    const MODEL: &str = "0123456789ab";
+
+    fn face(values: Exact) -> Embedding {
+        Embedding::new(MODEL, values).expect("valid")
+    }
+
+    /// Numbers without a pattern, the same every time.
+    fn noise(seed: u64) -> Embedding {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        face([0; EMBEDDING_LEN].map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1u64 << 24) as f32 * 0.4 - 0.2
+        }))
+    }
+
+    #[test]
+    fn faces_are_found_nearest_first_and_once_per_facemap() {
+        let mut index = FaceIndex::new();
+        let (anna, bert) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let near = |by: f32| face(noise(7).values().map(|value| value + by));
+        index.insert(bert, &near(0.02)).expect("same model");
+        index.insert(anna, &near(0.01)).expect("same model");
+        index.insert(anna, &near(0.015)).expect("same model");
+        index.insert(Uuid::from_u128(3), &noise(8)).expect("same model");
+        let hits = index.search(&noise(7), 0.4).expect("same model");
+        assert_eq!(
+            hits.iter().map(|hit| hit.facemap).collect::<Vec<_>>(),
+            [anna, bert]
+        );
+        assert!((hits[0].distance - 0.01 * 128f32.sqrt()).abs() < 1e-4);
+        assert_eq!(index.remove(anna), 2);
+        assert_eq!(index.remove(anna), 0);
+        assert_eq!(index.search(&noise(7), 0.4).expect("same model").len(), 1);
+        assert_eq!(index.len(), 2);
+    }
+
+    #[test]
+    fn models_do_not_mix() {
+        let mut index = FaceIndex::new();
+        let other = Embedding::new("ba9876543210", [0.0; EMBEDDING_LEN]).expect("valid");
+        assert_eq!(index.search(&other, 1.0), Ok(Vec::new()));
+        index.insert(Uuid::nil(), &noise(1)).expect("first");
+        assert_eq!(index.insert(Uuid::nil(), &other), Err(OtherModel));
+        assert_eq!(index.search(&other, 1.0), Err(OtherModel));
+        index.remove(Uuid::nil());
+        index
+            .insert(Uuid::nil(), &other)
+            .expect("an empty index takes any model");
+    }
+
+    #[test]
+    fn odd_reaches_find_nothing_or_everything() {
+        let mut index = FaceIndex::new();
+        index.insert(Uuid::nil(), &noise(1)).expect("first");
+        for (within, found) in [(-1.0, 0), (f32::NAN, 0), (f32::INFINITY, 1), (1e9, 1)] {
+            assert_eq!(
+                index.search(&noise(2), within).expect("same model").len(),
+                found,
+                "{within}"
+            );
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// The 8-bit pass never loses a face, even one whose numbers are out of its range.
+        #[test]
+        fn the_search_is_exact(seeds in proptest::collection::vec(any::<u64>(), 1..40), scale in 0.1f32..6.0, within in 0.0f32..4.0) {
+            let faces: Vec<Embedding> = seeds.iter().map(|&seed| face(noise(seed).values().map(|v| v * scale))).collect();
+            let mut index = FaceIndex::new();
+            for (id, face) in faces.iter().enumerate() {
+                index.insert(Uuid::from_u128(id as u128), face).expect("same model");
+            }
+            let query = face(noise(99).values().map(|v| v * scale));
+            let expected = faces.iter().filter(|face| distance(&query, face) <= within).count();
+            prop_assert_eq!(index.search(&query, within).expect("same model").len(), expected);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Whether a face can be relied on: size, sharpness, exposure, pose, eyes, completeness. Each fault comes with advice for
+//! the person in front of the camera. It never judges who the face is or whether it is alive.
+
+use imaging::Luma;
+use serde::Serialize;
+
+use crate::engine::PictureKind;
+use crate::mesh::Pose;
+
+/// Something that makes a face hard to rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct QualityIssue {
+    /// Which fault: `face-too-small`, `blurred`, `too-dark`, `too-bright`, `low-contrast`, `turned-away`, `tilted`,
+    /// `eyes-closed`, `cut-off`.
+    pub code: &'static str,
+    /// What to do about it, for people.
+    pub advice: &'static str,
+    /// Whether the face should not be compared at all; otherwise the fault only lowers trust.
+    pub blocking: bool,
+}
+
+/// What is measured of a face.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Measured {
+    /// Pixels between the eyes' centres.
+    pub(crate) inter_eye: f32,
+    pub(crate) pose: Pose,
+    /// Lid distance over eye width of the wider eye.
+    pub(crate) eye_openness: f32,
+    /// Part of the face's box that lies inside the picture.
+    pub(crate) inside: f32,
+    pub(crate) light: Light,
+}
+
+/// Light and sharpness of a face's aligned chip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Light {
+    /// Mean grey, 0–255.
+    pub(crate) mean: f32,
+    /// Standard deviation of the grey.
+    pub(crate) contrast: f32,
+    /// Energy of the finest detail relative to the contrast: 0 when blurred.
+    pub(crate) sharpness: f32,
+    /// Part of the pixels that are nearly white.
+    pub(crate) burnt: f32,
+}
+
+/// The least distance between the eyes: 60 px for a selfie, whose camera can do better; less for a document's portrait,
+/// which is printed small. Below 30 px the embedding itself degrades.
+const MIN_INTER_EYE_SELFIE: f32 = 60.0;
+const MIN_INTER_EYE_DOCUMENT: f32 = 30.0;
+const MIN_SHARPNESS: f32 = 0.004;
+const MIN_MEAN: f32 = 40.0;
+const MAX_MEAN: f32 = 225.0;
+const MAX_BURNT: f32 = 0.35;
+const MIN_CONTRAST: f32 = 12.0;
+const MAX_YAW: f32 = 40.0;
+const MAX_PITCH: f32 = 35.0;
+const MAX_ROLL: f32 = 35.0;
+const MIN_EYE_OPENNESS: f32 = 0.1;
+const MIN_INSIDE: f32 = 0.9;
+
+/// The faults of a face, gravest first.
+pub(crate) fn issues(measured: &Measured, kind: PictureKind) -> Vec<QualityIssue> {
+    let Measured {
+        inter_eye,
+        pose,
+        eye_openness,
+        inside,
+        light,
+    } = *measured;
+    let selfie = kind == PictureKind::Selfie;
+    let min_inter_eye = if selfie {
+        MIN_INTER_EYE_SELFIE
+    } else {
+        MIN_INTER_EYE_DOCUMENT
+    };
+    let table = [
+        (
+            inter_eye < min_inter_eye,
+            "face-too-small",
+            "Move closer, or use a picture with more pixels.",
+            true,
+        ),
+        (
+            inside < MIN_INSIDE,
+            "cut-off",
+            "Keep the whole face inside the picture.",
+            true,
+        ),
+        (
+            pose.yaw.abs() > MAX_YAW || pose.pitch.abs() > MAX_PITCH,
+            "turned-away",
+            "Look straight into the camera.",
+            true,
+        ),
+        (
+            light.sharpness < MIN_SHARPNESS,
+            "blurred",
+            "Hold still and let the camera focus.",
+            true,
+        ),
+        (light.mean < MIN_MEAN, "too-dark", "Find more light.", true),
+        (
+            light.mean > MAX_MEAN || light.burnt > MAX_BURNT,
+            "too-bright",
+            "Avoid glare and strong light.",
+            true,
+        ),
+        (
+            light.contrast < MIN_CONTRAST,
+            "low-contrast",
+            "Find even light from the front.",
+            true,
+        ),
+        (
+            selfie && pose.roll.abs() > MAX_ROLL,
+            "tilted",
+            "Hold the camera upright.",
+            false,
+        ),
+        (
+            selfie && eye_openness < MIN_EYE_OPENNESS,
+            "eyes-closed",
+            "Keep the eyes open.",
+            false,
+        ),
+    ];
+    let found = table.into_iter().filter(|row| row.0);
+    found
+        .map(|(_, code, advice, blocking)| QualityIssue {
+            code,
+            advice,
+            blocking,
+        })
+        .collect()
+}
+
+impl Light {
+    /// Measures the middle of an aligned chip, where the face is whatever the hair and background.
+    pub(crate) fn of(chip: &Luma) -> Self {
+        let (left, top) = (chip.width / 5, chip.height / 5);
+        let (right, bottom) = (chip.width - left, chip.height * 9 / 10);
+        let grey = |x: u32, y: u32| f32::from(chip.pixel(x, y));
+        let places = (top..bottom).flat_map(|y| (left..right).map(move |x| (x, y)));
+        let (mut count, mut sum, mut squares, mut fine, mut burnt) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (x, y) in places {
+            let value = grey(x, y);
+            let laplacian = 4.0 * value - grey(x - 1, y) - grey(x + 1, y) - grey(x, y - 1) - grey(x, y + 1);
+            count += 1.0;
+            sum += value;
+            squares += value * value;
+            fine += laplacian * laplacian;
+            burnt += f32::from(u8::from(value > 250.0));
+        }
+        let mean = sum / count;
+        let variance = (squares / count - mean * mean).max(0.0);
+        Self {
+            mean,
+            contrast: variance.sqrt(),
+            sharpness: fine / count / variance.max(1.0),
+            burnt: burnt / count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Measured = Measured {
+        inter_eye: 120.0,
+        pose: Pose {
+            yaw: 3.0,
+            pitch: -4.0,
+            roll: 1.0,
+        },
+        eye_openness: 0.3,
+        inside: 1.0,
+        light: Light {
+            mean: 130.0,
+            contrast: 45.0,
+            sharpness: 0.1,
+            burnt: 0.01,
+        },
+    };
+
+    #[test]
+    fn every_fault_is_named_and_a_good_face_has_none() {
+        let pose = |yaw, pitch, roll| Measured {
+            pose: Pose { yaw, pitch, roll },
+            ..GOOD
+        };
+        let light = |light| Measured { light, ..GOOD };
+        let cases: [(Measured, PictureKind, &[&str]); 14] = [
+            (GOOD, PictureKind::Selfie, &[]),
+            (
+                Measured {
+                    inter_eye: 45.0,
+                    ..GOOD
+                },
+                PictureKind::Selfie,
+                &["face-too-small"],
+            ),
+            (
+                Measured {
+                    inter_eye: 45.0,
+                    ..GOOD
+                },
+                PictureKind::Document,
+                &[],
+            ),
+            (
+                Measured {
+                    inter_eye: 20.0,
+                    ..GOOD
+                },
+                PictureKind::Document,
+                &["face-too-small"],
+            ),
+            (
+                Measured { inside: 0.7, ..GOOD },
+                PictureKind::Selfie,
+                &["cut-off"],
+            ),
+            (pose(-60.0, 0.0, 0.0), PictureKind::Selfie, &["turned-away"]),
+            (pose(0.0, 50.0, 0.0), PictureKind::Selfie, &["turned-away"]),
+            (pose(0.0, 0.0, 90.0), PictureKind::Selfie, &["tilted"]),
+            (pose(0.0, 0.0, 90.0), PictureKind::Document, &[]),
+            (
+                Measured {
+                    eye_openness: 0.02,
+                    ..GOOD
+                },
+                PictureKind::Selfie,
+                &["eyes-closed"],
+            ),
+            (
+                light(Light {
+                    sharpness: 0.0,
+                    ..GOOD.light
+                }),
+                PictureKind::Selfie,
+                &["blurred"],
+            ),
+            (
+                light(Light {
+                    mean: 20.0,
+                    ..GOOD.light
+                }),
+                PictureKind::Selfie,
+                &["too-dark"],
+            ),
+            (
+                light(Light {
+                    burnt: 0.6,
+                    ..GOOD.light
+                }),
+                PictureKind::Selfie,
+                &["too-bright"],
+            ),
+            (
+                light(Light {
+                    contrast: 4.0,
+                    ..GOOD.light
+                }),
+                PictureKind::Selfie,
+                &["low-contrast"],
+            ),
+        ];
+        for (measured, kind, expected) in cases {
+            let codes: Vec<_> = issues(&measured, kind).iter().map(|issue| issue.code).collect();
+            assert_eq!(codes, expected, "{measured:?}");
+        }
+    }
+
+    #[test]
+    fn blur_and_darkness_are_measured() {
+        let board = |light: u8, cell: u32| {
+            let pixels = (0..150 * 150).map(|i| {
+                if (i % 150 / cell + i / 150 / cell).is_multiple_of(2) {
+                    light
+                } else {
+                    0
+                }
+            });
+            Light::of(&Luma {
+                width: 150,
+                height: 150,
+                pixels: pixels.collect(),
+            })
+        };
+        assert!(board(200, 2).sharpness > 5.0 * board(200, 15).sharpness);
+        assert!(board(60, 2).mean < MIN_MEAN && board(200, 2).mean > MIN_MEAN);
+        let flat = Light::of(&Luma::filled(150, 150, 255));
+        assert!(flat.sharpness == 0.0 && flat.contrast == 0.0 && flat.burnt == 1.0);
+    }
+}

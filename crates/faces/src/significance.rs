@@ -1,0 +1,83 @@
+//! Which of the faces in a picture count. A person in the background and an ID card's ghost portrait do not.
+
+use crate::embedding::{Embedding, distance};
+
+/// A face whose side is below this part of the largest face's is somebody in the background.
+const BACKGROUND_SIDE: f32 = 0.4;
+/// In a document, a smaller face this near to the main portrait is the same portrait printed again: ghost images are
+/// faint, tinted and screened, so they drift further than a second photograph of a person would.
+const GHOST_DISTANCE: f32 = 0.65;
+/// A ghost is smaller than the portrait, or at most as large.
+const GHOST_SIDE: f32 = 1.0;
+
+/// What significance looks at, largest face first.
+pub(crate) struct Seen<'a> {
+    /// The face's side in pixels.
+    pub(crate) side: f32,
+    pub(crate) embedding: Option<&'a Embedding>,
+}
+
+/// The faces large enough to be more than background, by their sides (largest first): how many.
+pub(crate) fn foreground(sides: &[f32]) -> usize {
+    let largest = sides.first().copied().unwrap_or(0.0);
+    sides
+        .iter()
+        .take_while(|&&side| side >= BACKGROUND_SIDE * largest)
+        .count()
+}
+
+/// Whether the face at `index` of the foreground repeats the first one.
+pub(crate) fn is_ghost(faces: &[Seen<'_>], index: usize) -> bool {
+    let (Some(main), Some(face)) = (faces.first(), faces.get(index)) else {
+        return false;
+    };
+    let (Some(a), Some(b)) = (main.embedding, face.embedding) else {
+        return false;
+    };
+    index > 0 && face.side <= GHOST_SIDE * main.side && distance(a, b) <= GHOST_DISTANCE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedding::EMBEDDING_LEN;
+
+    #[test]
+    fn small_faces_are_background() {
+        let cases: [(&[f32], usize); 5] = [
+            (&[], 0),
+            (&[200.0], 1),
+            (&[200.0, 120.0, 79.0], 2),
+            (&[50.0, 49.0, 45.0, 30.0], 4),
+            (&[400.0, 60.0, 59.0], 1),
+        ];
+        for (sides, expected) in cases {
+            assert_eq!(foreground(sides), expected, "{sides:?}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_portrait_is_a_ghost_and_another_person_is_not() {
+        let face = |first: f32| {
+            let mut values = [0.0; EMBEDDING_LEN];
+            values[0] = first;
+            Embedding::new("0123456789ab", values).expect("valid")
+        };
+        let (portrait, ghost, stranger) = (face(0.0), face(0.5), face(0.9));
+        let seen = |side: f32, embedding| Seen {
+            side,
+            embedding: Some(embedding),
+        };
+        let faces = [
+            seen(200.0, &portrait),
+            seen(90.0, &ghost),
+            seen(90.0, &stranger),
+            Seen {
+                side: 90.0,
+                embedding: None,
+            },
+        ];
+        let ghosts: Vec<bool> = (0..5).map(|i| is_ghost(&faces, i)).collect();
+        assert_eq!(ghosts, [false, true, false, false, false]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Power spectra of small patches: where the periodic patterns of screens and prints show as peaks. Numbers only; it knows
+//! no faces and no verdicts.
+
+use std::f32::consts::PI;
+
+use imaging::Luma;
+
+/// Side of a patch in pixels.
+pub(crate) const PATCH: usize = 128;
+/// JPEG's 8-pixel blocks put peaks at multiples of this frequency.
+const JPEG_GRID: usize = PATCH / 8;
+/// Frequencies below this (cycles per patch) belong to the face itself.
+const LOWEST: usize = 14;
+
+/// The mean power spectrum of patches that cover a region, or `None` when not one patch fits.
+///
+/// `region` is left, top, right, bottom; at most `most` × `most` patches are taken, evenly spread.
+pub(crate) fn mean_power(plane: &Luma, region: [u32; 4], most: usize) -> Option<Vec<f32>> {
+    let [left, top, right, bottom] = region;
+    let (columns, rows) = (
+        starts(left, right.min(plane.width), most),
+        starts(top, bottom.min(plane.height), most),
+    );
+    let mut total = vec![0.0; PATCH * PATCH];
+    for &y in &rows {
+        for &x in &columns {
+            let power = power(plane, x, y);
+            total.iter_mut().zip(power).for_each(|(sum, value)| *sum += value);
+        }
+    }
+    let count = rows.len() * columns.len();
+    (count > 0).then(|| total.into_iter().map(|sum| sum / count as f32).collect())
+}
+
+/// Where patches begin between two borders.
+fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
+    let length = to.saturating_sub(from) as usize;
+    if length < PATCH {
+        return Vec::new();
+    }
+    let room = length - PATCH;
+    let count = (room / (PATCH / 2) + 1).min(most);
+    (0..count)
+        .map(|i| {
+            from + if count > 1 {
+                room * i / (count - 1)
+            } else {
+                room / 2
+            } as u32
+        })
+        .collect()
+}
+
+/// How far the strongest narrow peak of a spectrum stands out of its surroundings, in natural logarithms of power: about
+/// 2 in smooth photographs. JPEG's own grid is left out.
+pub(crate) fn peak(power: &[f32]) -> f32 {
+    let half = PATCH / 2;
+    let mut strongest = 0.0f32;
+    let log = |u: usize, v: usize| (power[(v % PATCH) * PATCH + u % PATCH] + 1e-3).ln();
+    for v in 0..half {
+        for u in 0..PATCH {
+            let horizontal = u.min(PATCH - u);
+            if horizontal * horizontal + v * v < LOWEST * LOWEST || on_jpeg_grid(horizontal, v) {
+                continue;
+            }
+            // The surroundings: a ring three to five steps away, so that the peak's own skirt does not count.
+            let mut ring: Vec<f32> = RING
+                .iter()
+                .map(|&(du, dv)| {
+                    log(
+                        (u + PATCH).wrapping_add_signed(du),
+                        (v + PATCH).wrapping_add_signed(dv),
+                    )
+                })
+                .collect();
+            let middle = ring.len() / 2;
+            let (_, median, _) = ring.select_nth_unstable_by(middle, f32::total_cmp);
+            strongest = strongest.max(log(u, v) - *median);
+        }
+    }
+    strongest
+}
+
+const RING: [(isize, isize); 16] = [
+    (4, 0),
+    (4, 2),
+    (3, 3),
+    (2, 4),
+    (0, 4),
+    (-2, 4),
+    (-3, 3),
+    (-4, 2),
+    (-4, 0),
+    (-4, -2),
+    (-3, -3),
+    (-2, -4),
+    (0, -4),
+    (2, -4),
+    (3, -3),
+    (4, -2),
+];
+
+/// Block edges put power on the axes and on the lattice of the block frequency.
+fn on_jpeg_grid(u: usize, v: usize) -> bool {
+    let near = |value: usize| (value + 1) % JPEG_GRID <= 2;
+    u <= 2 || v <= 2 || (near(u) && near(v))
+}
+
+/// The power spectrum of one patch: mean removed, Hann window.
+fn power(plane: &Luma, left: u32, top: u32) -> Vec<f32> {
+    let hann = |i: usize| 0.5 - 0.5 * (2.0 * PI * i as f32 / PATCH as f32).cos();
+    let grey = |x: usize, y: usize| f32::from(plane.pixel(left + x as u32, top + y as u32));
+    let mean = (0..PATCH * PATCH)
+        .map(|i| grey(i % PATCH, i / PATCH))
+        .sum::<f32>()
+        / (PATCH * PATCH) as f32;
+    let mut real: Vec<f32> = (0..PATCH * PATCH)
+        .map(|i| (grey(i % PATCH, i / PATCH) - mean) * hann(i % PATCH) * hann(i / PATCH))
+        .collect();
+    let mut imaginary = vec![0.0; PATCH * PATCH];
+    for _ in 0..2 {
+        for (re, im) in real
+            .chunks_exact_mut(PATCH)
+            .zip(imaginary.chunks_exact_mut(PATCH))
+        {
+            transform(re, im);
+        }
+        transpose(&mut real);
+        transpose(&mut imaginary);
+    }
+    real.iter()
+        .zip(&imaginary)
+        .map(|(re, im)| re * re + im * im)
+        .collect()
+}
+
+fn transpose(square: &mut [f32]) {
+    for y in 0..PATCH {
+        for x in 0..y {
+            square.swap(y * PATCH + x, x * PATCH + y);
+        }
+    }
+}
+
+/// The Fourier transform in place (radix 2, decimation in time). The length is a power of two.
+fn transform(re: &mut [f32], im: &mut [f32]) {
+    let n = re.len();
+    let mut reversed = 0;
+    for i in 1..n {
+        let mut bit = n / 2;
+        while reversed & bit != 0 {
+            reversed ^= bit;
+            bit /= 2;
+        }
+        reversed |= bit;
+        if i < reversed {
+            re.swap(i, reversed);
+            im.swap(i, reversed);
+        }
+    }
+    let mut width = 2;
+    while width <= n {
+        for k in 0..width / 2 {
+            let (sin, cos) = (-2.0 * PI * k as f32 / width as f32).sin_cos();
+            for low in (k..n).step_by(width) {
+                let high = low + width / 2;
+                let (tr, ti) = (re[high] * cos - im[high] * sin, re[high] * sin + im[high] * cos);
+                (re[high], im[high]) = (re[low] - tr, im[low] - ti);
+                (re[low], im[low]) = (re[low] + tr, im[low] + ti);
+            }
+        }
+        width *= 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(seed: u32) -> impl FnMut() -> f32 {
+        let mut state = seed | 1;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            (state >> 16) as f32 / 65536.0 - 0.5
+        }
+    }
+
+    fn picture(value: impl Fn(f32, f32) -> f32) -> Luma {
+        let mut random = noise(5);
+        let pixels =
+            (0..256 * 256).map(|i| (value((i % 256) as f32, (i / 256) as f32) + 12.0 * random()) as u8);
+        Luma {
+            width: 256,
+            height: 256,
+            pixels: pixels.collect(),
+        }
+    }
+
+    #[test]
+    fn the_transform_is_the_sum_it_stands_for() {
+        let mut random = noise(3);
+        let input: Vec<f32> = (0..16).map(|_| random()).collect();
+        let (mut re, mut im) = (input.clone(), vec![0.0; 16]);
+        transform(&mut re, &mut im);
+        for k in 0..16 {
+            let angle = |n: usize| -2.0 * PI * (k * n) as f32 / 16.0;
+            let expected_re: f32 = input.iter().enumerate().map(|(n, x)| x * angle(n).cos()).sum();
+            let expected_im: f32 = input.iter().enumerate().map(|(n, x)| x * angle(n).sin()).sum();
+            assert!((re[k] - expected_re).abs() < 1e-4 && (im[k] - expected_im).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn a_periodic_pattern_stands_out_and_plain_or_blocky_pictures_do_not() {
+        let measure = |picture: &Luma| peak(&mean_power(picture, [0, 0, 256, 256], 4).expect("patches fit"));
+        let plain = measure(&picture(|x, y| {
+            120.0 + 40.0 * (x / 60.0).sin() + 30.0 * (y / 45.0).cos()
+        }));
+        let blocky = measure(&picture(|x, y| {
+            120.0 + 12.0 * (((x / 8.0) as i32 * 7 + (y / 8.0) as i32 * 5) % 3) as f32
+        }));
+        let moire = measure(&picture(|x, y| 120.0 + 8.0 * (x * 1.3 + y * 0.7).sin()));
+        assert!(plain < 2.5, "{plain}");
+        assert!(moire > plain + 2.0 && moire > blocky + 1.0, "{moire}, {blocky}");
+    }
+
+    #[test]
+    fn regions_without_room_have_no_spectrum() {
+        let picture = Luma::filled(200, 100, 9);
+        assert!(mean_power(&picture, [0, 0, 200, 100], 3).is_none());
+        assert!(mean_power(&Luma::filled(200, 200, 9), [100, 0, 200, 200], 3).is_none());
+        assert!(mean_power(&Luma::filled(200, 200, 9), [0, 0, 9999, 9999], 3).is_some());
+        assert_eq!(starts(10, 10 + PATCH as u32, 4), [10]);
+    }
+}
