@@ -1,0 +1,280 @@
+//! The start and stop patterns of PDF417 (ISO/IEC 15438 §4.3.2), and the quadrilateral between them.
+//!
+//! The patterns are the same in every row, so a line across an upright symbol meets them whatever the tilt of its rows.
+//! Widths are compared from edge to the next edge of the same kind: ink that spreads, or blur, moves both alike.
+
+use imaging::{Homography, Integral, Luma, Point};
+
+/// Bar, space, bar, … of the start pattern in modules; the next codeword's bar follows.
+const START: [f32; 8] = [8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0];
+/// Bar, space, bar, … of the stop pattern in modules.
+const STOP: [f32; 9] = [7.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 2.0, 1.0];
+/// How far a pair of bar and space may be from its width, in modules.
+const PAIR_TOLERANCE: f32 = 0.6;
+/// How far a single bar or space may be from its width, in modules.
+const SINGLE_TOLERANCE: f32 = 1.0;
+/// Grey levels by which a pixel must differ from its neighbourhood's mean to count as black or white.
+const HYSTERESIS: f32 = 6.0;
+/// Fewest lines on which a pattern must be met in line with each other.
+const MIN_LINES: usize = 4;
+/// Most lines that are looked at.
+const MAX_LINES: u32 = 240;
+/// Pixels per module of a straightened symbol.
+const MODULE: f32 = 4.0;
+/// Modules of white around a straightened symbol.
+const QUIET: f32 = 4.0;
+
+/// Where a line across the picture meets a guard pattern.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    y: f32,
+    /// The symbol's outer edge.
+    outer: f32,
+    /// Width of a module.
+    module: f32,
+}
+
+/// A straight line of hits.
+#[derive(Debug, Clone, Copy)]
+struct Side {
+    top: Point,
+    bottom: Point,
+    module: f32,
+    hits: usize,
+}
+
+/// A symbol between its start and stop pattern.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quad {
+    /// Start at the top, stop at the top, stop at the bottom, start at the bottom: in reading direction of the start
+    /// pattern, so a symbol upside down has its corners upside down.
+    corners: [Point; 4],
+    /// Modules from edge to edge.
+    modules: f32,
+    /// Height in modules.
+    height: f32,
+}
+
+impl Quad {
+    /// Sizes to which the symbol is straightened, the best first.
+    pub(super) fn sizes(&self) -> [(u32, u32); 2] {
+        let size = |module: f32| {
+            (
+                (self.modules * module).round() as u32,
+                (self.height * module).round().max(12.0) as u32,
+            )
+        };
+        [size(MODULE), size(MODULE * 0.7)]
+    }
+
+    /// The symbol cut out square, with a quiet zone, and the map back; `None` for a quadrilateral that is none.
+    pub(super) fn square(&self, luma: &Luma, width: u32, height: u32) -> Option<(Luma, Homography)> {
+        let map = Homography::from_rectangle(width, height, self.corners)?;
+        let quiet = (width as f32 / self.modules * QUIET).ceil();
+        let shift = f64::from(-quiet);
+        let shift = Homography([[1.0, 0.0, shift], [0.0, 1.0, shift], [0.0, 0.0, 1.0]]);
+        let border = 2 * quiet as u32;
+        let square = luma.warp(&shift.then(&map), width + border, height + border, 255);
+        Some((square, map))
+    }
+}
+
+/// The symbols in a picture whose stripes are upright, the best supported first.
+pub(super) fn find(luma: &Luma) -> Vec<Quad> {
+    let lines = edges(luma);
+    let width = luma.width as f32;
+    let reversed: Vec<Line> = lines.iter().map(|line| line.reversed(width)).collect();
+    let mut quads = Vec::new();
+    for (lines, turned) in [(&lines, false), (&reversed, true)] {
+        let start = side(&collect(lines, &START, |edges| edges[0]), luma.height);
+        let stop = side(&collect(lines, &STOP, |edges| edges[9]), luma.height);
+        let (Some(start), Some(stop)) = (start, stop) else {
+            continue;
+        };
+        let Some(mut quad) = between(start, stop) else {
+            continue;
+        };
+        if turned {
+            // Back from the reversed picture; from there the symbol stands on its head.
+            let corners = quad.corners.map(|corner| Point::new(width - corner.x, corner.y));
+            quad.corners = [corners[3], corners[2], corners[1], corners[0]];
+        }
+        quads.push((start.hits + stop.hits, quad));
+    }
+    quads.sort_by_key(|&(hits, _)| std::cmp::Reverse(hits));
+    quads.into_iter().map(|(_, quad)| quad).collect()
+}
+
+/// The edges along one line: white to black, black to white, and so on.
+struct Line {
+    y: f32,
+    edges: Vec<f32>,
+}
+
+impl Line {
+    /// The line as met from the right.
+    fn reversed(&self, width: f32) -> Self {
+        // The last edge must be black to white, so that it is white to black from there.
+        let whole = self.edges.len() / 2 * 2;
+        Self {
+            y: self.y,
+            edges: self.edges[..whole].iter().rev().map(|x| width - x).collect(),
+        }
+    }
+}
+
+/// The edges of evenly spaced lines, each pixel held against the mean of its neighbourhood.
+fn edges(luma: &Luma) -> Vec<Line> {
+    let integral = luma.integral();
+    let step = luma.height.div_ceil(MAX_LINES).max(1);
+    (0..luma.height)
+        .step_by(step as usize)
+        .map(|y| line(luma, &integral, y))
+        .collect()
+}
+
+fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {
+    let reach = (luma.width / 20).max(16);
+    let (top, bottom) = (y.saturating_sub(reach / 2), y.saturating_add(reach / 2 + 1));
+    let mut edges = Vec::new();
+    let mut black = false;
+    // Where the grey last crossed the mean, which becomes an edge when it then goes far enough.
+    let mut crossing = 0.0;
+    let mut before = 0.0;
+    for (x, &grey) in luma.row(y).iter().enumerate() {
+        let column = x as u32;
+        let mean = integral.mean(column.saturating_sub(reach), top, column + reach + 1, bottom);
+        let above = f32::from(grey) - mean;
+        if (above < 0.0) != (before < 0.0) {
+            // Between the centres of this pixel and the one before.
+            crossing = x as f32 - 0.5 + before / (before - above);
+        }
+        if above.abs() > HYSTERESIS && (above < 0.0) != black {
+            black = !black;
+            edges.push(crossing);
+        }
+        before = above;
+    }
+    Line {
+        y: y as f32 + 0.5,
+        edges,
+    }
+}
+
+/// Every place where the lines meet a pattern.
+fn collect<const N: usize>(lines: &[Line], pattern: &[f32; N], outer: impl Fn(&[f32]) -> f32) -> Vec<Hit> {
+    let modules: f32 = pattern.iter().sum();
+    let mut hits = Vec::new();
+    for line in lines {
+        // Patterns begin with a bar, so with an edge of even number.
+        for edges in line.edges.windows(N + 1).step_by(2) {
+            let module = (edges[N] - edges[0]) / modules;
+            if module >= 0.9 && fits(edges, pattern, module) {
+                hits.push(Hit {
+                    y: line.y,
+                    outer: outer(edges),
+                    module,
+                });
+            }
+        }
+    }
+    hits
+}
+
+fn fits(edges: &[f32], pattern: &[f32], module: f32) -> bool {
+    let singles = edges.windows(2).zip(pattern).all(|(edge, width)| {
+        let tolerance = SINGLE_TOLERANCE.max(width * 0.25);
+        ((edge[1] - edge[0]) / module - width).abs() < tolerance
+    });
+    let pairs = edges
+        .windows(3)
+        .zip(pattern.windows(2))
+        .all(|(edge, pair)| ((edge[2] - edge[0]) / module - pair[0] - pair[1]).abs() < PAIR_TOLERANCE);
+    singles && pairs
+}
+
+/// The straight line that most hits lie on.
+fn side(hits: &[Hit], height: u32) -> Option<Side> {
+    let mut best: Option<(usize, f32, f32)> = None;
+    let apart = (height as f32 / 12.0).max(6.0);
+    // Every pair that is far enough apart, thinned out to some thousands.
+    let stride = (hits.len() / 80).max(1);
+    for (i, a) in hits.iter().enumerate().step_by(stride) {
+        for b in hits[i + 1..].iter().step_by(stride) {
+            if b.y - a.y < apart {
+                continue;
+            }
+            let slope = (b.outer - a.outer) / (b.y - a.y);
+            if slope.abs() > 0.6 {
+                continue;
+            }
+            let count = hits.iter().filter(|hit| on_line(hit, a, slope)).count();
+            if best.is_none_or(|(most, ..)| count > most) {
+                best = Some((count, a.outer - slope * a.y, slope));
+            }
+        }
+    }
+    let (count, offset, slope) = best?;
+    if count < MIN_LINES {
+        return None;
+    }
+    let origin = Hit {
+        y: 0.0,
+        outer: offset,
+        module: 0.0,
+    };
+    let members: Vec<&Hit> = hits.iter().filter(|hit| on_line(hit, &origin, slope)).collect();
+    let (offset, slope) = least_squares(&members)?;
+    let at = |y: f32| Point::new(offset + slope * y, y);
+    let mut modules: Vec<f32> = members.iter().map(|hit| hit.module).collect();
+    modules.sort_by(f32::total_cmp);
+    Some(Side {
+        top: at(members.first()?.y),
+        bottom: at(members.last()?.y),
+        module: modules[modules.len() / 2],
+        hits: count,
+    })
+}
+
+fn on_line(hit: &Hit, through: &Hit, slope: f32) -> bool {
+    (through.outer + slope * (hit.y - through.y) - hit.outer).abs() < 0.7 * hit.module + 0.5
+}
+
+/// x = offset + slope · y through the hits.
+fn least_squares(hits: &[&Hit]) -> Option<(f32, f32)> {
+    let count = hits.len() as f32;
+    let mean_y = hits.iter().map(|hit| hit.y).sum::<f32>() / count;
+    let mean_x = hits.iter().map(|hit| hit.outer).sum::<f32>() / count;
+    let spread: f32 = hits.iter().map(|hit| (hit.y - mean_y).powi(2)).sum();
+    let joint: f32 = hits
+        .iter()
+        .map(|hit| (hit.y - mean_y) * (hit.outer - mean_x))
+        .sum();
+    let slope = joint / spread;
+    slope.is_finite().then_some((mean_x - slope * mean_y, slope))
+}
+
+/// The quadrilateral from a start to a stop pattern.
+fn between(start: Side, stop: Side) -> Option<Quad> {
+    let corners = [start.top, stop.top, stop.bottom, start.bottom];
+    let middle = |a: Point, b: Point| Point::new((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+    let (left, right) = (middle(start.top, start.bottom), middle(stop.top, stop.bottom));
+    let ratio = start.module / stop.module;
+    if right.x <= left.x || !(0.4..2.5).contains(&ratio) {
+        return None;
+    }
+    // Under perspective, modules change from one side to the other so that their number is the width over the geometric
+    // mean of the two. It is 17 for each column, four more for guards and row indicators, and one for the last bar.
+    let module = (start.module * stop.module).sqrt();
+    let columns = ((left.distance(right) / module - 1.0) / 17.0)
+        .round()
+        .clamp(4.0, 34.0);
+    let height = (start.top.distance(start.bottom) / start.module
+        + stop.top.distance(stop.bottom) / stop.module)
+        / 2.0;
+    Some(Quad {
+        corners,
+        modules: columns * 17.0 + 1.0,
+        height,
+    })
+}

@@ -1,0 +1,247 @@
+//! Areas of parallel stripes in a picture, by the structure tensor of their gradients. Never decides what they are.
+
+use imaging::{Homography, Luma, Point};
+
+/// Longest side of the picture in which regions are sought.
+const WORKING_SIDE: u32 = 1280;
+/// Side of the tiles over which gradients are summed, in pixels of the working picture.
+const TILE: usize = 8;
+/// Tiles to each side over which tensors are averaged.
+const REACH: usize = 2;
+/// How parallel edges must be: 0 for all directions alike, 1 for one direction only.
+const MIN_COHERENCE: f32 = 0.18;
+/// Gradient energy, as a part of the picture's strongest tiles', from which a tile counts as busy.
+const MIN_ENERGY: f32 = 0.15;
+/// cos of twice the largest difference of direction between neighbours in a region (20°).
+const MIN_AGREEMENT: f32 = 0.77;
+/// Fewest tiles of a region.
+const MIN_TILES: usize = 8;
+/// Most regions that are returned.
+const MAX_REGIONS: usize = 6;
+/// Width that a region is brought to when it is turned upright, in pixels.
+const UPRIGHT_WIDTH: std::ops::RangeInclusive<f32> = 700.0..=1800.0;
+
+/// A rectangle of parallel stripes, at any angle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Region {
+    /// Its centre in the picture.
+    pub(super) centre: Point,
+    /// The direction across the stripes, in radians (−π/2 … π/2).
+    pub(super) angle: f32,
+    /// Its extent across the stripes, in pixels of the picture.
+    pub(super) across: f32,
+    /// Its extent along the stripes.
+    pub(super) along: f32,
+}
+
+impl Region {
+    /// The region turned so that its stripes are upright, and the map from there to the picture.
+    pub(super) fn upright(&self, luma: &Luma) -> (Luma, Homography) {
+        let scale = (UPRIGHT_WIDTH.end() / self.across).min(1.0);
+        let scale = if self.across < *UPRIGHT_WIDTH.start() {
+            2.0
+        } else {
+            scale
+        };
+        let size = |length: f32| (length * scale).ceil().max(1.0) as u32;
+        let (width, height) = (size(self.across), size(self.along));
+        if scale < 1.0 {
+            // Averaging first: picking pixels would alias fine stripes.
+            let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
+            let small = luma.resized(side(luma.width), side(luma.height));
+            let exact = [0, 1].map(|axis| match axis {
+                0 => f64::from(small.width) / f64::from(luma.width),
+                _ => f64::from(small.height) / f64::from(luma.height),
+            });
+            let centre = Point::new(self.centre.x * exact[0] as f32, self.centre.y * exact[1] as f32);
+            let turn = Homography::rotation(self.angle.into(), centre, width, height);
+            let enlarge = Homography([
+                [1.0 / exact[0], 0.0, 0.0],
+                [0.0, 1.0 / exact[1], 0.0],
+                [0.0, 0.0, 1.0],
+            ]);
+            return (small.warp(&turn, width, height, 255), turn.then(&enlarge));
+        }
+        let shrink = f64::from(1.0 / scale);
+        let shrink = Homography([[shrink, 0.0, 0.0], [0.0, shrink, 0.0], [0.0, 0.0, 1.0]]);
+        let turn = Homography::rotation(
+            self.angle.into(),
+            self.centre,
+            (width as f32 / scale) as u32,
+            (height as f32 / scale) as u32,
+        );
+        let map = shrink.then(&turn);
+        (luma.warp(&map, width, height, 255), map)
+    }
+}
+
+/// Sums of squared gradients: how much edge there is, and in which direction.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tensor {
+    xx: f32,
+    yy: f32,
+    xy: f32,
+}
+
+impl Tensor {
+    fn add(&mut self, other: Self) {
+        self.xx += other.xx;
+        self.yy += other.yy;
+        self.xy += other.xy;
+    }
+
+    fn energy(self) -> f32 {
+        self.xx + self.yy
+    }
+
+    /// The direction of the gradients as a vector of twice its angle; its length is how parallel they are, times energy.
+    fn doubled(self) -> [f32; 2] {
+        [self.xx - self.yy, 2.0 * self.xy]
+    }
+
+    fn coherence(self) -> f32 {
+        let [c, s] = self.doubled();
+        c.hypot(s) / self.energy().max(1.0)
+    }
+}
+
+/// The regions of a picture that may hold a barcode, the most promising first.
+pub(super) fn find(luma: &Luma) -> Vec<Region> {
+    let longest = luma.width.max(luma.height);
+    let scale = (WORKING_SIDE as f32 / longest as f32).min(1.0);
+    let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
+    let working = luma.resized(side(luma.width), side(luma.height));
+    let (columns, rows) = (working.width as usize / TILE, working.height as usize / TILE);
+    if columns == 0 || rows == 0 {
+        return Vec::new();
+    }
+    let tensors = smoothed(&tile_tensors(&working, columns, rows), columns, rows);
+    let mut energies: Vec<f32> = tensors.iter().map(|tensor| tensor.energy()).collect();
+    let strong = energies.len() * 98 / 100;
+    let (_, strong, _) = energies.select_nth_unstable_by(strong, f32::total_cmp);
+    let least = *strong * MIN_ENERGY;
+    let is_striped = |tensor: &Tensor| tensor.energy() > least && tensor.coherence() > MIN_COHERENCE;
+    let mut striped: Vec<bool> = tensors.iter().map(is_striped).collect();
+
+    let mut regions: Vec<(f32, Region)> = Vec::new();
+    for start in 0..striped.len() {
+        if !striped[start] {
+            continue;
+        }
+        let members = flood(start, &mut striped, &tensors, columns, rows);
+        if members.len() >= MIN_TILES {
+            let strength: f32 = members.iter().map(|&tile| tensors[tile].energy()).sum();
+            regions.push((strength, enclose(&members, &tensors, columns, scale)));
+        }
+    }
+    regions.sort_by(|a, b| b.0.total_cmp(&a.0));
+    regions
+        .into_iter()
+        .take(MAX_REGIONS)
+        .map(|(_, region)| region)
+        .collect()
+}
+
+/// The tensor of each tile. Gradients are taken within 2 × 2 pixels: stripes may be as narrow as one.
+fn tile_tensors(luma: &Luma, columns: usize, rows: usize) -> Vec<Tensor> {
+    let mut tensors = vec![Tensor::default(); columns * rows];
+    for y in 0..(rows * TILE).min(luma.height as usize - 1) {
+        let (upper, lower) = (luma.row(y as u32), luma.row(y as u32 + 1));
+        let row = &mut tensors[y / TILE * columns..][..columns];
+        for (column, tensor) in row.iter_mut().enumerate() {
+            let (mut xx, mut yy, mut xy) = (0i32, 0i32, 0i32);
+            let x = column * TILE;
+            let end = (x + TILE + 1).min(upper.len());
+            for (u, l) in upper[x..end].windows(2).zip(lower[x..end].windows(2)) {
+                let [a, b, c, d] = [u[0], u[1], l[0], l[1]].map(i32::from);
+                let (dx, dy) = (b - a + d - c, c - a + d - b);
+                xx += dx * dx;
+                yy += dy * dy;
+                xy += dx * dy;
+            }
+            tensor.add(Tensor {
+                xx: xx as f32,
+                yy: yy as f32,
+                xy: xy as f32,
+            });
+        }
+    }
+    tensors
+}
+
+/// Each tile's tensor summed with its neighbours'.
+fn smoothed(tensors: &[Tensor], columns: usize, rows: usize) -> Vec<Tensor> {
+    let sum = |around: usize, length: usize, at: &dyn Fn(usize) -> Tensor| {
+        let mut sum = Tensor::default();
+        for i in around.saturating_sub(REACH)..=(around + REACH).min(length - 1) {
+            sum.add(at(i));
+        }
+        sum
+    };
+    let mut across = vec![Tensor::default(); tensors.len()];
+    for (tile, out) in across.iter_mut().enumerate() {
+        let row = tile / columns * columns;
+        *out = sum(tile % columns, columns, &|x| tensors[row + x]);
+    }
+    let mut both = vec![Tensor::default(); tensors.len()];
+    for (tile, out) in both.iter_mut().enumerate() {
+        *out = sum(tile / columns, rows, &|y| across[y * columns + tile % columns]);
+    }
+    both
+}
+
+/// Takes a tile and all striped ones connected to it whose directions agree from neighbour to neighbour.
+fn flood(start: usize, striped: &mut [bool], tensors: &[Tensor], columns: usize, rows: usize) -> Vec<usize> {
+    striped[start] = false;
+    let mut members = vec![start];
+    let mut next = 0;
+    while let Some(&tile) = members.get(next) {
+        next += 1;
+        let (x, y) = (tile % columns, tile / columns);
+        for ny in y.saturating_sub(1)..=(y + 1).min(rows - 1) {
+            for nx in x.saturating_sub(1)..=(x + 1).min(columns - 1) {
+                let neighbour = ny * columns + nx;
+                if striped[neighbour] && agree(tensors[tile], tensors[neighbour]) {
+                    striped[neighbour] = false;
+                    members.push(neighbour);
+                }
+            }
+        }
+    }
+    members
+}
+
+fn agree(a: Tensor, b: Tensor) -> bool {
+    let ([ac, as_], [bc, bs]) = (a.doubled(), b.doubled());
+    ac * bc + as_ * bs > MIN_AGREEMENT * ac.hypot(as_) * bc.hypot(bs)
+}
+
+/// The rectangle around a region's tiles, along their common direction, with a margin for the guard patterns.
+fn enclose(members: &[usize], tensors: &[Tensor], columns: usize, scale: f32) -> Region {
+    let mut sum = Tensor::default();
+    for &tile in members {
+        sum.add(tensors[tile]);
+    }
+    let [c, s] = sum.doubled();
+    let angle = s.atan2(c) / 2.0;
+    let (sin, cos) = angle.sin_cos();
+    let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
+    for &tile in members {
+        let centre = |index: usize| (index as f32 + 0.5) * TILE as f32;
+        let (x, y) = (centre(tile % columns), centre(tile / columns));
+        for (axis, value) in [x * cos + y * sin, y * cos - x * sin].into_iter().enumerate() {
+            low[axis] = low[axis].min(value);
+            high[axis] = high[axis].max(value);
+        }
+    }
+    let [u, v] = [0, 1].map(|axis| (low[axis] + high[axis]) / 2.0);
+    let margin = (2 * TILE) as f32;
+    let across = (high[0] - low[0]) * 1.12 + 2.0 * margin;
+    let along = high[1] - low[1] + 2.0 * margin;
+    Region {
+        centre: Point::new((u * cos - v * sin) / scale, (u * sin + v * cos) / scale),
+        angle,
+        across: across / scale,
+        along: along / scale,
+    }
+}

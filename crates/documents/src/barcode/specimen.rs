@@ -1,0 +1,201 @@
+//! Photographs of an invented licence's back at any tilt, made for tests and measurements.
+
+use imaging::{Homography, Luma, Picture, Point};
+use rxing::pdf417::encoder::Dimensions;
+use rxing::{BarcodeFormat, EncodeHints, Writer};
+
+/// An invented licence's payload.
+pub(crate) const PAYLOAD: &str = "@\n\u{1e}\rANSI 636000100002DL00410278ZV03190008DLDAQT64235789\nDCSSAMPLE\nDDEN\n\
+    DACMICHAEL\nDDFN\nDADJOHN\nDDGN\nDCUJR\nDCAD\nDCBK\nDCDPH\nDBD06062019\nDBB06061986\nDBA12102030\nDBC1\nDAU068 in\n\
+    DAYBRO\nDAG2300 WEST BROAD STREET\nDAIRICHMOND\nDAJVA\nDAK232690000  \nDCF2424244747474786102204\nDCGUSA\n\
+    DCK123456789\nDDAF\nDDB06062018\nDDC06062020\nDDD1\rZVZVA01\r";
+
+/// How a picture is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shot {
+    /// Columns of data codewords.
+    pub(crate) columns: usize,
+    /// Width of a module in pixels, straight ahead.
+    pub(crate) module: f64,
+    /// Degrees in the picture's plane.
+    pub(crate) tilt: f64,
+    /// Degrees about the card's vertical axis.
+    pub(crate) yaw: f64,
+    /// Degrees about its horizontal axis.
+    pub(crate) pitch: f64,
+    /// Radius of a box blur in pixels.
+    pub(crate) blur: u32,
+    /// Standard deviation of the noise in grey levels, about.
+    pub(crate) noise: f64,
+}
+
+/// Takes a picture of the card's back: a white card with lines of text and the barcode, on a dark table.
+pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
+    let symbol = Symbol::encode(payload, shot.columns);
+    // In modules: an ID-1 card is 85.6 × 54 mm, its barcode about 72 mm wide.
+    let (symbol_width, symbol_height) = (symbol.width as f64, symbol.rows as f64 * 3.0);
+    let (card_width, card_height) = (symbol_width * 1.19, symbol_width * 0.75);
+    let camera = Camera::new(shot, card_width);
+    let side = (card_width.hypot(card_height) * shot.module * 1.25) as u32;
+    let map = camera.picture_to_card(side);
+    let mut noise = Noise(shot.tilt.to_bits() ^ shot.yaw.to_bits().rotate_left(7) ^ shot.pitch.to_bits());
+    let mut luma = Luma::filled(side, side, 0);
+    const SAMPLES: u32 = 3;
+    for y in 0..side {
+        for x in 0..side {
+            let mut sum = 0u32;
+            for sample in 0..SAMPLES * SAMPLES {
+                let offset = |index: u32| (index as f32 + 0.5) / SAMPLES as f32;
+                let at = Point::new(
+                    x as f32 + offset(sample % SAMPLES),
+                    y as f32 + offset(sample / SAMPLES),
+                );
+                let card = map.apply(at);
+                let (u, v) = (f64::from(card.x), f64::from(card.y));
+                sum += if u.abs() > card_width / 2.0 || v.abs() > card_height / 2.0 {
+                    70
+                } else {
+                    // The barcode lies below the card's middle, lines of text above it.
+                    let (column, row) = (
+                        u + symbol_width / 2.0,
+                        v + symbol_height / 2.0 - card_height * 0.1,
+                    );
+                    match symbol.is_black(column, row / 3.0) {
+                        Some(true) => 40,
+                        Some(false) => 215,
+                        None if text_is_black(u, v + card_height / 2.0, card_height) => 60,
+                        None => 215,
+                    }
+                };
+            }
+            luma.pixels[(y * side + x) as usize] = (sum / (SAMPLES * SAMPLES)) as u8;
+        }
+    }
+    let blurred = blur(&luma, shot.blur);
+    let noisy = blurred
+        .pixels
+        .iter()
+        .map(|&grey| (f64::from(grey) + noise.next() * shot.noise) as u8);
+    Picture {
+        width: side,
+        height: side,
+        pixels: noisy.flat_map(|grey| [grey; 3]).collect(),
+    }
+}
+
+/// Something like words, above the barcode.
+fn text_is_black(u: f64, v: f64, card_height: f64) -> bool {
+    let (line, within) = ((v / 9.0) as i64, v % 9.0);
+    if v > card_height * 0.22 || !(2.0..7.0).contains(&within) {
+        return false;
+    }
+    let cell = ((u / 1.3).floor() as i64).wrapping_mul(31) ^ line.wrapping_mul(17) ^ (within as i64 / 2);
+    cell.wrapping_mul(0x9E37_79B9).rotate_left(9) & 3 == 0
+}
+
+struct Camera {
+    rotation: [[f64; 3]; 3],
+    distance: f64,
+    focal: f64,
+}
+
+impl Camera {
+    fn new(shot: &Shot, card_width: f64) -> Self {
+        let [tilt, yaw, pitch] =
+            [shot.tilt, shot.yaw, shot.pitch].map(|degrees| degrees.to_radians().sin_cos());
+        let turn = [[tilt.1, -tilt.0, 0.0], [tilt.0, tilt.1, 0.0], [0.0, 0.0, 1.0]];
+        let about_y = [[yaw.1, 0.0, yaw.0], [0.0, 1.0, 0.0], [-yaw.0, 0.0, yaw.1]];
+        let about_x = [[1.0, 0.0, 0.0], [0.0, pitch.1, -pitch.0], [0.0, pitch.0, pitch.1]];
+        let product = |a: [[f64; 3]; 3], b: [[f64; 3]; 3]| {
+            a.map(|row| [0, 1, 2].map(|column| (0..3).map(|k| row[k] * b[k][column]).sum()))
+        };
+        // A phone is held about three card widths away.
+        let distance = 3.0 * card_width;
+        Self {
+            rotation: product(turn, product(about_x, about_y)),
+            distance,
+            focal: distance * shot.module,
+        }
+    }
+
+    /// The map from the picture's pixels to the card, whose middle is (0, 0).
+    fn picture_to_card(&self, side: u32) -> Homography {
+        let [[a, b, _], [c, d, _], [e, f, _]] = self.rotation;
+        let (focal, half) = (self.focal, f64::from(side) / 2.0);
+        let project = Homography([
+            [focal * a + half * e, focal * b + half * f, half * self.distance],
+            [focal * c + half * e, focal * d + half * f, half * self.distance],
+            [e, f, self.distance],
+        ]);
+        project.inverse().expect("a camera in front of the card")
+    }
+}
+
+/// A symbol's modules.
+struct Symbol {
+    width: usize,
+    rows: usize,
+    black: Vec<bool>,
+}
+
+impl Symbol {
+    fn encode(payload: &str, columns: usize) -> Self {
+        let hints = EncodeHints {
+            ErrorCorrection: Some("5".into()),
+            Margin: Some("0".into()),
+            Pdf417Dimensions: Some(Dimensions::new(columns, columns, 3, 90)),
+            ..EncodeHints::default()
+        };
+        // The writer makes every row four pixels high and every module one pixel wide.
+        let bits = rxing::pdf417::PDF417Writer
+            .encode_with_hints(payload, &BarcodeFormat::PDF_417, 4, 1, &hints)
+            .expect("the payload fits");
+        let (width, rows) = (bits.getWidth() as usize, bits.getHeight() as usize / 4);
+        let cell = |index: usize| bits.get((index % width) as u32, (index / width * 4 + 1) as u32);
+        Self {
+            width,
+            rows,
+            black: (0..width * rows).map(cell).collect(),
+        }
+    }
+
+    /// Whether a module is black; `None` outside the symbol.
+    fn is_black(&self, column: f64, row: f64) -> Option<bool> {
+        let inside = column >= 0.0 && row >= 0.0 && column < self.width as f64 && row < self.rows as f64;
+        inside.then(|| self.black[row as usize * self.width + column as usize])
+    }
+}
+
+/// A box blur, once across and once down.
+fn blur(luma: &Luma, radius: u32) -> Luma {
+    if radius == 0 {
+        return luma.clone();
+    }
+    let integral = luma.integral();
+    let mut blurred = luma.clone();
+    for y in 0..luma.height {
+        for x in 0..luma.width {
+            let (left, top) = (x.saturating_sub(radius), y.saturating_sub(radius));
+            let mean = integral.mean(left, top, x + radius + 1, y + radius + 1);
+            blurred.pixels[(y * luma.width + x) as usize] = mean as u8;
+        }
+    }
+    blurred
+}
+
+/// Roughly normal noise: the sum of uniform numbers.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let mut sum = 0.0;
+        for _ in 0..4 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            sum += (self.0 >> 40) as f64 / f64::from(1 << 24) - 0.5;
+        }
+        sum * 1.7
+    }
+}
