@@ -42,9 +42,11 @@ pub mod jobs;
 pub mod keyring;
 pub mod limits;
 pub mod merchants;
+pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod registrations;
+pub mod sessions;
 mod text_enum;
 
 use uuid::Uuid;
@@ -52,6 +54,7 @@ use uuid::Uuid;
 pub use db::{Conn, Db, Options, Tx};
 pub use error::Error;
 pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
+pub use objects::{ObjectName, Objects};
 
 /// A merchant account in one of its two modes, which never mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

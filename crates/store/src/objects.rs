@@ -1,0 +1,250 @@
+//! Objects: the files of attempts, sealed whole under the attempt's key, in a folder or an S3-compatible bucket. It
+//! does not know what is in them, and knows no SQL.
+
+use std::path::Path as FsPath;
+use std::str::FromStr as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::path::{Path, PathPart};
+use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload};
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::keyring::{DataKey, Place};
+use crate::{Error, Scope};
+
+/// Where objects are kept, shared by cloning.
+#[derive(Clone)]
+pub struct Objects {
+    store: Arc<dyn ObjectStore>,
+    root: Path,
+}
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Objects({})", self.store)
+    }
+}
+
+/// One file of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectName<'a> {
+    /// Whose.
+    pub scope: Scope,
+    /// The attempt's id.
+    pub attempt_id: Uuid,
+    /// Which of its files, for instance `passportFront`.
+    pub file: &'a str,
+}
+
+impl Objects {
+    /// Opens `file:FOLDER` (made where missing) or `s3://BUCKET/PREFIX`. A bucket takes its region, endpoint and
+    /// credentials from the usual `AWS_…` variables of the environment; `options` (`endpoint`, `access_key_id`,
+    /// `secret_access_key`, `region`, `allow_http`, …: the names of object_store's `AmazonS3ConfigKey`) override them.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for another kind of address or an unknown option; [`Error::Objects`].
+    pub fn open(url: &str, options: &[(String, String)]) -> Result<Self, Error> {
+        if let Some(folder) = url.strip_prefix("file:") {
+            return Self::folder(FsPath::new(folder.strip_prefix("//").unwrap_or(folder)));
+        }
+        if url.starts_with("s3://") {
+            return Self::bucket(url, options);
+        }
+        Err(Error::Config(
+            "the objects' address must begin with file: or s3://".into(),
+        ))
+    }
+
+    fn folder(folder: &FsPath) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::Config(format!("{}: {error}", folder.display())))?;
+        // What a committed row refers to must survive a power cut.
+        let store = LocalFileSystem::new_with_prefix(folder)?
+            .with_fsync(true)
+            .with_automatic_cleanup(true);
+        Ok(Self {
+            store: Arc::new(store),
+            root: Path::default(),
+        })
+    }
+
+    fn bucket(url: &str, options: &[(String, String)]) -> Result<Self, Error> {
+        // The HTTP client wants a process-wide TLS provider; one that is there already is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = AmazonS3Builder::from_env().with_url(url);
+        for (name, value) in options {
+            let key = AmazonS3ConfigKey::from_str(name)?;
+            builder = builder.with_config(key, value);
+        }
+        let prefix = url
+            .trim_start_matches("s3://")
+            .split_once('/')
+            .map_or("", |(_, prefix)| prefix);
+        Ok(Self {
+            store: Arc::new(builder.build()?),
+            root: Path::from(prefix),
+        })
+    }
+
+    fn attempt(&self, scope: Scope, attempt_id: Uuid) -> Path {
+        let merchant = scope.merchant_id.to_string();
+        let mode = if scope.sandbox { "sandbox" } else { "live" };
+        let attempt = attempt_id.to_string();
+        let parts = [merchant.as_str(), mode, "attempts", attempt.as_str()];
+        self.root.parts().chain(parts.map(PathPart::from)).collect()
+    }
+
+    fn path(&self, name: &ObjectName<'_>) -> Path {
+        self.attempt(name.scope, name.attempt_id).join(name.file)
+    }
+
+    /// Seals bytes under the attempt's key and writes them; durable when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn put(&self, key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Result<(), Error> {
+        let sealed = key.seal(&place(name), bytes);
+        self.store
+            .put(&self.path(name), PutPayload::from_bytes(Bytes::from(sealed)))
+            .await?;
+        Ok(())
+    }
+
+    /// Reads and opens an object.
+    ///
+    /// # Errors
+    /// [`Error::Missing`]; [`Error::Sealed`] under another key; [`Error::Objects`].
+    pub async fn get(&self, key: &DataKey, name: &ObjectName<'_>) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let found = match self.store.get(&self.path(name)).await {
+            Err(object_store::Error::NotFound { .. }) => return Err(Error::Missing("object")),
+            found => found?,
+        };
+        key.open(&place(name), &found.bytes().await?)
+    }
+
+    /// Deletes an attempt's objects; answers how many there were.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn delete_attempt(&self, scope: Scope, attempt_id: Uuid) -> Result<usize, Error> {
+        let prefix = self.attempt(scope, attempt_id);
+        let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await?;
+        for object in &found {
+            match self.store.delete(&object.location).await {
+                // Somebody else was faster.
+                Err(object_store::Error::NotFound { .. }) => {}
+                deleted => deleted?,
+            }
+        }
+        Ok(found.len())
+    }
+
+    /// Writes, reads and deletes a small object: for readiness checks.
+    ///
+    /// # Errors
+    /// [`Error::Objects`] when that does not work; [`Error::Sealed`] when something else came back.
+    pub async fn ping(&self) -> Result<(), Error> {
+        let key = DataKey::generate();
+        let scope = Scope {
+            merchant_id: Uuid::nil(),
+            sandbox: true,
+        };
+        let name = ObjectName {
+            scope,
+            attempt_id: Uuid::new_v4(),
+            file: "ping",
+        };
+        self.put(&key, &name, b"ping").await?;
+        self.get(&key, &name).await?;
+        self.delete_attempt(scope, name.attempt_id).await?;
+        Ok(())
+    }
+}
+
+fn place<'a>(name: &'a ObjectName<'a>) -> Place<'a> {
+    // The attempt's id is in its key: no other attempt has it.
+    Place {
+        merchant_id: name.scope.merchant_id,
+        what: "object",
+        id: name.file.as_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(file: &str) -> ObjectName<'_> {
+        let scope = Scope {
+            merchant_id: Uuid::from_u128(7),
+            sandbox: true,
+        };
+        ObjectName {
+            scope,
+            attempt_id: Uuid::from_u128(9),
+            file,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_holds_ciphertext_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file:{}/new", folder.path().display()), &[]).unwrap();
+        objects.ping().await.unwrap();
+        let key = DataKey::generate();
+        objects.put(&key, &name("selfie"), b"a face").await.unwrap();
+        objects
+            .put(&key, &name("../../escape"), b"elsewhere")
+            .await
+            .unwrap();
+        assert_eq!(
+            objects.get(&key, &name("selfie")).await.unwrap().as_slice(),
+            b"a face"
+        );
+        assert!(matches!(
+            objects.get(&key, &name("back")).await,
+            Err(Error::Missing(_))
+        ));
+        assert!(matches!(
+            objects.get(&DataKey::generate(), &name("selfie")).await,
+            Err(Error::Sealed)
+        ));
+        let path = folder.path().join(format!(
+            "new/{}/sandbox/attempts/{}",
+            Uuid::from_u128(7),
+            Uuid::from_u128(9)
+        ));
+        let raw = std::fs::read(path.join("selfie")).unwrap();
+        assert!(!raw.windows(6).any(|window| window == b"a face"));
+        assert_eq!(
+            objects
+                .delete_attempt(name("").scope, Uuid::from_u128(9))
+                .await
+                .unwrap(),
+            2
+        );
+        assert!(matches!(
+            objects.get(&key, &name("selfie")).await,
+            Err(Error::Missing(_))
+        ));
+    }
+
+    #[test]
+    fn addresses() {
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let options = [
+            option("endpoint", "http://127.0.0.1:9"),
+            option("allow_http", "true"),
+        ];
+        let bucket = Objects::open("s3://faces/some/prefix", &options).unwrap();
+        assert_eq!(bucket.root.as_ref(), "some/prefix");
+        assert_eq!(Objects::open("s3://faces", &options).unwrap().root.as_ref(), "");
+        assert!(matches!(Objects::open("ftp://faces", &[]), Err(Error::Config(_))));
+        assert!(Objects::open("s3://faces", &[option("no such option", "")]).is_err());
+    }
+}

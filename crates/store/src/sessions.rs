@@ -1,0 +1,419 @@
+//! Hosted sessions: one-time link tokens, the access tokens they are exchanged for, and how each session stands. Tokens
+//! carry the merchant's short id and are kept as keyed hashes. It does not know when a session has succeeded.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{Place, random};
+use crate::merchants::{self, Merchant};
+use crate::text_enum::text_enum;
+use crate::{Conn, Error, Scope, Tx};
+
+/// For whom and what a link is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The group.
+    pub group_id: Uuid,
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// The merchant's label for the applicant (sealed).
+    pub user_id: String,
+}
+
+/// What a link token is worth.
+#[derive(Clone, Debug)]
+pub enum LinkToken {
+    /// Unused and unexpired.
+    Good {
+        /// The account that made it.
+        merchant: Box<Merchant>,
+        /// The account and mode.
+        scope: Scope,
+        /// What it was made for.
+        link: Link,
+    },
+    /// Nobody's.
+    Invalid,
+    /// It was exchanged.
+    Used,
+    /// Too late.
+    Expired,
+}
+
+/// Makes a link token that lives `ttl_ms`; it is shown this once.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) -> Result<SecretString, Error> {
+    let (token, token_ref) = new_token(tx, scope.merchant_id).await?;
+    let key = merchants::key(tx, scope.merchant_id).await?;
+    let sealed = key.seal(
+        &place(scope.merchant_id, "link_tokens.user_id", &token_ref),
+        link.user_id.as_bytes(),
+    );
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
+             expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        scope.merchant_id,
+        scope.sandbox,
+        &token_ref,
+        link.group_id,
+        link.flow_id,
+        &sealed,
+        now,
+        now + ttl_ms,
+    )?;
+    Ok(token)
+}
+
+/// A token: the merchant's short id and 256 random bits, and how tables hold it.
+async fn new_token(tx: &mut Tx, merchant_id: Uuid) -> Result<(SecretString, Vec<u8>), Error> {
+    let merchant = merchants::get(tx, merchant_id)
+        .await?
+        .ok_or(Error::Missing("merchant"))?;
+    let token = format!("{}{}", merchant.short_id, URL_SAFE_NO_PAD.encode(random::<32>()));
+    let token_ref = token_ref(tx, &token);
+    Ok((SecretString::from(token), token_ref))
+}
+
+fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
+    conn.keyring().hash("session token", &[token.as_bytes()]).to_vec()
+}
+
+/// Whose a token claims to be.
+async fn owner(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
+    match token.get(..8) {
+        Some(short_id) => merchants::by_short_id(conn, short_id).await,
+        None => Ok(None),
+    }
+}
+
+fn place<'a>(merchant_id: Uuid, what: &'a str, id: &'a [u8]) -> Place<'a> {
+    Place {
+        merchant_id,
+        what,
+        id,
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct LinkRow {
+    sandbox: bool,
+    group_id: Uuid,
+    flow_id: Uuid,
+    user_id_sealed: Vec<u8>,
+    expires_at: i64,
+    used_at: Option<i64>,
+}
+
+/// What a token is worth, using nothing up: for checks that come before the exchange.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error> {
+    let Some(merchant) = owner(conn, token).await? else {
+        return Ok(LinkToken::Invalid);
+    };
+    let token_ref = token_ref(conn, token);
+    let row = fetch!(
+        optional,
+        conn,
+        LinkRow,
+        "select sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at from link_tokens
+         where merchant_id = $1 and token_ref = $2",
+        merchant.id,
+        &token_ref,
+    )?;
+    match row {
+        None => Ok(LinkToken::Invalid),
+        Some(row) if row.used_at.is_some() => Ok(LinkToken::Used),
+        Some(row) if row.expires_at <= conn.now() => Ok(LinkToken::Expired),
+        Some(row) => good(conn, merchant, &token_ref, row).await,
+    }
+}
+
+async fn good(
+    conn: &mut Conn,
+    merchant: Merchant,
+    token_ref: &[u8],
+    row: LinkRow,
+) -> Result<LinkToken, Error> {
+    let key = merchants::key(conn, merchant.id).await?;
+    let user_id = key.open_text(
+        &place(merchant.id, "link_tokens.user_id", token_ref),
+        &row.user_id_sealed,
+    )?;
+    Ok(LinkToken::Good {
+        scope: Scope {
+            merchant_id: merchant.id,
+            sandbox: row.sandbox,
+        },
+        link: Link {
+            group_id: row.group_id,
+            flow_id: row.flow_id,
+            user_id,
+        },
+        merchant: Box::new(merchant),
+    })
+}
+
+/// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`LinkToken::Good`].
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
+    let Some(merchant) = owner(tx, token).await? else {
+        return Ok(LinkToken::Invalid);
+    };
+    let token_ref = token_ref(tx, token);
+    let now = tx.now();
+    let row = fetch!(
+        optional,
+        tx,
+        LinkRow,
+        "update link_tokens set used_at = $3
+         where merchant_id = $1 and token_ref = $2 and used_at is null and expires_at > $3
+         returning sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at",
+        merchant.id,
+        &token_ref,
+        now,
+    )?;
+    match row {
+        Some(row) => good(tx, merchant, &token_ref, row).await,
+        None => peek_link(tx, token).await,
+    }
+}
+
+text_enum! {
+    /// Where a session stands (interface §2.4).
+    SessionStatus {
+        /// Not finished.
+        Pending = "pending",
+        /// Passed.
+        Success = "success",
+        /// Finished without passing.
+        Failed = "failed",
+        /// Timed out before the applicant finished.
+        Expired = "expired",
+    }
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The session.
+    pub id: Uuid,
+    /// What its link was made for.
+    pub link: Link,
+    /// Where it stands. Terminal states do not change.
+    pub status: SessionStatus,
+    /// `open`, `in_review` or `done`.
+    pub stage: String,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Attempts allowed.
+    pub max_attempts: i64,
+    /// The attempt whose response is its result.
+    pub log_id: Option<i64>,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When its access token ends (ms).
+    pub expires_at: i64,
+    /// When it became terminal (ms).
+    pub completed_at: Option<i64>,
+}
+
+/// Makes a session with its access token, which lives `ttl_ms` and is shown this once.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn create(
+    tx: &mut Tx,
+    scope: Scope,
+    link: Link,
+    max_attempts: i64,
+    ttl_ms: i64,
+) -> Result<(Session, SecretString), Error> {
+    let (token, token_ref) = new_token(tx, scope.merchant_id).await?;
+    let session = Session {
+        id: Uuid::new_v4(),
+        link,
+        status: SessionStatus::Pending,
+        stage: "open".into(),
+        attempts: 0,
+        max_attempts,
+        log_id: None,
+        created_at: tx.now(),
+        expires_at: tx.now() + ttl_ms,
+        completed_at: None,
+    };
+    let key = merchants::key(tx, scope.merchant_id).await?;
+    let place = place(scope.merchant_id, "sessions.user_id", session.id.as_bytes());
+    let sealed = key.seal(&place, session.link.user_id.as_bytes());
+    execute!(
+        tx,
+        "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
+             attempts, max_attempts, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12)",
+        scope.merchant_id,
+        scope.sandbox,
+        session.id,
+        &token_ref,
+        session.link.group_id,
+        session.link.flow_id,
+        &sealed,
+        session.status.as_str(),
+        &session.stage,
+        session.max_attempts,
+        session.created_at,
+        session.expires_at,
+    )?;
+    Ok((session, token))
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    sandbox: bool,
+    id: Uuid,
+    group_id: Uuid,
+    flow_id: Uuid,
+    user_id_sealed: Vec<u8>,
+    #[sqlx(try_from = "String")]
+    status: SessionStatus,
+    stage: String,
+    attempts: i64,
+    max_attempts: i64,
+    log_id: Option<i64>,
+    created_at: i64,
+    expires_at: i64,
+    completed_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select sandbox, id, group_id, flow_id, user_id_sealed, status, stage, attempts, max_attempts, log_id,
+                    created_at, expires_at, completed_at
+             from sessions where merchant_id = $1 ",
+            $rest
+        )
+    };
+}
+
+async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
+    let key = merchants::key(conn, merchant_id).await?;
+    let user_id = key.open_text(
+        &place(merchant_id, "sessions.user_id", row.id.as_bytes()),
+        &row.user_id_sealed,
+    )?;
+    Ok(Session {
+        id: row.id,
+        link: Link {
+            group_id: row.group_id,
+            flow_id: row.flow_id,
+            user_id,
+        },
+        status: row.status,
+        stage: row.stage,
+        attempts: row.attempts,
+        max_attempts: row.max_attempts,
+        log_id: row.log_id,
+        created_at: row.created_at,
+        expires_at: row.expires_at,
+        completed_at: row.completed_at,
+    })
+}
+
+/// One session.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
+    let sql = select!("and sandbox = $2 and id = $3");
+    match fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)? {
+        Some(row) => open(conn, scope.merchant_id, row).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The session that an unexpired access token belongs to, with its account.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn by_access_token(
+    conn: &mut Conn,
+    token: &str,
+) -> Result<Option<(Merchant, Scope, Session)>, Error> {
+    let Some(merchant) = owner(conn, token).await? else {
+        return Ok(None);
+    };
+    let token_ref = token_ref(conn, token);
+    let now = conn.now();
+    let sql = select!("and token_ref = $2 and expires_at > $3");
+    let Some(row) = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)? else {
+        return Ok(None);
+    };
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: row.sandbox,
+    };
+    let session = open(conn, merchant.id, row).await?;
+    Ok(Some((merchant, scope, session)))
+}
+
+/// Counts one more attempt; `None` when the session is terminal or has none left. Of simultaneous calls no more get one
+/// than there are attempts left.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
+    let sql = "update sessions set attempts = attempts + 1
+               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
+                   and attempts < max_attempts";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? {
+        0 => Ok(None),
+        _ => get(tx, scope, id).await,
+    }
+}
+
+/// Moves a pending session on; whether it was pending. A terminal status also notes the time.
+///
+/// # Errors
+/// Database errors.
+pub async fn advance(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    status: SessionStatus,
+    stage: &str,
+    log_id: Option<i64>,
+) -> Result<bool, Error> {
+    let completed_at = (status != SessionStatus::Pending).then(|| tx.now());
+    let changed = execute!(
+        tx,
+        "update sessions set status = $4, stage = $5, log_id = coalesce($6, log_id), completed_at = $7
+         where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        status.as_str(),
+        stage,
+        log_id,
+        completed_at,
+    )?;
+    Ok(changed == 1)
+}
+
+/// Deletes the link tokens that expired before a time (ms); answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
+    execute!(tx, "delete from link_tokens where expires_at < $1", before)
+}
