@@ -1,0 +1,62 @@
+//! Screens NDJSON from stdin against list files, for measuring: `screen_lines pairs`, or
+//! `screen_lines lists FILE[,FILE…]…` (files of one list joined by commas). Times and counts go to stderr.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "a measuring tool that answers on stdout"
+)]
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use sanctions::{ScreenOptions, Screener, Source, answer_line, answer_pair_line, import};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let mode = args.next().unwrap_or_default();
+    let mut lists = Vec::new();
+    for files in args {
+        let start = Instant::now();
+        let sources = files
+            .split(',')
+            .map(|f| Source::open(Path::new(f)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (list, report) = import::import(sources, None)?;
+        eprintln!(
+            "{} in {:.2?}: {}",
+            files,
+            start.elapsed(),
+            serde_json::to_string(&report)?
+        );
+        lists.push(list);
+    }
+    let start = Instant::now();
+    let screener = Screener::new(lists);
+    eprintln!("index of {} entities in {:.2?}", screener.len(), start.elapsed());
+    let options = ScreenOptions::default();
+    let mut times = Vec::new();
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let start = Instant::now();
+        let answer = if mode == "pairs" {
+            answer_pair_line(&line)
+        } else {
+            answer_line(&screener, &options, &line)
+        };
+        times.push(start.elapsed());
+        writeln!(out, "{answer}")?;
+    }
+    times.sort_unstable();
+    if let (Some(most), count) = (times.last(), times.len()) {
+        let at = |share: f64| times[((count - 1) as f64 * share) as usize];
+        eprintln!(
+            "{count} answers: p50 {:.0?}, p99 {:.0?}, max {most:.0?}",
+            at(0.5),
+            at(0.99)
+        );
+    }
+    Ok(())
+}

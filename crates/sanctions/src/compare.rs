@@ -1,0 +1,530 @@
+//! Compares two prepared names: aligns their tokens and weighs what matches, what contradicts and what is surplus.
+//!
+//! A word that one name has and the other lacks costs little; a word of one against another word of the other
+//! contradicts, and costs much. Nothing here knows of dates, countries or lists; see [`crate::score`].
+
+use smallvec::SmallVec;
+
+use crate::distance::{self, Side};
+use crate::name::{Kind, Name, Role, Token};
+use crate::tables::{self, Form};
+use crate::text::Script;
+
+/// A span of tokens of the query matched to a span of the candidate's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pair {
+    pub(crate) query: (usize, usize),
+    pub(crate) candidate: (usize, usize),
+    pub(crate) similarity: f32,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Comparison {
+    /// 0–1.
+    pub(crate) score: f32,
+    pub(crate) pairs: SmallVec<[Pair; 8]>,
+}
+
+/// How much unmatched parts count, per unit of their weight.
+pub(crate) struct Costs {
+    /// A part of the query that the candidate lacks.
+    pub(crate) query: f32,
+    /// A part of the candidate that the query lacks.
+    pub(crate) candidate: f32,
+    /// A part of one against another part of the other.
+    pub(crate) contradiction: f32,
+}
+
+/// People leave out names, and lists do.
+pub(crate) const PERSON: Costs = Costs {
+    query: 0.4,
+    candidate: 0.2,
+    contradiction: 2.2,
+};
+/// Every word of an organisation's name counts, most of all in the query.
+pub(crate) const ORGANISATION: Costs = Costs {
+    query: 0.9,
+    candidate: 0.3,
+    contradiction: 2.0,
+};
+
+/// Given and family name exchanged.
+const EXCHANGED: f32 = 0.8;
+/// "A bin B" against "B bin A".
+const FATHER_AND_SON: f32 = 0.65;
+/// Legal forms that exclude each other.
+const OTHER_FORM: f32 = 0.68;
+/// An initial against the name it may stand for.
+const INITIAL: f32 = 0.9;
+/// A short form of a given name against another.
+const VARIANT: f32 = 0.88;
+/// Two words written as one.
+const JOINED: f32 = 0.97;
+
+/// Compares a query's name with a candidate's.
+pub(crate) fn compare(query: &Name, candidate: &Name) -> Comparison {
+    let mut found = align(query, candidate);
+    found.score = weigh(query, candidate, &found.pairs);
+    if found.score < 0.95 {
+        if let Some(whole) = whole(query, candidate).filter(|w| w.score > found.score) {
+            found = whole;
+        }
+    }
+    if query.person && candidate.person && exchanged_bin(query, candidate) {
+        found.score *= FATHER_AND_SON;
+    }
+    if other_form(&query.forms, &candidate.forms) {
+        found.score *= OTHER_FORM;
+    }
+    found.score = found.score.clamp(0.0, 1.0);
+    found
+}
+
+fn side(token: &Token) -> Side<'_> {
+    Side {
+        text: &token.text,
+        sound: &token.sound,
+        script: token.script,
+    }
+}
+
+/// How alike two tokens are by themselves.
+pub(crate) fn token_similarity(a: &Token, b: &Token, person: bool) -> f32 {
+    if !a.original.is_empty() && a.script == b.script {
+        return same_script(&a.original, &b.original);
+    }
+    if a.text == b.text {
+        return 1.0;
+    }
+    if a.kind != Kind::Word || b.kind != Kind::Word {
+        return 0.0;
+    }
+    let alike = distance::similarity(&side(a), &side(b));
+    if person && alike < VARIANT && tables::same_given_name(&a.text, &b.text) {
+        VARIANT
+    } else {
+        alike
+    }
+}
+
+/// Han and Hangul against the same script: romanisation would blur what differs.
+fn same_script(a: &str, b: &str) -> f32 {
+    let (a, b): (SmallVec<[char; 16]>, SmallVec<[char; 16]>) = (a.chars().collect(), b.chars().collect());
+    let longer = a.len().max(b.len());
+    if longer == 0 {
+        return 0.0;
+    }
+    let differing = a.iter().zip(&b).filter(|(x, y)| x != y).count() + longer - a.len().min(b.len());
+    let alike = 1.0 - 1.6 * differing as f32 / longer as f32;
+    if alike < 0.5 { 0.0 } else { alike }
+}
+
+fn align(query: &Name, candidate: &Name) -> Comparison {
+    let (q, c) = (&query.tokens, &candidate.tokens);
+    let person = query.person && candidate.person;
+    let mut options: SmallVec<[(f32, usize, usize); 24]> = SmallVec::new();
+    for (i, a) in q.iter().enumerate() {
+        for (j, b) in c.iter().enumerate() {
+            let mut alike = token_similarity(a, b, person);
+            let exchanged = matches!(
+                (a.role, b.role),
+                (Role::Given, Role::Family) | (Role::Family, Role::Given)
+            );
+            if exchanged && alike > 0.0 {
+                alike *= EXCHANGED;
+            }
+            if alike > 0.0 {
+                options.push((alike, i, j));
+            }
+        }
+    }
+    // Best first; between equals, those in like places.
+    options.sort_by(|x, y| {
+        let places = |o: &(f32, usize, usize)| o.1.abs_diff(o.2);
+        y.0.total_cmp(&x.0)
+            .then(places(x).cmp(&places(y)))
+            .then((x.1, x.2).cmp(&(y.1, y.2)))
+    });
+    let mut pairs: SmallVec<[Pair; 8]> = SmallVec::new();
+    let mut free = Free {
+        q: vec_true(q.len()),
+        c: vec_true(c.len()),
+    };
+    for (similarity, i, j) in options {
+        if free.q[i] && free.c[j] {
+            free.take(&mut pairs, (i, 1), (j, 1), similarity);
+        }
+    }
+    joined_words(q, c, &mut free, &mut pairs);
+    initials(q, c, &mut free, &mut pairs);
+    Comparison { score: 0.0, pairs }
+}
+
+fn vec_true(len: usize) -> SmallVec<[bool; 16]> {
+    SmallVec::from_elem(true, len)
+}
+
+/// The tokens not matched yet.
+struct Free {
+    q: SmallVec<[bool; 16]>,
+    c: SmallVec<[bool; 16]>,
+}
+
+impl Free {
+    fn take(
+        &mut self,
+        pairs: &mut SmallVec<[Pair; 8]>,
+        query: (usize, usize),
+        candidate: (usize, usize),
+        similarity: f32,
+    ) {
+        self.q[query.0..query.0 + query.1].fill(false);
+        self.c[candidate.0..candidate.0 + candidate.1].fill(false);
+        pairs.push(Pair {
+            query,
+            candidate,
+            similarity,
+        });
+    }
+}
+
+/// Words written together in one name and apart in the other: "Good Will" and "Goodwill".
+fn joined_words(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
+    for len in [2, 3, 4] {
+        for i in 0..q.len().saturating_sub(len - 1) {
+            for j in 0..c.len() {
+                if free.q[i..i + len].iter().all(|f| *f) && free.c[j] {
+                    if let Some(alike) = joined(&q[i..i + len], &c[j]) {
+                        free.take(pairs, (i, len), (j, 1), alike);
+                    }
+                }
+            }
+        }
+        for j in 0..c.len().saturating_sub(len - 1) {
+            for i in 0..q.len() {
+                if free.c[j..j + len].iter().all(|f| *f) && free.q[i] {
+                    if let Some(alike) = joined(&c[j..j + len], &q[i]) {
+                        free.take(pairs, (i, 1), (j, len), alike);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn joined(parts: &[Token], one: &Token) -> Option<f32> {
+    let len: usize = parts.iter().map(|t| t.text.len()).sum();
+    let words = parts
+        .iter()
+        .chain([one])
+        .all(|t| matches!(t.kind, Kind::Word | Kind::Particle));
+    if !words || len.abs_diff(one.text.len()) > 2 || one.text.len() < 4 {
+        return None;
+    }
+    let text: String = parts.iter().map(|t| &*t.text).collect();
+    let sound: String = parts.iter().map(|t| &*t.sound).collect();
+    let script = parts[0].script;
+    let alike = distance::similarity(
+        &Side {
+            text: &text,
+            sound: &sound,
+            script,
+        },
+        &side(one),
+    ) * JOINED;
+    (alike >= 0.75).then_some(alike)
+}
+
+/// An initial of one name for a word of the other; family names last.
+fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
+    let stands_for = |initial: &Token, word: &Token| {
+        initial.kind == Kind::Initial
+            && word.kind == Kind::Word
+            && word.text.as_bytes()[0] == initial.text.as_bytes()[0]
+    };
+    for family in [false, true] {
+        for i in 0..q.len() {
+            for j in 0..c.len() {
+                let fits = stands_for(&q[i], &c[j]) && (c[j].role == Role::Family) == family
+                    || stands_for(&c[j], &q[i]) && (q[i].role == Role::Family) == family;
+                if fits && free.q[i] && free.c[j] {
+                    free.take(pairs, (i, 1), (j, 1), INITIAL);
+                }
+            }
+        }
+    }
+}
+
+/// The weights of what matched and what did not.
+struct Sums {
+    matched: f32,
+    total: f32,
+    query_left: f32,
+    query_surplus: f32,
+    candidate_left: f32,
+    candidate_surplus: f32,
+}
+
+fn sums(query: &Name, candidate: &Name, pairs: &[Pair]) -> Sums {
+    let (q, c) = (&query.tokens, &candidate.tokens);
+    let mut s = Sums {
+        matched: 0.0,
+        total: 0.0,
+        query_left: 0.0,
+        query_surplus: 0.0,
+        candidate_left: 0.0,
+        candidate_surplus: 0.0,
+    };
+    let mut free = Free {
+        q: vec_true(q.len()),
+        c: vec_true(c.len()),
+    };
+    for pair in pairs {
+        let (qs, cs) = (
+            pair.query.0..pair.query.0 + pair.query.1,
+            pair.candidate.0..pair.candidate.0 + pair.candidate.1,
+        );
+        let weight = |tokens: &[Token]| tokens.iter().map(|t| t.weight).sum::<f32>();
+        let weight = weight(&q[qs.clone()]).max(weight(&c[cs.clone()]));
+        s.matched += weight * pair.similarity;
+        s.total += weight;
+        free.q[qs].fill(false);
+        free.c[cs].fill(false);
+    }
+    // Particles and the like contradict nothing.
+    let left = |tokens: &[Token], free: &[bool]| {
+        let open = tokens.iter().zip(free).filter(|(_, f)| **f).map(|(t, _)| t);
+        open.fold((0.0, 0.0), |(left, surplus), t| match t.kind {
+            Kind::Particle => (left, surplus + t.surplus),
+            _ => (left + t.weight, surplus + t.surplus),
+        })
+    };
+    (s.query_left, s.query_surplus) = left(q, &free.q);
+    (s.candidate_left, s.candidate_surplus) = left(c, &free.c);
+    s
+}
+
+/// Turns an alignment into a score: matched / (matched parts + what the rest costs).
+fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
+    let s = sums(query, candidate, pairs);
+    if s.total == 0.0 {
+        return 0.0;
+    }
+    let person = query.person && candidate.person;
+    let mut costs = if person { PERSON } else { ORGANISATION };
+    if person {
+        single_names(query, candidate, pairs, &mut costs);
+    }
+    let contradiction = s.query_left.min(s.candidate_left);
+    let rest = |left: f32, surplus: f32| {
+        if left > 0.0 {
+            surplus * (left - contradiction) / left
+        } else {
+            surplus
+        }
+    };
+    let cost = contradiction * costs.contradiction
+        + rest(s.query_left, s.query_surplus) * costs.query
+        + rest(s.candidate_left, s.candidate_surplus) * costs.candidate;
+    s.matched / (s.total + cost)
+}
+
+/// One name alone says little: it must be exact and uncommon to stand for a longer one.
+fn single_names(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Costs) {
+    let mut words = pairs.iter().filter(|p| {
+        let word = |t: &Token| t.kind == Kind::Word && t.weight > 0.5;
+        query.tokens[p.query.0..p.query.0 + p.query.1].iter().any(word) && p.similarity > 0.0
+    });
+    let (Some(pair), None) = (words.next(), words.next()) else {
+        return;
+    };
+    if pair.query.1 > 1 || pair.candidate.1 > 1 {
+        return;
+    }
+    costs.query = 0.9;
+    let token = &query.tokens[pair.query.0];
+    let telling = pair.similarity >= 0.95
+        && token.text.len() >= 5
+        && !tables::GIVEN_NAME_GROUPS.contains_key(&*token.text)
+        && candidate.tokens[pair.candidate.0].role != Role::Given;
+    if !telling {
+        costs.candidate = 0.6;
+    }
+}
+
+/// The whole names without their spaces, and acronyms.
+fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
+    let (q, c) = (&query.tokens, &candidate.tokens);
+    let all = |similarity: f32| Comparison {
+        score: similarity,
+        pairs: SmallVec::from_slice(&[Pair {
+            query: (0, q.len()),
+            candidate: (0, c.len()),
+            similarity,
+        }]),
+    };
+    let acronym = |one: &Name, many: &Name| {
+        let mut words = one
+            .tokens
+            .iter()
+            .filter(|t| t.kind == Kind::Word && t.surplus > 0.3);
+        let only = words.next().filter(|_| words.next().is_none());
+        many.acronym.len() >= 3 && only.is_some_and(|t| t.text == many.acronym)
+    };
+    if !query.person && !candidate.person && (acronym(query, candidate) || acronym(candidate, query)) {
+        return Some(all(0.8));
+    }
+    let han = |tokens: &[Token]| tokens.iter().any(|t| !t.original.is_empty());
+    if han(q) && han(c) {
+        let text = |tokens: &[Token]| tokens.iter().map(|t| &*t.original).collect::<String>();
+        return Some(all(same_script(&text(q), &text(c))));
+    }
+    let spaced = q.len() == c.len() && !han(q) && !han(c);
+    if spaced || (q.len() > 1 && c.len() > 1 && !han(q) && !han(c)) {
+        return None;
+    }
+    let join = |tokens: &[Token], from: usize| -> (String, String) {
+        let order = tokens[from..].iter().chain(&tokens[..from]);
+        order.fold((String::new(), String::new()), |(t, s), token| {
+            (t + &token.text, s + &token.sound)
+        })
+    };
+    let script = |tokens: &[Token]| {
+        if tokens.iter().any(|t| t.script == Script::Abjad) {
+            Script::Abjad
+        } else {
+            Script::Alphabetic
+        }
+    };
+    let (qt, qs) = join(q, 0);
+    let mut best = 0.0f32;
+    // Han names have no spaces, and family names first.
+    for from in [0, c.len() - 1] {
+        let (ct, cs) = join(c, from);
+        if ct.len().min(qt.len()) < 4 {
+            continue;
+        }
+        let a = Side {
+            text: &qt,
+            sound: &qs,
+            script: script(q),
+        };
+        let b = Side {
+            text: &ct,
+            sound: &cs,
+            script: script(c),
+        };
+        best = best.max(distance::similarity(&a, &b) * JOINED);
+    }
+    (best >= 0.8).then(|| all(best))
+}
+
+/// Whether one says "A bin B" where the other says "B bin A".
+fn exchanged_bin(query: &Name, candidate: &Name) -> bool {
+    fn around_bin(name: &Name) -> Option<(&Token, &Token)> {
+        let at = name
+            .tokens
+            .iter()
+            .position(|t| t.kind == Kind::Particle && &*t.text == "bin")?;
+        let son = name.tokens[..at].iter().rev().find(|t| t.kind == Kind::Word)?;
+        let father = name.tokens[at + 1..].iter().find(|t| t.kind == Kind::Word)?;
+        Some((son, father))
+    }
+    let (Some((a, b)), Some((x, y))) = (around_bin(query), around_bin(candidate)) else {
+        return false;
+    };
+    let alike = |s: &Token, t: &Token| token_similarity(s, t, true) > 0.7;
+    alike(a, y) && alike(b, x) && !alike(a, x)
+}
+
+fn other_form(a: &[Form], b: &[Form]) -> bool {
+    let telling = |forms: &[Form]| {
+        forms
+            .iter()
+            .copied()
+            .filter(|f| *f != Form::Plain)
+            .collect::<SmallVec<[Form; 4]>>()
+    };
+    let (a, b) = (telling(a), telling(b));
+    !a.is_empty() && !b.is_empty() && !a.iter().any(|f| b.contains(f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Schema;
+    use crate::name::{Parts, prepare};
+
+    fn score(schema: Schema, a: &str, b: &str) -> f32 {
+        let read = |n| prepare(n, schema, &Parts::default()).unwrap();
+        compare(&read(a), &read(b)).score
+    }
+
+    #[test]
+    fn people() {
+        for (a, b) in [
+            ("Anders Lindqvist", "Lindqvist, Anders"),
+            ("Jon Smith", "John Smith"),
+            ("J. Smith", "John Smith"),
+            ("Ivan Petrov", "Иван Петров"),
+            ("Ivan Petrov", "Ivan Sergeevich Petrov"),
+            ("محمد علي", "Mohamed Ali"),
+            ("AbdulAziz al Rahmani", "'Abd al-Aziz al-Rahmani"),
+            ("Wang Xiaoming", "王 小明"),
+            ("王小明", "Wang Xiaoming"),
+            ("Xiaoming Wang", "王小明"),
+        ] {
+            let s = score(Schema::Person, a, b);
+            assert!(s >= 0.7, "{a} / {b}: {s}");
+        }
+        for (a, b) in [
+            ("Anders Lindqvist", "Anders Holm"),
+            ("Hassan Karim Ali Omar", "Hassan Karim Ali Nabil"),
+            ("Salem bin Tariq", "Tariq bin Salem"),
+            ("John", "John Smith"),
+            ("Karl O. Meyer", "Karl Joachim Meyer"),
+            ("王小明", "王小红"),
+        ] {
+            let s = score(Schema::Person, a, b);
+            assert!(s < 0.7, "{a} / {b}: {s}");
+        }
+    }
+
+    #[test]
+    fn organisations() {
+        for (a, b) in [
+            ("Nordwind Reederei Aktiengesellschaft", "Nordwind Reederei AG"),
+            ("OOO Zarya", "Общество с ограниченной ответственностью \"Заря\""),
+            ("Good Will Company", "Goodwill Company"),
+            ("NLA", "Northern Liberation Army"),
+            ("First Brigade", "1st Brigade"),
+        ] {
+            let s = score(Schema::Company, a, b);
+            assert!(s >= 0.7, "{a} / {b}: {s}");
+        }
+        for (a, b) in [
+            ("Zarya Bank LLC", "Zarya Bank JSC"),
+            ("Northern Systems Inc.", "Northern Industries Inc."),
+            ("Management Company", "Westfield Management Company"),
+            ("Ltd", "Limited Harvest Ltd"),
+            ("Star 3", "Star"),
+        ] {
+            let s = score(Schema::Company, a, b);
+            assert!(s < 0.7, "{a} / {b}: {s}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_names_compare_within_bounds(a in "\\PC{0,60}", b in "\\PC{0,60}", org in proptest::bool::ANY) {
+            let schema = if org { Schema::Company } else { Schema::Person };
+            let read = |n: &str| prepare(n, schema, &Parts::default());
+            if let (Some(x), Some(y)) = (read(&a), read(&b)) {
+                let s = compare(&x, &y).score;
+                proptest::prop_assert!((0.0..=1.0).contains(&s));
+                proptest::prop_assert_eq!(compare(&x, &x).score, 1.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! How alike two words are: a weighted edit distance under a budget that grows with their length.
+//!
+//! Costs are whole tenths of an edit, so that scores are the same on every machine.
+
+use crate::text::{self, Script};
+
+/// Words longer than this compare by their beginning.
+const MAX_LEN: usize = 48;
+/// A distance that no budget allows.
+const FAR: u16 = 1000;
+
+/// Tenths of an edit allowed between two words whose shorter one has `len` letters: about log₂.₃₅(len − 2).
+pub(crate) fn budget(len: usize) -> u16 {
+    const TENTHS: [u16; 14] = [0, 0, 0, 4, 8, 12, 16, 18, 21, 23, 24, 26, 27, 28];
+    TENTHS[len.min(TENTHS.len() - 1)]
+}
+
+fn is_vowel(b: u8) -> bool {
+    matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
+}
+
+/// The cost of reading one letter for another.
+fn substitution(a: u8, b: u8) -> u16 {
+    if a == b {
+        return 0;
+    }
+    match (a.min(b), a.max(b)) {
+        (b'i' | b'j', b'y') | (b'i', b'j') => 2,
+        (b'c', b'k') | (b'k', b'q') | (b'v', b'w') => 2,
+        (b's', b'z') | (b'S', b's') | (b'g', b'q') => 3,
+        (b'e', b'i') | (b'o', b'u') | (b'a', b'e') => 4,
+        (b'f', b'v') | (b'u', b'w') | (b'u', b'v') | (b'o', b'w') => 5,
+        (b'd', b't')
+        | (b'b', b'p')
+        | (b'g', b'k')
+        | (b'S', b'j')
+        | (b'h', b'k')
+        | (b'g', b'j')
+        | (b'j', b's') => 6,
+        (b'm', b'n') | (b'g', b'h') | (b'l', b'r') => 8,
+        (x, y) if is_vowel(x) && is_vowel(y) => 5,
+        (x, y) if x.is_ascii_digit() || y.is_ascii_digit() => 15,
+        _ => 10,
+    }
+}
+
+/// The cost of a letter that the other word lacks, beside the letter before it.
+fn insertion(b: u8, before: Option<u8>) -> u16 {
+    match b {
+        _ if before == Some(b) => 3,
+        b'a' | b'e' | b'i' | b'o' | b'u' | b'y' | b'h' | b'w' => 6,
+        b'0'..=b'9' => 15,
+        _ => 10,
+    }
+}
+
+/// Optimal string alignment distance in tenths, or `None` when it exceeds `limit`.
+pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
+    let a = &a.as_bytes()[..a.len().min(MAX_LEN)];
+    let b = &b.as_bytes()[..b.len().min(MAX_LEN)];
+    if a == b {
+        return Some(0);
+    }
+    // Doubled letters are the cheapest edits.
+    if a.len().abs_diff(b.len()) * 3 > usize::from(limit) {
+        return None;
+    }
+    let mut rows = [[0u16; MAX_LEN + 1]; 3];
+    for j in 0..b.len() {
+        rows[0][j + 1] = rows[0][j] + insertion(b[j], j.checked_sub(1).map(|k| b[k]));
+    }
+    for i in 0..a.len() {
+        let before_a = i.checked_sub(1).map(|k| a[k]);
+        let drop_a = insertion(a[i], before_a);
+        let [two_up, up, row] = match i % 3 {
+            0 => [2, 0, 1],
+            1 => [0, 1, 2],
+            _ => [1, 2, 0],
+        };
+        rows[row][0] = rows[up][0] + drop_a;
+        let mut best = rows[row][0];
+        for j in 0..b.len() {
+            let before_b = j.checked_sub(1).map(|k| b[k]);
+            let mut cost = (rows[up][j] + substitution(a[i], b[j]))
+                .min(rows[up][j + 1] + drop_a)
+                .min(rows[row][j] + insertion(b[j], before_b));
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                cost = cost.min(rows[two_up][j - 1] + 8);
+            }
+            rows[row][j + 1] = cost;
+            best = best.min(cost);
+        }
+        if best > limit + 10 {
+            return None;
+        }
+    }
+    Some(rows[a.len() % 3][b.len()]).filter(|cost| *cost <= limit.min(FAR))
+}
+
+/// A word as [`similarity`] needs it.
+pub(crate) struct Side<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) sound: &'a str,
+    pub(crate) script: Script,
+}
+
+/// How alike two words are, 0–1; 0 when they are further apart than their budget allows.
+pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
+    if a.text == b.text {
+        return 1.0;
+    }
+    if a.script == Script::Abjad || b.script == Script::Abjad {
+        return vowelless(a, b);
+    }
+    let shorter = a.text.len().min(b.text.len());
+    let longer = a.text.len().max(b.text.len());
+    let limit = budget(shorter);
+    let by_sound = if a.sound == b.sound {
+        Some(2)
+    } else if limit > 2 {
+        edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2)
+    } else {
+        None
+    };
+    let spelled = edit_cost(a.text, b.text, limit.min(by_sound.unwrap_or(limit)));
+    let cost = spelled.or(by_sound);
+    cost.map_or(0.0, |c| {
+        (1.0 - f32::from(c) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
+    })
+}
+
+/// Arabic and Hebrew are written without short vowels: only consonants compare, and where both are, as spelled.
+fn vowelless(a: &Side<'_>, b: &Side<'_>) -> f32 {
+    if a.script == b.script {
+        let limit = budget(a.text.len().min(b.text.len()) + 1);
+        return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
+    }
+    let (sa, sb) = (text::skeleton(a.sound), text::skeleton(b.sound));
+    match sa.len().min(sb.len()) {
+        // With a single consonant the long vowels, which are written, have to agree too.
+        1 if sa == sb => edit_cost(a.sound, b.sound, 12).map_or(0.0, |_| 0.78),
+        0 | 1 => 0.0,
+        len if sa == sb => [0.8, 0.8, 0.8, 0.92][len.min(3)],
+        len if len >= 4 => edit_cost(&sa, &sb, 10).map_or(0.0, |_| 0.75),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alike(a: &str, b: &str) -> f32 {
+        let side = |text: &str| (text.to_owned(), text::sound(text));
+        let (a, b) = (side(a), side(b));
+        similarity(
+            &Side {
+                text: &a.0,
+                sound: &a.1,
+                script: Script::Alphabetic,
+            },
+            &Side {
+                text: &b.0,
+                sound: &b.1,
+                script: Script::Alphabetic,
+            },
+        )
+    }
+
+    #[test]
+    fn typing_and_spelling_errors_are_near() {
+        for (a, b) in [
+            ("sergi", "sergei"),
+            ("lukashnko", "lukashenko"),
+            ("luakshenko", "lukashenko"),
+            ("qaddafi", "gaddafi"),
+            ("osama", "usama"),
+            ("xi", "shi"),
+            ("selenskyj", "zelenskyy"),
+            ("mohammed", "muhamad"),
+        ] {
+            assert!(alike(a, b) > 0.6, "{a} {b} {}", alike(a, b));
+        }
+    }
+
+    #[test]
+    fn other_words_are_far() {
+        for (a, b) in [
+            ("puffin", "puccini"),
+            ("snow", "snoe"),
+            ("olga", "oleg"),
+            ("bwi", "bae"),
+            ("pol", "pot"),
+        ] {
+            assert!(alike(a, b) == 0.0, "{a} {b}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn similarity_is_symmetric_and_bounded(a in "[a-z]{1,12}", b in "[a-z]{1,12}") {
+            let s = alike(&a, &b);
+            proptest::prop_assert!((0.0..=1.0).contains(&s));
+            proptest::prop_assert_eq!(s.to_bits(), alike(&b, &a).to_bits());
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! What a list says about one subject, in a FollowTheMoney-like shape
+//! (<https://followthemoney.tech>), and the partial dates it says it with.
+//!
+//! This module never compares anything; see [`crate::score`].
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of subject we screen. FollowTheMoney knows more; every other one becomes [`Schema::Thing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Schema {
+    /// A natural person.
+    Person,
+    /// A company under some company law.
+    Company,
+    /// Any other organisation.
+    Organization,
+    /// A part of a state.
+    PublicBody,
+    /// A person or an organisation, not known which.
+    LegalEntity,
+    /// A ship.
+    Vessel,
+    /// An aircraft.
+    Airplane,
+    /// An address on a chain.
+    CryptoWallet,
+    /// A traded security.
+    Security,
+    /// Anything, or not known.
+    #[default]
+    Thing,
+}
+
+impl Schema {
+    /// The FollowTheMoney name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Schema::Person => "Person",
+            Schema::Company => "Company",
+            Schema::Organization => "Organization",
+            Schema::PublicBody => "PublicBody",
+            Schema::LegalEntity => "LegalEntity",
+            Schema::Vessel => "Vessel",
+            Schema::Airplane => "Airplane",
+            Schema::CryptoWallet => "CryptoWallet",
+            Schema::Security => "Security",
+            Schema::Thing => "Thing",
+        }
+    }
+
+    /// Reads a FollowTheMoney name; `None` for schemata that are no subjects (addresses, relations, documents).
+    pub fn from_ftm(name: &str) -> Option<Schema> {
+        Some(match name {
+            "Person" => Schema::Person,
+            "Company" => Schema::Company,
+            "Organization" => Schema::Organization,
+            "PublicBody" => Schema::PublicBody,
+            "LegalEntity" => Schema::LegalEntity,
+            "Vessel" => Schema::Vessel,
+            "Airplane" => Schema::Airplane,
+            "CryptoWallet" => Schema::CryptoWallet,
+            "Security" => Schema::Security,
+            "Thing" | "Asset" | "Vehicle" => Schema::Thing,
+            _ => return None,
+        })
+    }
+
+    /// Whether names follow the habits of people's names rather than those of organisations.
+    pub(crate) fn is_person(self) -> bool {
+        self == Schema::Person
+    }
+
+    /// Whether a query of this schema may mean a candidate of the other one.
+    pub fn may_be(self, other: Schema) -> bool {
+        use Schema::{Company, LegalEntity, Organization, Person, PublicBody, Thing};
+        let organisation = |s| matches!(s, Company | Organization | PublicBody);
+        self == other
+            || self == Thing
+            || other == Thing
+            || (organisation(self) && organisation(other))
+            || (self == LegalEntity && (organisation(other) || other == Person))
+            || (other == LegalEntity && (organisation(self) || self == Person))
+    }
+}
+
+/// What an identifier identifies its holder by, as far as it changes how much a match says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdentifierKind {
+    /// ISO 17442 legal entity identifier.
+    Lei,
+    /// ISO 6166 security number.
+    Isin,
+    /// ISO 9362 bank code.
+    Bic,
+    /// Ship number of the International Maritime Organization.
+    Imo,
+    /// Russian tax number.
+    Inn,
+    /// Russian registration number.
+    Ogrn,
+    /// Passport number.
+    Passport,
+    /// National identity number.
+    NationalId,
+    /// Tax number.
+    Tax,
+    /// Registration number.
+    Registration,
+    /// Anything else.
+    Other,
+}
+
+impl IdentifierKind {
+    /// Reads our names, FollowTheMoney property names and the words used by lists and callers.
+    pub fn parse(text: &str) -> IdentifierKind {
+        let key: String = text
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
+        match key.as_str() {
+            "lei" | "leicode" => IdentifierKind::Lei,
+            "isin" | "isincode" => IdentifierKind::Isin,
+            "bic" | "swift" | "swiftbic" | "bikcode" => IdentifierKind::Bic,
+            "imo" | "imonumber" => IdentifierKind::Imo,
+            "inn" | "inncode" => IdentifierKind::Inn,
+            "ogrn" | "ogrncode" => IdentifierKind::Ogrn,
+            k if k.contains("passport") => IdentifierKind::Passport,
+            k if k.contains("tax") || k.contains("vat") || k.contains("fiscal") => IdentifierKind::Tax,
+            k if k.contains("national") || k.contains("idnumber") || k.contains("idcard") => {
+                IdentifierKind::NationalId
+            }
+            k if k.contains("registration") || k.contains("registry") || k.contains("company") => {
+                IdentifierKind::Registration
+            }
+            _ => IdentifierKind::Other,
+        }
+    }
+}
+
+/// A number that some authority gave the subject.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Identifier {
+    /// Which kind of number.
+    pub kind: IdentifierKind,
+    /// As printed in the list.
+    pub value: String,
+}
+
+/// A date as precise as the list knows it: a span of years, and a month and day where there is just one year.
+///
+/// Text forms: `1965`, `1965-03`, `1965-03-21`, `1960/1962`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PartialDate {
+    /// First possible year.
+    pub first_year: u16,
+    /// Last possible year; equal to `first_year` for a known one.
+    pub last_year: u16,
+    /// 1–12, or 0 for unknown.
+    pub month: u8,
+    /// 1–31, or 0 for unknown.
+    pub day: u8,
+}
+
+impl PartialDate {
+    /// A full or partial date; `None` when a part is out of range.
+    pub fn new(year: u16, month: u8, day: u8) -> Option<PartialDate> {
+        let fits = (1000..=2999).contains(&year) && month <= 12 && day <= 31 && (day == 0 || month != 0);
+        fits.then_some(PartialDate {
+            first_year: year,
+            last_year: year,
+            month,
+            day,
+        })
+    }
+
+    /// A span of years, both inclusive, in either order.
+    pub fn span(a: u16, b: u16) -> Option<PartialDate> {
+        let fits = |y: &u16| (1000..=2999).contains(y);
+        (fits(&a) && fits(&b)).then_some(PartialDate {
+            first_year: a.min(b),
+            last_year: a.max(b),
+            month: 0,
+            day: 0,
+        })
+    }
+
+    /// "About" a year: two years either way.
+    pub fn about(year: u16) -> Option<PartialDate> {
+        PartialDate::span(year.checked_sub(2)?, year + 2)
+    }
+
+    /// Whether month and day are known.
+    pub fn is_full(&self) -> bool {
+        self.day != 0 && self.first_year == self.last_year
+    }
+}
+
+impl fmt::Display for PartialDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            d if d.first_year != d.last_year => write!(f, "{:04}/{:04}", d.first_year, d.last_year),
+            d if d.month == 0 => write!(f, "{:04}", d.first_year),
+            d if d.day == 0 => write!(f, "{:04}-{:02}", d.first_year, d.month),
+            d => write!(f, "{:04}-{:02}-{:02}", d.first_year, d.month, d.day),
+        }
+    }
+}
+
+/// The text is no date of the forms [`PartialDate`] knows.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("not a date: expected YYYY, YYYY-MM, YYYY-MM-DD or YYYY/YYYY")]
+pub struct DateError;
+
+impl FromStr for PartialDate {
+    type Err = DateError;
+
+    /// Reads the text forms; a time after `T` or a space, as in `1965-03-21T00:00:00`, is ignored.
+    fn from_str(text: &str) -> Result<PartialDate, DateError> {
+        fn number(part: Option<&str>, len: usize) -> Result<u16, DateError> {
+            let part = part.unwrap_or("");
+            let digits = part.len() == len && part.bytes().all(|b| b.is_ascii_digit());
+            if digits {
+                part.parse().map_err(|_| DateError)
+            } else {
+                Err(DateError)
+            }
+        }
+        let text = text.trim().split(['T', ' ']).next().unwrap_or("");
+        if let Some((a, b)) = text.split_once('/') {
+            return PartialDate::span(number(Some(a), 4)?, number(Some(b), 4)?).ok_or(DateError);
+        }
+        let mut parts = text.split('-');
+        let year = number(parts.next(), 4)?;
+        let rest: Vec<&str> = parts.collect();
+        let small = |part| number(Some(part), 2).map(|n| n as u8);
+        let (month, day) = match rest.as_slice() {
+            [] => (0, 0),
+            [m] => (small(*m)?, 0),
+            [m, d] => (small(*m)?, small(*d)?),
+            _ => return Err(DateError),
+        };
+        PartialDate::new(year, month, day).ok_or(DateError)
+    }
+}
+
+impl Serialize for PartialDate {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialDate {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<PartialDate, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// One subject of a list, or the subject of a query.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct Entity {
+    /// Stable within its list, such as `ofac-36` or an OpenSanctions id.
+    pub id: String,
+    /// What it is.
+    pub schema: Schema,
+    /// The name to show.
+    pub caption: String,
+    /// Full names. `FAMILY, Given` is understood for people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Other full names, as good as the names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// Names that the list itself calls weak; they only match exactly.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weak_aliases: Vec<String>,
+    /// Given, middle and father's names, where known apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub given_names: Vec<String>,
+    /// Family names, where known apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub family_names: Vec<String>,
+    /// All dates of birth the list gives; they are alternatives.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub birth_dates: Vec<PartialDate>,
+    /// Lower-case ISO 3166 alpha-2: residence, registration, flag.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub countries: Vec<String>,
+    /// Lower-case ISO 3166 alpha-2.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nationalities: Vec<String>,
+    /// Sex or gender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gender: Option<Gender>,
+    /// Numbers from authorities.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<Identifier>,
+    /// Addresses on chains, as printed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wallets: Vec<String>,
+    /// Why the subject is listed, in OpenSanctions' vocabulary: `sanction`, `crime.terror`, `role.pep`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub topics: Vec<String>,
+    /// The lists that it is on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub datasets: Vec<String>,
+    /// The authority's programmes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
+}
+
+/// Sex or gender as lists state it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Gender {
+    /// Male.
+    Male,
+    /// Female.
+    Female,
+    /// Stated, and neither.
+    Other,
+}
+
+impl Gender {
+    /// Reads `male`, `M`, `Female`, `F`, `X`, `other`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Gender> {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "male" | "m" => Some(Gender::Male),
+            "female" | "f" => Some(Gender::Female),
+            "other" | "x" => Some(Gender::Other),
+            _ => None,
+        }
+    }
+}
+
+/// Adds a value unless it is blank or already there.
+pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
+    let value = value.trim();
+    if !value.is_empty() && !values.iter().any(|v| v == value) {
+        values.push(value.to_owned());
+    }
+}
+
+impl Entity {
+    /// Gives the caption its default: the first name there is, else the first wallet, else the id.
+    pub(crate) fn settle_caption(&mut self) {
+        if self.caption.is_empty() {
+            let first = self
+                .names
+                .first()
+                .or(self.aliases.first())
+                .or(self.weak_aliases.first());
+            self.caption = first.or(self.wallets.first()).unwrap_or(&self.id).clone();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_read_and_print() {
+        for text in ["1965", "1965-03", "1965-03-21", "1960/1962"] {
+            assert_eq!(text.parse::<PartialDate>().unwrap().to_string(), text);
+        }
+        assert_eq!(
+            "1965-03-21T00:00:00Z".parse::<PartialDate>().unwrap().to_string(),
+            "1965-03-21"
+        );
+        for bad in [
+            "",
+            "65",
+            "1965-13",
+            "1965-01-32",
+            "1965-1-1",
+            "abcd",
+            "1965-01-01-01",
+            "+965",
+            "1965/",
+        ] {
+            assert_eq!(bad.parse::<PartialDate>(), Err(DateError), "{bad}");
+        }
+    }
+
+    #[test]
+    fn people_are_not_ships() {
+        assert!(Schema::LegalEntity.may_be(Schema::Person));
+        assert!(Schema::Company.may_be(Schema::Organization));
+        assert!(!Schema::Person.may_be(Schema::Vessel));
+        assert!(!Schema::Person.may_be(Schema::Company));
+    }
+
+    #[test]
+    fn identifier_kinds() {
+        for (text, kind) in [
+            ("passportNumber", IdentifierKind::Passport),
+            ("Passport", IdentifierKind::Passport),
+            ("swiftBic", IdentifierKind::Bic),
+            ("IMO", IdentifierKind::Imo),
+            ("Tax ID No.", IdentifierKind::Tax),
+            ("whatever", IdentifierKind::Other),
+        ] {
+            assert_eq!(IdentifierKind::parse(text), kind, "{text}");
+        }
+    }
+}

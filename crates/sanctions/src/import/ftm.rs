@@ -1,0 +1,217 @@
+//! OpenSanctions' FollowTheMoney lines (<https://www.opensanctions.org/docs/bulk/json/>): one entity a line, its facts
+//! in lists of strings by property. Wallets are linked to their holders; what is no subject is passed over.
+
+use std::io::BufRead;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{ImportError, List, Tally, read_line};
+use crate::countries;
+use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
+
+/// The members of a line that we read; others are for other purposes.
+#[derive(Deserialize)]
+struct Line {
+    id: String,
+    schema: String,
+    #[serde(default)]
+    caption: String,
+    #[serde(default)]
+    properties: Map<String, Value>,
+    #[serde(default)]
+    datasets: Vec<String>,
+    #[serde(default)]
+    last_change: Option<String>,
+    #[serde(default)]
+    last_seen: Option<String>,
+}
+
+pub(super) fn read(name: &str, mut input: impl BufRead, tally: &mut Tally) -> Result<List, ImportError> {
+    let mut list = List {
+        name: list_name(name),
+        ..List::default()
+    };
+    let mut holders: Vec<(String, String)> = Vec::new(); // holder's id, wallet
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        let more = read_line(&mut input, &mut line).map_err(|source| ImportError::Read {
+            name: name.into(),
+            source,
+        })?;
+        if !more {
+            break;
+        }
+        number += 1;
+        let text = line.trim_ascii();
+        let text = if number == 1 {
+            text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text)
+        } else {
+            text
+        };
+        if text.is_empty() {
+            continue;
+        }
+        let parsed: Line = match serde_json::from_slice(text) {
+            Ok(parsed) => parsed,
+            Err(_) => {
+                tally.rows += 1;
+                tally.reject(number, "not a FollowTheMoney entity in JSON");
+                continue;
+            }
+        };
+        // Addresses, ownerships and the like are no subjects.
+        let Some(schema) = Schema::from_ftm(&parsed.schema) else {
+            continue;
+        };
+        tally.rows += 1;
+        let mut entity = entity_of_properties(schema, &parsed.properties);
+        if entity.wallets.is_empty() && entity.names.is_empty() && entity.aliases.is_empty() {
+            tally.reject(number, "no name and no wallet");
+            continue;
+        }
+        if schema == Schema::CryptoWallet {
+            for holder in strings(&parsed.properties, "holder") {
+                holders.extend(entity.wallets.iter().map(|w| (holder.to_owned(), w.clone())));
+            }
+        }
+        let seen = parsed.last_seen.or(parsed.last_change).unwrap_or_default();
+        if seen > list.version {
+            list.version = seen;
+        }
+        entity.id = parsed.id;
+        entity.caption = parsed.caption;
+        entity.datasets = parsed.datasets;
+        if entity.datasets.is_empty() {
+            entity.datasets.push(list.name.clone());
+        }
+        list.entities.push(entity);
+    }
+    let at: FxHashMap<String, usize> = list
+        .entities
+        .iter()
+        .enumerate()
+        .map(|(i, e)| (e.id.clone(), i))
+        .collect();
+    for (holder, wallet) in holders {
+        if let Some(i) = at.get(&holder) {
+            push_unique(&mut list.entities[*i].wallets, &wallet);
+        }
+    }
+    Ok(list)
+}
+
+/// OpenSanctions names files by their content, not by their dataset; the operator's file name tells it:
+/// `un_sc.entities.ftm.json` → `un_sc`.
+pub(super) fn list_name(file: &str) -> String {
+    let name: String = file
+        .split('.')
+        .next()
+        .unwrap_or("")
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        })
+        .take(80)
+        .collect();
+    if name.is_empty() || name == "entities" || name == "targets" {
+        "opensanctions".into()
+    } else {
+        name
+    }
+}
+
+/// The strings of a property, which may be one string or a list of them.
+fn strings<'a>(properties: &'a Map<String, Value>, name: &str) -> Vec<&'a str> {
+    match properties.get(name) {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An entity of FollowTheMoney properties. Properties that do not matter to screening are passed over.
+pub(crate) fn entity_of_properties(schema: Schema, properties: &Map<String, Value>) -> Entity {
+    let mut entity = Entity {
+        schema,
+        ..Entity::default()
+    };
+    for name in properties.keys() {
+        for value in strings(properties, name) {
+            take_property(&mut entity, name, value);
+        }
+    }
+    if entity.names.is_empty() && !entity.aliases.is_empty() {
+        entity.names = std::mem::take(&mut entity.aliases);
+    }
+    entity
+}
+
+fn take_property(entity: &mut Entity, name: &str, value: &str) {
+    match name {
+        "name" => push_unique(&mut entity.names, value),
+        "alias" | "previousName" | "tradingName" | "fullName" | "abbreviation" => {
+            push_unique(&mut entity.aliases, value)
+        }
+        "weakAlias" => push_unique(&mut entity.weak_aliases, value),
+        "firstName" | "middleName" | "secondName" | "fatherName" | "givenName" => {
+            push_unique(&mut entity.given_names, value);
+        }
+        "lastName" | "motherName" | "maidenName" => push_unique(&mut entity.family_names, value),
+        "birthDate" => entity.birth_dates.extend(value.parse::<PartialDate>()),
+        "nationality" | "citizenship" => push_country(&mut entity.nationalities, value),
+        "country" | "jurisdiction" | "mainCountry" | "flag" => push_country(&mut entity.countries, value),
+        "gender" => entity.gender = entity.gender.or(Gender::parse(value)),
+        "topics" => push_unique(&mut entity.topics, value),
+        "program" | "programId" => push_unique(&mut entity.programs, value),
+        "publicKey" | "walletAddress" => push_unique(&mut entity.wallets, value),
+        "passportNumber"
+        | "idNumber"
+        | "taxNumber"
+        | "registrationNumber"
+        | "innCode"
+        | "ogrnCode"
+        | "leiCode"
+        | "imoNumber"
+        | "swiftBic"
+        | "bikCode"
+        | "isin"
+        | "isinCode"
+        | "vatCode"
+        | "kppCode"
+        | "okpoCode"
+        | "uscCode"
+        | "dunsCode"
+        | "ninNumber"
+        | "socialSecurityNumber"
+        | "mmsi"
+        | "uniqueEntityId"
+        | "npiCode"
+        | "cikCode"
+        | "uscc"
+        | "registrationId"
+        | "serialNumber"
+        | "icaoCode" => {
+            let identifier = Identifier {
+                kind: IdentifierKind::parse(name),
+                value: value.trim().to_owned(),
+            };
+            if !identifier.value.is_empty() && !entity.identifiers.contains(&identifier) {
+                entity.identifiers.push(identifier);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn push_country(values: &mut Vec<String>, value: &str) {
+    if let Some(code) = countries::code(value) {
+        push_unique(values, &code);
+    }
+}

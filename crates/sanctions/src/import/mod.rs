@@ -1,0 +1,480 @@
+//! Reads the lists of authorities, whole files at a time, in bounded memory: OFAC's advanced XML and legacy CSV, the
+//! United Nations' consolidated XML, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
+//!
+//! A bad row costs itself: it is counted and reported with its line, never guessed at. Nothing here touches the lists
+//! in use; see [`crate::store`] for what becomes active, and [`check`] for what must not.
+
+mod csv_tables;
+mod ftm;
+mod ofac_csv;
+mod ofac_xml;
+mod simple_csv;
+mod un_xml;
+mod xml;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::entity::Entity;
+
+pub(crate) use ftm::entity_of_properties;
+
+/// Rejects kept with their line and reason; more are only counted.
+const MAX_REJECTS: usize = 200;
+/// Largest file read: the advanced XML of OFAC has 121 MB, OpenSanctions' default collection about 4 GB.
+const MAX_BYTES: u64 = 8 << 30;
+/// Longest line or XML event read into memory.
+const MAX_RECORD: usize = 4 << 20;
+
+/// The formats that we read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ListFormat {
+    /// OFAC's advanced XML (`sdn_advanced.xml`, `cons_advanced.xml`).
+    OfacAdvancedXml,
+    /// OFAC's legacy CSV: `sdn.csv` or `cons_prim.csv` and, beside it, aliases, addresses and comments.
+    OfacCsv,
+    /// The consolidated list of the United Nations' Security Council.
+    UnXml,
+    /// OpenSanctions' `entities.ftm.json`: one FollowTheMoney entity a line.
+    FollowTheMoney,
+    /// OpenSanctions' `targets.simple.csv`.
+    SimpleCsv,
+}
+
+/// A list as an authority published it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct List {
+    /// The dataset's name, such as `us_ofac_sdn` or `un_sc_sanctions`.
+    pub name: String,
+    /// The publisher's date or version; else the beginning of the file's SHA-256.
+    pub version: String,
+    /// In the order of the file.
+    pub entities: Vec<Entity>,
+}
+
+/// A row that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reject {
+    /// Line (CSV, JSON lines) or number of the record (XML), from 1.
+    pub line: u64,
+    /// Why, without the row's content.
+    pub reason: String,
+}
+
+/// What changed since the version before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Diff {
+    /// The version before.
+    pub from: String,
+    /// Entities that were not listed before.
+    pub added: usize,
+    /// Entities that say something else.
+    pub changed: usize,
+    /// Entities that are listed no longer.
+    pub removed: usize,
+}
+
+impl Diff {
+    /// Compares two versions by the entities' ids.
+    pub fn between(before: &List, after: &List) -> Diff {
+        let old: FxHashMap<&str, &Entity> = before.entities.iter().map(|e| (e.id.as_str(), e)).collect();
+        let mut diff = Diff {
+            from: before.version.clone(),
+            ..Diff::default()
+        };
+        let mut kept = 0;
+        for entity in &after.entities {
+            match old.get(entity.id.as_str()) {
+                None => diff.added += 1,
+                Some(before) => {
+                    kept += 1;
+                    diff.changed += usize::from(*before != entity);
+                }
+            }
+        }
+        diff.removed = old.len().saturating_sub(kept);
+        diff
+    }
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportReport {
+    /// The list's name.
+    pub list: String,
+    /// Its version.
+    pub version: String,
+    /// What it was read as.
+    pub format: ListFormat,
+    /// Records of subjects in the files.
+    pub rows: u64,
+    /// Entities that came of them.
+    pub entities: usize,
+    /// Rows that could not be used, all counted.
+    pub rejected: u64,
+    /// The first of them.
+    pub rejects: Vec<Reject>,
+    /// SHA-256 of each file, by its name.
+    pub sha256: BTreeMap<String, String>,
+    /// Against the version before, once the store knows it.
+    pub diff: Option<Diff>,
+}
+
+/// Why nothing could be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file could not be read.
+    #[error("cannot read {name}: {source}")]
+    Read {
+        /// The file.
+        name: String,
+        /// What went wrong.
+        source: std::io::Error,
+    },
+    /// The content is none of the formats.
+    #[error("{0} is no list in a format that is known here")]
+    UnknownFormat(String),
+    /// The files do not belong together, or one that is needed is missing.
+    #[error("{0}")]
+    Incomplete(String),
+    /// The content breaks off or is not well formed.
+    #[error("{name} is damaged near record {record}: {reason}")]
+    Damaged {
+        /// The file.
+        name: String,
+        /// The number of the record, from 1.
+        record: u64,
+        /// What is wrong, without content.
+        reason: String,
+    },
+    /// No entity came of it.
+    #[error("{0} holds no entity")]
+    Empty(String),
+}
+
+/// A file to import.
+pub struct Source {
+    /// Its file name, for messages and to tell OFAC's two lists apart.
+    pub name: String,
+    reader: Box<dyn Read>,
+}
+
+impl Source {
+    /// Reads from anything.
+    pub fn new(name: impl Into<String>, reader: impl Read + 'static) -> Source {
+        Source {
+            name: name.into(),
+            reader: Box::new(reader),
+        }
+    }
+
+    /// Opens a file.
+    pub fn open(path: &Path) -> Result<Source, ImportError> {
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        match std::fs::File::open(path) {
+            Ok(file) => Ok(Source::new(name, file)),
+            Err(source) => Err(ImportError::Read { name, source }),
+        }
+    }
+}
+
+/// Counts rows and keeps the first rejects.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) rows: u64,
+    pub(crate) rejected: u64,
+    rejects: Vec<Reject>,
+}
+
+impl Tally {
+    pub(crate) fn reject(&mut self, line: u64, reason: impl Into<String>) {
+        self.rejected += 1;
+        if self.rejects.len() < MAX_REJECTS {
+            self.rejects.push(Reject {
+                line,
+                reason: reason.into(),
+            });
+        }
+    }
+}
+
+/// Takes the hash of what is read through it.
+struct Hashing<R> {
+    inner: R,
+    hash: Sha256,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.inner.read(buffer)?;
+        self.hash.update(&buffer[..len]);
+        Ok(len)
+    }
+}
+
+type Input = BufReader<Hashing<std::io::Take<Box<dyn Read>>>>;
+
+/// Imports one list from its files: several only for OFAC's CSV. The format is told by the content unless given.
+pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List, ImportReport), ImportError> {
+    let mut inputs: Vec<(String, Kind, Input)> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let hashing = Hashing {
+            inner: source.reader.take(MAX_BYTES),
+            hash: Sha256::new(),
+        };
+        let mut input = BufReader::with_capacity(1 << 16, hashing);
+        let kind = sniff(&mut input).map_err(|e| ImportError::Read {
+            name: source.name.clone(),
+            source: e,
+        })?;
+        let kind = match (kind, format) {
+            (Some(kind), None) => kind,
+            (Some(kind), Some(format)) if kind.format() == format => kind,
+            (_, Some(ListFormat::FollowTheMoney)) => Kind::Ftm,
+            (_, Some(ListFormat::UnXml)) => Kind::UnXml,
+            (_, Some(ListFormat::OfacAdvancedXml)) => Kind::OfacXml,
+            _ => return Err(ImportError::UnknownFormat(source.name)),
+        };
+        inputs.push((source.name, kind, input));
+    }
+    let Some((name, kind, _)) = inputs.first() else {
+        return Err(ImportError::Incomplete("no file was given".into()));
+    };
+    let (name, format) = (name.clone(), kind.format());
+    if inputs.iter().any(|(_, k, _)| k.format() != format)
+        || (inputs.len() > 1 && format != ListFormat::OfacCsv)
+    {
+        return Err(ImportError::Incomplete("the files are not one list".into()));
+    }
+    let mut tally = Tally::default();
+    let mut list = match format {
+        ListFormat::OfacCsv => ofac_csv::read(&mut inputs, &mut tally)?,
+        _ => {
+            let input = &mut inputs[0].2;
+            match format {
+                ListFormat::OfacAdvancedXml => ofac_xml::read(&name, input, &mut tally)?,
+                ListFormat::UnXml => un_xml::read(&name, input, &mut tally)?,
+                ListFormat::FollowTheMoney => ftm::read(&name, input, &mut tally)?,
+                _ => simple_csv::read(&name, input, &mut tally)?,
+            }
+        }
+    };
+    if list.entities.is_empty() {
+        return Err(ImportError::Empty(name));
+    }
+    for entity in &mut list.entities {
+        entity.settle_caption();
+    }
+    let mut sha256 = BTreeMap::new();
+    for (name, _, mut input) in inputs {
+        // The parser may stop at the end of the document; the hash is of the whole file.
+        std::io::copy(&mut input, &mut std::io::sink()).map_err(|source| ImportError::Read {
+            name: name.clone(),
+            source,
+        })?;
+        sha256.insert(name, hex::encode(input.into_inner().hash.finalize()));
+    }
+    if list.version.is_empty() {
+        let first = sha256.values().next().map_or("", String::as_str);
+        list.version = format!("sha256-{}", &first[..first.len().min(12)]);
+    }
+    let report = ImportReport {
+        list: list.name.clone(),
+        version: list.version.clone(),
+        format,
+        rows: tally.rows,
+        entities: list.entities.len(),
+        rejected: tally.rejected,
+        rejects: tally.rejects,
+        sha256,
+        diff: None,
+    };
+    Ok((list, report))
+}
+
+/// What one file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    OfacXml,
+    UnXml,
+    Ftm,
+    SimpleCsv,
+    OfacPrimary,
+    OfacAliases,
+    OfacAddresses,
+    OfacComments,
+}
+
+impl Kind {
+    fn format(self) -> ListFormat {
+        match self {
+            Kind::OfacXml => ListFormat::OfacAdvancedXml,
+            Kind::UnXml => ListFormat::UnXml,
+            Kind::Ftm => ListFormat::FollowTheMoney,
+            Kind::SimpleCsv => ListFormat::SimpleCsv,
+            _ => ListFormat::OfacCsv,
+        }
+    }
+}
+
+/// Tells the format by the beginning of the content, consuming nothing.
+fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
+    let start = input.fill_buf()?;
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
+    let head = String::from_utf8_lossy(&start[..start.len().min(1 << 14)]);
+    let text = head.trim_start();
+    if text.starts_with('<') {
+        let has = |tag: &str| text.contains(tag);
+        return Ok(match () {
+            () if has("<CONSOLIDATED_LIST") => Some(Kind::UnXml),
+            () if has("<Sanctions") => Some(Kind::OfacXml),
+            () => None,
+        });
+    }
+    if text.starts_with('{') {
+        return Ok(Some(Kind::Ftm));
+    }
+    Ok(csv_tables::sniff(text))
+}
+
+/// Why a list that was read must not become active.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The file is not the one that its publisher signed for.
+    #[error("the file's SHA-256 is not the expected one")]
+    Checksum,
+    /// It lost too many entities at once.
+    #[error("the list shrinks from {before} to {after} entities, more than the allowed {percent} %")]
+    Shrinks {
+        /// Entities of the active version.
+        before: usize,
+        /// Entities of the new one.
+        after: usize,
+        /// The allowed share.
+        percent: u8,
+    },
+    /// It is older than the active one.
+    #[error("version {new} is older than the active {active}")]
+    Older {
+        /// The new version.
+        new: String,
+        /// The active version.
+        active: String,
+    },
+    /// Too many of its rows could not be read.
+    #[error("{rejected} of {rows} rows could not be used")]
+    Rejects {
+        /// Rows that could not be used.
+        rejected: u64,
+        /// All rows.
+        rows: u64,
+    },
+}
+
+/// What [`check`] allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guards {
+    /// A list may lose up to this share of its entities at once, in percent.
+    pub max_shrink_percent: u8,
+    /// Up to this share of the rows may be rejected, in percent.
+    pub max_reject_percent: u8,
+    /// The SHA-256 that the publisher gives, in hexadecimal, as in `sdn_advanced_checksum.txt`.
+    pub expected_sha256: Option<String>,
+}
+
+impl Default for Guards {
+    fn default() -> Guards {
+        Guards {
+            max_shrink_percent: 20,
+            max_reject_percent: 5,
+            expected_sha256: None,
+        }
+    }
+}
+
+/// Whether a list that was read may become active in the place of `active`: its version and number of entities.
+pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guards) -> Result<(), Refusal> {
+    if let Some(expected) = &guards.expected_sha256 {
+        // Publishers write "SHA256(file) = hash" or the bare hash.
+        let expected = expected
+            .rsplit(['=', ' '])
+            .find(|t| !t.trim().is_empty())
+            .unwrap_or("")
+            .trim();
+        if !report
+            .sha256
+            .values()
+            .any(|hash| hash.eq_ignore_ascii_case(expected))
+        {
+            return Err(Refusal::Checksum);
+        }
+    }
+    if report.rejected * 100 > report.rows.max(1) * u64::from(guards.max_reject_percent) {
+        return Err(Refusal::Rejects {
+            rejected: report.rejected,
+            rows: report.rows,
+        });
+    }
+    let Some((version, before)) = active else {
+        return Ok(());
+    };
+    let dated = |v: &str| v.len() >= 8 && v.starts_with(|c: char| c.is_ascii_digit());
+    if dated(version) && dated(&report.version) && *report.version < *version {
+        return Err(Refusal::Older {
+            new: report.version.clone(),
+            active: version.to_owned(),
+        });
+    }
+    let (after, percent) = (report.entities, guards.max_shrink_percent);
+    if after * 100 < before * (100 - usize::from(percent.min(100))) {
+        return Err(Refusal::Shrinks {
+            before,
+            after,
+            percent,
+        });
+    }
+    Ok(())
+}
+
+/// Reads one line of at most [`MAX_RECORD`] bytes; `false` at the end. A longer line is skipped and left empty.
+pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    let mut too_long = false;
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            break;
+        }
+        any = true;
+        let end = buffer.iter().position(|b| *b == b'\n');
+        let take = end.map_or(buffer.len(), |e| e + 1);
+        too_long |= line.len() + take > MAX_RECORD;
+        if !too_long {
+            line.extend_from_slice(&buffer[..take]);
+        }
+        input.consume(take);
+        if end.is_some() {
+            break;
+        }
+    }
+    if too_long {
+        line.clear();
+        line.extend_from_slice(b"!");
+    }
+    Ok(any)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! OFAC's legacy CSV: no header, `-0-` for null, facts hidden in `;`-separated remarks, and the aliases, addresses and
+//! overlong remarks in files of their own.
+
+use rustc_hash::FxHashMap;
+
+use super::ofac_xml::{NON_SDN, SDN, number};
+use super::{ImportError, Input, Kind, List, Tally, csv_tables};
+use crate::countries;
+use crate::entity::{Entity, Gender, PartialDate, Schema, push_unique};
+
+pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> Result<List, ImportError> {
+    let mut list = List::default();
+    let mut by_id: FxHashMap<String, usize> = FxHashMap::default();
+    let mut remarks: Vec<String> = Vec::new();
+    // The primary file first, whatever the order they were named in.
+    inputs.sort_by_key(|(_, kind, _)| *kind != Kind::OfacPrimary);
+    let primary = inputs
+        .iter()
+        .filter(|(_, kind, _)| *kind == Kind::OfacPrimary)
+        .count();
+    if primary != 1 {
+        return Err(ImportError::Incomplete(format!(
+            "OFAC's CSV needs its primary file once, not {primary} times"
+        )));
+    }
+    let non_sdn = inputs[0].0.to_ascii_lowercase().contains("cons");
+    list.name = if non_sdn { NON_SDN } else { SDN }.into();
+    for (name, kind, input) in inputs {
+        let kind = *kind;
+        csv_tables::rows(name, input, tally, |row, line, tally| {
+            let field = |i: usize| {
+                row.get(i)
+                    .map(String::as_str)
+                    .filter(|f| *f != "-0-")
+                    .unwrap_or("")
+            };
+            let id = field(0);
+            if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
+                // A mirror's header, or a blank row at the end.
+                let header = line == 1 && kind == Kind::OfacPrimary;
+                if !header && row.iter().any(|f| !f.is_empty()) {
+                    tally.reject(line, "no number of an entry");
+                }
+                return;
+            }
+            if kind == Kind::OfacPrimary {
+                tally.rows += 1;
+                if field(1).is_empty() {
+                    return tally.reject(line, "no name");
+                }
+                if by_id.contains_key(id) {
+                    return tally.reject(line, "a second entry of this number");
+                }
+                by_id.insert(id.to_owned(), list.entities.len());
+                list.entities.push(primary_entry(&list.name, id, &field));
+                remarks.push(field(11).to_owned());
+                return;
+            }
+            // Mirrors mix dates of the files: what belongs to no entry is not ours to keep.
+            let Some(at) = by_id.get(id).copied() else { return };
+            let entity = &mut list.entities[at];
+            match kind {
+                Kind::OfacAliases => push_unique(&mut entity.aliases, field(3)),
+                Kind::OfacAddresses => {
+                    if let Some(code) = countries::code(field(4)) {
+                        push_unique(&mut entity.countries, &code);
+                    }
+                }
+                // Comments go on where the remarks break off.
+                _ => remarks[at].push_str(field(1)),
+            }
+        })?;
+    }
+    for (entity, remarks) in list.entities.iter_mut().zip(&remarks) {
+        read_remarks(entity, remarks);
+    }
+    Ok(list)
+}
+
+fn primary_entry<'a>(list: &str, id: &str, field: &impl Fn(usize) -> &'a str) -> Entity {
+    let schema = match field(2).to_ascii_lowercase().as_str() {
+        "individual" => Schema::Person,
+        "vessel" => Schema::Vessel,
+        "aircraft" => Schema::Airplane,
+        _ => Schema::Organization,
+    };
+    let mut entity = Entity {
+        id: format!("ofac-{id}"),
+        schema,
+        names: vec![field(1).to_owned()],
+        topics: vec!["sanction".into()],
+        datasets: vec![list.to_owned()],
+        ..Entity::default()
+    };
+    // "NPWMD] [IFSR" is two programmes.
+    let clean = |p: &str| {
+        p.trim_matches(|c: char| c == '[' || c == ']' || c.is_whitespace())
+            .to_owned()
+    };
+    field(3)
+        .split("] [")
+        .for_each(|p| push_unique(&mut entity.programs, &clean(p)));
+    if let Some(flag) = countries::code(field(9)) {
+        push_unique(&mut entity.countries, &flag);
+    }
+    entity
+}
+
+/// The facts of the remarks: `DOB 19 Mar 1978; POB …; nationality Iran; Gender Male; Passport X1 (Iran); …`.
+fn read_remarks(entity: &mut Entity, remarks: &str) {
+    for remark in remarks.trim_end_matches('.').split(';') {
+        let remark = remark.trim();
+        let remark = remark.strip_prefix("alt. ").unwrap_or(remark);
+        if let Some(date) = remark.strip_prefix("DOB ") {
+            entity.birth_dates.extend(read_date(date));
+        } else if let Some(country) = remark
+            .strip_prefix("nationality ")
+            .or(remark.strip_prefix("citizen "))
+        {
+            if let Some(code) = countries::code(country) {
+                push_unique(&mut entity.nationalities, &code);
+            }
+        } else if let Some(gender) = remark.strip_prefix("Gender ") {
+            entity.gender = Gender::parse(gender);
+        } else if let Some(wallet) = remark.strip_prefix("Digital Currency Address - ") {
+            // The currency, then the address.
+            if let Some(address) = wallet.split_whitespace().nth(1) {
+                push_unique(&mut entity.wallets, address);
+            }
+        } else if let Some(alias) = ["a.k.a. ", "f.k.a. ", "n.k.a. "]
+            .iter()
+            .find_map(|p| remark.strip_prefix(p))
+        {
+            // Aliases in the remarks are those that OFAC calls weak.
+            push_unique(
+                &mut entity.weak_aliases,
+                alias.trim_matches(|c| c == '\'' || c == '"'),
+            );
+        } else if let Some((kind, value)) = numbered(remark) {
+            entity.identifiers.push(number(kind, value));
+        }
+    }
+}
+
+/// `Passport A123 (Iran) expires …` → kind and number; `None` for remarks that are no numbers.
+fn numbered(remark: &str) -> Option<(&str, &str)> {
+    const KINDS: &[&str] = &[
+        "Passport",
+        "Diplomatic Passport",
+        "National ID No.",
+        "Tax ID No.",
+        "Registration Number",
+        "Registration ID",
+        "Identification Number",
+        "Cedula No.",
+        "D.N.I.",
+        "R.F.C.",
+        "C.U.R.P.",
+        "NIT #",
+        "RUC #",
+        "RIF #",
+        "SSN",
+        "SWIFT/BIC",
+        "ISIN",
+        "D-U-N-S Number",
+        "Commercial Registry Number",
+        "Company Number",
+        "Business Registration Number",
+        "Economic Register Number (CBLS)",
+        "Government Gazette Number",
+        "Legal Entity Number",
+        "UK Company Number",
+        "Vessel Registration Identification",
+        "MMSI",
+        "Aircraft Tail Number",
+        "Aircraft Mode S Transponder Code",
+        "Aircraft Manufacturer's Serial Number (MSN)",
+        "Unified Social Credit Code (USCC)",
+        "Chinese Commercial Code",
+        "Driver's License No.",
+        "Personal ID Card",
+        "Citizen's Card Number",
+        "Birth Certificate Number",
+        "Stateless Person ID Card",
+        "Travel Document Number",
+        "V.A.T. Number",
+        "Italian Fiscal Code",
+        "US FEIN",
+        "Trade License No.",
+        "BIK (RU)",
+        "License",
+    ];
+    // Chinese commercial codes stand for characters of names, which people share.
+    if remark.starts_with("Chinese Commercial Code") {
+        return None;
+    }
+    let kind = KINDS
+        .iter()
+        .filter(|k| remark.starts_with(**k))
+        .max_by_key(|k| k.len())?;
+    let rest = remark[kind.len()..].trim();
+    let value = rest.split(" (").next().unwrap_or("").trim();
+    (value.bytes().any(|b| b.is_ascii_alphanumeric()) && value.len() <= 64).then_some((*kind, value))
+}
+
+/// OFAC's dates: `19 Mar 1978`, `Mar 1978`, `1978`, `circa 1978`, `1960 to 1962`, `01 Jan 1960 to 31 Dec 1962`.
+fn read_date(text: &str) -> Option<PartialDate> {
+    const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
+    let text = text.trim();
+    if let Some((from, to)) = text.split_once(" to ") {
+        return PartialDate::span(read_date(from)?.first_year, read_date(to)?.last_year);
+    }
+    let (about, text) = text
+        .strip_prefix("circa ")
+        .map_or((false, text), |rest| (true, rest));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let month = |word: &str| {
+        let word = word.get(..3)?.to_ascii_lowercase();
+        MONTHS
+            .find(&word)
+            .filter(|at| at % 3 == 0)
+            .map(|at| (at / 3 + 1) as u8)
+    };
+    match words[..] {
+        [year] if about => PartialDate::about(year.parse().ok()?),
+        [year] => PartialDate::new(year.parse().ok()?, 0, 0),
+        [m, year] => PartialDate::new(year.parse().ok()?, month(m)?, 0),
+        [day, m, year] => PartialDate::new(year.parse().ok()?, month(m)?, day.parse().ok()?),
+        _ => None,
+    }
+}

@@ -1,0 +1,206 @@
+//! A pull reader over quick-xml that keeps the path of open elements, in bounded memory.
+//!
+//! It refuses what no list contains: elements nested too deep, single events of megabytes, and entities of one's own
+//! (document types are skipped, so nothing expands).
+
+use std::cell::Cell;
+use std::io::{BufRead, Read};
+use std::rc::Rc;
+
+use quick_xml::Reader;
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesStart, Event};
+
+use super::MAX_RECORD;
+
+/// Lists nest about ten deep.
+const MAX_DEPTH: usize = 64;
+
+/// What the walk met.
+pub(crate) enum Step {
+    /// An element opened; its name and attributes are in the walker.
+    Open,
+    /// An element closed; its name and text are in the walker.
+    Close,
+    /// The document ended.
+    End,
+}
+
+/// Counts the bytes of one event, and fails when they are too many.
+struct Limited<R> {
+    inner: R,
+    used: Rc<Cell<usize>>,
+}
+
+impl<R: BufRead> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.inner.read(buffer)
+    }
+}
+
+impl<R: BufRead> BufRead for Limited<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        if self.used.get() > MAX_RECORD {
+            return Err(std::io::Error::other("a single item of megabytes"));
+        }
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.used.set(self.used.get() + len);
+        self.inner.consume(len);
+    }
+}
+
+/// Walks a document element by element.
+pub(crate) struct Walker<R: BufRead> {
+    reader: Reader<Limited<R>>,
+    used: Rc<Cell<usize>>,
+    buffer: Vec<u8>,
+    /// An empty element is opened and closed in two steps.
+    close_pending: bool,
+    depth: usize,
+    /// Local name of the element that just opened or closed.
+    pub(crate) name: String,
+    /// Attributes of the element that just opened.
+    pub(crate) attributes: Vec<(String, String)>,
+    /// Text directly before the tag that just closed, trimmed.
+    pub(crate) text: String,
+}
+
+impl<R: BufRead> Walker<R> {
+    pub(crate) fn new(inner: R) -> Walker<R> {
+        let used = Rc::new(Cell::new(0));
+        let mut reader = Reader::from_reader(Limited {
+            inner,
+            used: Rc::clone(&used),
+        });
+        reader.config_mut().check_end_names = true;
+        Walker {
+            reader,
+            used,
+            buffer: Vec::new(),
+            close_pending: false,
+            depth: 0,
+            name: String::new(),
+            attributes: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// The value of an attribute of the element that just opened.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
+    }
+
+    /// The next step, or why the document cannot be walked on.
+    pub(crate) fn step(&mut self) -> Result<Step, String> {
+        if self.close_pending {
+            self.close_pending = false;
+            self.depth -= 1;
+            self.text.clear();
+            return Ok(Step::Close);
+        }
+        loop {
+            self.buffer.clear();
+            self.used.set(0);
+            let event = self
+                .reader
+                .read_event_into(&mut self.buffer)
+                .map_err(|e| reason(&e))?;
+            match event {
+                Event::Start(start) => {
+                    read_tag(&start, &mut self.name, &mut self.attributes)?;
+                    self.text.clear();
+                    self.depth += 1;
+                    if self.depth > MAX_DEPTH {
+                        return Err("elements nested too deep".into());
+                    }
+                    return Ok(Step::Open);
+                }
+                Event::Empty(start) => {
+                    read_tag(&start, &mut self.name, &mut self.attributes)?;
+                    self.text.clear();
+                    self.depth += 1;
+                    self.close_pending = true;
+                    return Ok(Step::Open);
+                }
+                Event::End(end) => {
+                    self.name.clear();
+                    self.name.push_str(end.local_name().as_ref());
+                    self.depth = self.depth.saturating_sub(1);
+                    let trimmed = self.text.trim();
+                    if trimmed.len() != self.text.len() {
+                        self.text = trimmed.to_owned();
+                    }
+                    return Ok(Step::Close);
+                }
+                Event::Text(text) => push(&mut self.text, &text.xml_content(XmlVersion::Implicit1_0))?,
+                Event::CData(text) => push(&mut self.text, &text.xml_content(XmlVersion::Implicit1_0))?,
+                Event::GeneralRef(reference) => {
+                    let name: &str = reference.as_ref();
+                    let c = match name {
+                        "amp" => Some('&'),
+                        "lt" => Some('<'),
+                        "gt" => Some('>'),
+                        "quot" => Some('"'),
+                        "apos" => Some('\''),
+                        _ => reference
+                            .resolve_char_ref()
+                            .map_err(|_| "a bad character reference")?,
+                    };
+                    self.text.push(c.ok_or("an entity that XML does not define")?);
+                }
+                Event::Eof if self.depth > 0 => return Err("the file breaks off".into()),
+                Event::Eof => return Ok(Step::End),
+                Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+            }
+        }
+    }
+}
+
+fn push(text: &mut String, more: &str) -> Result<(), String> {
+    if text.len() + more.len() > MAX_RECORD {
+        return Err("a single text of megabytes".into());
+    }
+    text.push_str(more);
+    Ok(())
+}
+
+fn read_tag(
+    start: &BytesStart<'_>,
+    name: &mut String,
+    attributes: &mut Vec<(String, String)>,
+) -> Result<(), String> {
+    name.clear();
+    name.push_str(start.local_name().as_ref());
+    attributes.clear();
+    for attribute in start.attributes().with_checks(false) {
+        let attribute = attribute.map_err(|_| "a bad attribute")?;
+        let value = attribute
+            .normalized_value(XmlVersion::Implicit1_0)
+            .map_err(|_| "a bad attribute value")?;
+        attributes.push((attribute.key.as_ref().to_owned(), value.into_owned()));
+        if attributes.len() > 64 {
+            return Err("too many attributes".into());
+        }
+    }
+    Ok(())
+}
+
+/// The kind of error without its content, which may be a person's data.
+fn reason(error: &quick_xml::Error) -> String {
+    use quick_xml::Error;
+    match error {
+        Error::Io(e) => format!("cannot be read: {e}"),
+        Error::Syntax(_) => "not well formed".into(),
+        Error::IllFormed(_) => "tags do not match".into(),
+        Error::InvalidAttr(_) => "a bad attribute".into(),
+        Error::Encoding(_) => "not UTF-8".into(),
+        Error::Escape(_) => "a bad reference".into(),
+        _ => "not readable as XML".into(),
+    }
+}

@@ -1,0 +1,402 @@
+//! A name made ready for comparing: its words with what each of them is and weighs.
+//!
+//! It never compares; see [`crate::compare`].
+
+use crate::entity::{Entity, Schema};
+use crate::tables::{self, Form};
+use crate::text::{self, Script, Word};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A word of its own.
+    Word,
+    /// One letter of a person's name.
+    Initial,
+    /// `bin`, `al`, `von`, `of`, honorifics: says little.
+    Particle,
+    /// A number, in its decimal form.
+    Number,
+}
+
+/// Which part of a person's name a token is, where known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Unknown,
+    Given,
+    Family,
+}
+
+/// One word of a name, ready to compare.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    /// Lower-case ASCII; particles and synonyms in the form of their class.
+    pub(crate) text: Box<str>,
+    /// [`text::sound`] of it.
+    pub(crate) sound: Box<str>,
+    /// As written, for Han and Hangul only.
+    pub(crate) original: Box<str>,
+    pub(crate) script: Script,
+    pub(crate) kind: Kind,
+    pub(crate) role: Role,
+    /// Its share of the name when it matches or is contradicted.
+    pub(crate) weight: f32,
+    /// Its share when the other name simply lacks it.
+    pub(crate) surplus: f32,
+}
+
+/// A name ready to compare.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) tokens: Vec<Token>,
+    /// Legal forms found and taken out.
+    pub(crate) forms: Vec<Form>,
+    /// It was read as a person's name.
+    pub(crate) person: bool,
+    /// Initials of the words of an organisation's name, from three words on; else empty.
+    pub(crate) acronym: Box<str>,
+}
+
+/// The known given and family names of an entity, as words.
+#[derive(Default)]
+pub(crate) struct Parts {
+    given: Vec<String>,
+    family: Vec<String>,
+}
+
+impl Parts {
+    pub(crate) fn of(entity: &Entity) -> Parts {
+        let collect = |names: &[String]| {
+            names
+                .iter()
+                .flat_map(|n| text::words(n))
+                .map(|w| w.text)
+                .collect::<Vec<String>>()
+        };
+        Parts {
+            given: collect(&entity.given_names),
+            family: collect(&entity.family_names),
+        }
+    }
+
+    fn role(&self, text: &str) -> Role {
+        let given = self.given.iter().any(|n| n == text);
+        let family = self.family.iter().any(|n| n == text);
+        match (given, family) {
+            (true, false) => Role::Given,
+            (false, true) => Role::Family,
+            _ => Role::Unknown,
+        }
+    }
+}
+
+/// Reads a name by the habits of its schema. `None` when nothing comparable is left of it.
+pub(crate) fn prepare(name: &str, schema: Schema, parts: &Parts) -> Option<Name> {
+    let words = text::words(name);
+    let prepared = if schema.is_person() {
+        person(words, parts)
+    } else {
+        organisation(words, schema)
+    };
+    (!prepared.tokens.is_empty()).then_some(prepared)
+}
+
+fn token(word: Word, kind: Kind, weight: f32, surplus: f32) -> Token {
+    let sound = if kind == Kind::Number {
+        word.text.clone()
+    } else {
+        text::sound(&word.text)
+    };
+    Token {
+        sound: sound.into(),
+        text: word.text.into(),
+        original: word.original.into(),
+        script: word.script,
+        kind,
+        role: Role::Unknown,
+        weight,
+        surplus,
+    }
+}
+
+fn person(words: Vec<Word>, parts: &Parts) -> Name {
+    // "FAMILY, Given": exactly one comma, and something on both sides of it.
+    let commas: Vec<usize> = (1..words.len()).filter(|i| words[*i].after_comma).collect();
+    let comma = if let [at] = commas[..] { Some(at) } else { None };
+    let mixed_case = words.iter().any(|w| !w.upper);
+    let is_title = |w: &Word| tables::TITLES.contains(w.text.as_str());
+    let untitled = words.iter().filter(|w| !is_title(w)).count();
+    let mut tokens: Vec<Token> = Vec::with_capacity(words.len());
+    for (at, word) in words.into_iter().enumerate() {
+        if untitled > 0 && is_title(&word) {
+            continue;
+        }
+        let known = parts.role(&word.text);
+        let role = match comma {
+            _ if known != Role::Unknown => known,
+            Some(comma) if at < comma => Role::Family,
+            Some(_) => Role::Given,
+            None => Role::Unknown,
+        };
+        let first = tokens.len();
+        push_person_word(word, mixed_case, &mut tokens);
+        for token in &mut tokens[first..] {
+            token.role = role;
+            if role == Role::Family && token.kind == Kind::Word {
+                token.weight = 1.3;
+            }
+        }
+    }
+    // A name said twice is said once.
+    let mut unique: Vec<Token> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if token.kind != Kind::Word || !unique.iter().any(|t| t.text == token.text) {
+            unique.push(token);
+        }
+    }
+    finish(unique, Vec::new(), true)
+}
+
+fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
+    if word.script == Script::Abjad {
+        // Written without vowels: "ibn", "bin", "abu", "abd".
+        match word.text.as_str() {
+            "bn" | "abn" => word.text = "bin".into(),
+            "abw" | "bw" => word.text = "abu".into(),
+            "bd" => word.text = "abd".into(),
+            _ => {}
+        }
+    }
+    let text = word.text.as_str();
+    if text.len() == 1 && word.script == Script::Alphabetic {
+        return tokens.push(token(word, Kind::Initial, 0.8, 0.1));
+    }
+    // "JC" in a name that is otherwise written in mixed case: two initials.
+    let vowels = text
+        .bytes()
+        .any(|b| matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y'));
+    if text.len() <= 3 && !vowels && word.upper && mixed_case && word.script == Script::Alphabetic {
+        for letter in text.chars() {
+            let letter = Word {
+                text: letter.into(),
+                ..word.clone()
+            };
+            tokens.push(token(letter, Kind::Initial, 0.8, 0.1));
+        }
+        return;
+    }
+    let servant = matches!(
+        text,
+        "abd" | "abdul" | "abdel" | "abdal" | "abdoul" | "abdool" | "abdu" | "abdol"
+    );
+    if servant {
+        return tokens.push(token(
+            Word {
+                text: "abd".into(),
+                ..word
+            },
+            Kind::Word,
+            0.4,
+            0.1,
+        ));
+    }
+    let prefixed = ["abdul", "abdel", "abdal", "abdoul", "abdol"]
+        .iter()
+        .find_map(|p| text.strip_prefix(p));
+    if let Some(rest) = prefixed.filter(|r| r.len() >= 4 && !r.starts_with("la")) {
+        let rest = rest.to_owned();
+        tokens.push(token(
+            Word {
+                text: "abd".into(),
+                ..word.clone()
+            },
+            Kind::Word,
+            0.4,
+            0.1,
+        ));
+        return tokens.push(token(Word { text: rest, ..word }, Kind::Word, 1.0, 1.0));
+    }
+    if let Some(class) = tables::PARTICLES.get(text) {
+        return tokens.push(token(
+            Word {
+                text: (*class).into(),
+                ..word
+            },
+            Kind::Particle,
+            0.2,
+            0.05,
+        ));
+    }
+    if tables::HONORIFICS.contains(text) {
+        return tokens.push(token(word, Kind::Particle, 0.2, 0.05));
+    }
+    tokens.push(token(word, Kind::Word, 1.0, 1.0));
+}
+
+fn organisation(words: Vec<Word>, schema: Schema) -> Name {
+    let mut tokens: Vec<Token> = Vec::with_capacity(words.len());
+    let mut forms = Vec::new();
+    let mut taken: Vec<Word> = Vec::new(); // the words of the legal forms, in case nothing else is left
+    let mut at = 0;
+    while at < words.len() {
+        if schema == Schema::Vessel
+            && at == 0
+            && words.len() > 1
+            && tables::SHIP_PREFIXES.contains(words[0].text.as_str())
+        {
+            at = 1;
+            continue;
+        }
+        if let Some((len, form)) = legal_form(&words[at..]).filter(|_| schema != Schema::Vessel) {
+            forms.push(form);
+            taken.extend_from_slice(&words[at..at + len]);
+            at += len;
+            continue;
+        }
+        let word = words[at].clone();
+        if let Some((len, number)) = number(&words[at..]) {
+            tokens.push(token(
+                Word {
+                    text: number.to_string(),
+                    ..word
+                },
+                Kind::Number,
+                1.3,
+                1.3,
+            ));
+            at += len;
+            continue;
+        }
+        at += 1;
+        let text = tables::ORG_WORDS
+            .get(word.text.as_str())
+            .copied()
+            .unwrap_or(&word.text)
+            .to_owned();
+        let word = Word { text, ..word };
+        let text = word.text.as_str();
+        tokens.push(if tables::STOPWORDS.contains(text) {
+            token(word, Kind::Particle, 0.1, 0.02)
+        } else if tables::COUNTRY_WORDS.contains(text) {
+            token(word, Kind::Word, 1.0, 0.3)
+        } else if tables::GENERIC.contains(text) {
+            token(word, Kind::Word, 0.6, 0.6)
+        } else {
+            token(word, Kind::Word, 1.0, 1.0)
+        });
+    }
+    if !tokens.iter().any(|t| t.kind == Kind::Word) {
+        // Nothing but legal forms and numbers: then they are the name.
+        let rest = std::mem::take(&mut tokens);
+        tokens = taken
+            .into_iter()
+            .map(|w| token(w, Kind::Word, 1.0, 1.0))
+            .collect();
+        tokens.extend(rest);
+        forms.clear();
+    }
+    let mut name = finish(tokens, forms, false);
+    let letters = |t: &&Token| t.kind == Kind::Word;
+    if name.tokens.iter().filter(letters).count() >= 3 {
+        let initials: String = name
+            .tokens
+            .iter()
+            .filter(letters)
+            .filter_map(|t| t.text.chars().next())
+            .collect();
+        name.acronym = initials.into();
+    }
+    name
+}
+
+fn legal_form(words: &[Word]) -> Option<(usize, Form)> {
+    let candidates = tables::FORMS.get(words.first()?.text.as_str())?;
+    let starts =
+        |form: &[String]| form.len() <= words.len() && form.iter().zip(words).all(|(f, w)| *f == w.text);
+    candidates
+        .iter()
+        .find(|(form, _)| starts(form))
+        .map(|(form, class)| (form.len(), *class))
+}
+
+/// A number and how many words it takes: "forty four", "Forty 4" and "44" are one.
+fn number(words: &[Word]) -> Option<(usize, u32)> {
+    let roman = words[0].upper;
+    let first = tables::number(&words[0].text, roman)?;
+    let spelled = words[0].text.bytes().all(|b| b.is_ascii_alphabetic());
+    let second = words
+        .get(1)
+        .and_then(|w| tables::number(&w.text, false))
+        .filter(|n| (1..10).contains(n));
+    match second {
+        Some(second) if spelled && first >= 20 && first.is_multiple_of(10) => Some((2, first + second)),
+        _ => Some((1, first)),
+    }
+}
+
+fn finish(mut tokens: Vec<Token>, forms: Vec<Form>, person: bool) -> Name {
+    if !tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)) {
+        // Only particles or initials: then they are the name.
+        for token in &mut tokens {
+            token.weight = 1.0;
+            token.surplus = 1.0;
+            if token.kind == Kind::Particle {
+                token.kind = Kind::Word;
+            }
+        }
+    }
+    Name {
+        tokens,
+        forms,
+        person,
+        acronym: "".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, schema: Schema) -> String {
+        let Some(name) = prepare(name, schema, &Parts::default()) else {
+            return String::new();
+        };
+        let words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn people() {
+        for (name, expect) in [
+            ("Dr. Rami Makhlouf", "rami makhlouf"),
+            ("Abdulaziz bin Saud", "abd aziz bin saud"),
+            ("'Abd al-Aziz", "abd al aziz"),
+            ("Abdullah Ali", "abdullah ali"),
+            ("Sergey Sergey Shoigu", "sergey shoigu"),
+            ("JC Juncker", "j c juncker"),
+            ("President", "president"),
+        ] {
+            assert_eq!(read(name, Schema::Person), expect, "{name}");
+        }
+        let name = prepare("PUTIN, Vladimir", Schema::Person, &Parts::default()).unwrap();
+        assert_eq!(name.tokens[0].role, Role::Family);
+        assert_eq!(name.tokens[1].role, Role::Given);
+    }
+
+    #[test]
+    fn organisations() {
+        for (name, expect) in [
+            ("Siemens Aktiengesellschaft", "siemens"),
+            ("FABERLIC EUROPE Sp. z o.o.", "faberlic europe"),
+            ("Brigade Forty-Four", "brigade 44"),
+            ("1st International Bank", "1 international bank"),
+            ("Management Company", "management"),
+            ("The Company Ltd", "company ltd the"),
+            ("OOO", "ooo"),
+        ] {
+            assert_eq!(read(name, Schema::Company), expect, "{name}");
+        }
+        assert_eq!(read("MV Hellenic Spirit", Schema::Vessel), "hellenic spirit");
+        assert_eq!(read("...", Schema::Company), "");
+    }
+}

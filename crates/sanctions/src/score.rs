@@ -1,0 +1,589 @@
+//! Scores one query against one candidate: the strongest of names, identifiers and wallets, then what dates of birth,
+//! countries and genders say for or against. Every score can be recomputed from its features.
+//!
+//! It never decides which candidates to look at; see [`crate::screener`].
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use crate::compare::{self, Comparison};
+use crate::entity::{Entity, Gender, IdentifierKind, PartialDate, Schema};
+use crate::name::{self, Name, Parts};
+
+/// At and above this score a candidate is a match, unless a caller sets another.
+pub const DEFAULT_THRESHOLD: f64 = 0.70;
+
+/// A weak alias counts this much, and only when it is the very same name.
+const WEAK_ALIAS: f32 = 0.8;
+
+/// One feature of a score, in words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The feature's name, as in `features`.
+    pub feature: String,
+    /// What it adds to the score (a main feature: the score it reaches by itself).
+    pub score: f64,
+    /// The query's side of it.
+    pub query: String,
+    /// The candidate's side of it.
+    pub candidate: String,
+    /// For names: which part stood for which.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<TokenMatch>,
+}
+
+/// A part of the query's name and the part of the candidate's that it matched.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TokenMatch {
+    /// The query's words, normalised; empty when the candidate's have no counterpart.
+    pub query: String,
+    /// The candidate's words, normalised; empty when the query's have no counterpart.
+    pub candidate: String,
+    /// How alike they are, 0–1.
+    pub similarity: f64,
+}
+
+/// The answer for a pair.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PairScore {
+    /// 0–1.
+    pub score: f64,
+    /// Whether the score reaches [`DEFAULT_THRESHOLD`].
+    #[serde(rename = "match")]
+    pub matched: bool,
+    /// What the score is made of: main features (`name_match`, `weak_alias_match`, `wallet_match`,
+    /// `identifier_match`…), of which the greatest counts, and qualifiers, which are added to a name's score.
+    pub features: BTreeMap<String, f64>,
+    /// The same in words.
+    pub explanation: Vec<Explanation>,
+}
+
+/// An entity made ready to compare.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) schema: Schema,
+    pub(crate) names: Vec<Name>,
+    pub(crate) weak: Vec<String>,
+    pub(crate) facts: Facts,
+}
+
+/// What qualifies a name's score, and what matches exactly.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) birth_dates: Vec<PartialDate>,
+    pub(crate) countries: Vec<String>,
+    pub(crate) gender: Option<Gender>,
+    pub(crate) identifiers: Vec<(IdentifierKind, String)>,
+    pub(crate) wallets: Vec<String>,
+}
+
+impl Facts {
+    fn of(entity: &Entity) -> Facts {
+        let mut countries: Vec<String> = entity
+            .countries
+            .iter()
+            .chain(&entity.nationalities)
+            .cloned()
+            .collect();
+        countries.sort_unstable();
+        countries.dedup();
+        let identifier = |i: &crate::entity::Identifier| Some((i.kind, canonical_identifier(&i.value)?));
+        Facts {
+            birth_dates: entity.birth_dates.clone(),
+            countries,
+            gender: entity.gender,
+            identifiers: entity.identifiers.iter().filter_map(identifier).collect(),
+            wallets: entity
+                .wallets
+                .iter()
+                .filter_map(|w| canonical_wallet(w))
+                .collect(),
+        }
+    }
+}
+
+/// All full names of an entity; where there is none, its given and family names together.
+fn full_names(entity: &Entity) -> Vec<String> {
+    let mut names: Vec<String> = entity.names.iter().chain(&entity.aliases).cloned().collect();
+    if names.is_empty() {
+        let given = entity.given_names.join(" ");
+        if entity.family_names.is_empty() {
+            names.push(given);
+        } else {
+            // Several family names are spellings of one; no more than a few are worth trying.
+            names.extend(
+                entity
+                    .family_names
+                    .iter()
+                    .take(8)
+                    .map(|family| format!("{given} {family}")),
+            );
+        }
+    }
+    names
+}
+
+impl Subject {
+    /// Prepares an entity. `as_person` reads its names as a person's whatever its schema.
+    pub(crate) fn of(entity: &Entity, as_person: bool) -> Subject {
+        let schema = if as_person { Schema::Person } else { entity.schema };
+        let parts = if schema.is_person() {
+            Parts::of(entity)
+        } else {
+            Parts::default()
+        };
+        let mut seen = FxHashSet::default();
+        let names = full_names(entity)
+            .iter()
+            .filter(|n| seen.insert(n.trim().to_lowercase()))
+            .filter_map(|n| name::prepare(n, schema, &parts))
+            .collect();
+        let mut weak: Vec<String> = entity
+            .weak_aliases
+            .iter()
+            .filter_map(|n| exact_form(n, schema))
+            .collect();
+        weak.sort_unstable();
+        weak.dedup();
+        Subject {
+            schema: entity.schema,
+            names,
+            weak,
+            facts: Facts::of(entity),
+        }
+    }
+}
+
+/// The words of a name in alphabetical order: what a weak alias has to equal.
+pub(crate) fn exact_form(name: &str, schema: Schema) -> Option<String> {
+    name::prepare(name, schema, &Parts::default()).map(|n| exact_words(&n))
+}
+
+/// [`exact_form`] of a prepared name.
+pub(crate) fn exact_words(name: &Name) -> String {
+    let mut words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
+    words.sort_unstable();
+    words.join(" ")
+}
+
+/// An identifier without spaces and punctuation; `None` when too little is left of it to identify anything.
+pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
+    let text: String = value
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_uppercase)
+        .take(64)
+        .collect();
+    let telling = text.chars().count() >= 4 && text.chars().any(|c| c.is_ascii_digit());
+    let zeros = text.chars().all(|c| c == '0');
+    // Banks' codes may have no digits.
+    ((telling && !zeros) || (matches!(text.len(), 8 | 11) && text.is_ascii())).then_some(text)
+}
+
+/// A wallet's address as it compares: base58 is case-sensitive; hexadecimal, bech32 and cashaddr are not.
+pub(crate) fn canonical_wallet(value: &str) -> Option<String> {
+    let value: String = value.trim().chars().take(256).collect();
+    if value.len() < 8 || value.contains(char::is_whitespace) {
+        return None;
+    }
+    let lower = value.to_ascii_lowercase();
+    let rest = |prefix: &str| lower.strip_prefix(prefix).map(str::to_owned);
+    let hex = rest("0x").filter(|r| r.bytes().all(|b| b.is_ascii_hexdigit()));
+    if let Some(hex) = hex {
+        return Some(format!("0x{hex}"));
+    }
+    if let Some(cash) = rest("bitcoincash:") {
+        return Some(cash);
+    }
+    // Bech32 (BIP 173): a prefix, "1", and only characters of its alphabet, all in one case.
+    let one_case = value == lower || value == value.to_ascii_uppercase();
+    let bech32 = one_case
+        && ["bc1", "tb1", "ltc1", "addr1", "cosmos1", "bnb1", "zs1", "u1"]
+            .iter()
+            .any(|hrp| lower.starts_with(hrp));
+    let cashaddr = one_case && lower.len() == 42 && matches!(lower.as_bytes()[0], b'q' | b'p');
+    Some(if bech32 || cashaddr { lower } else { value })
+}
+
+/// A feature and what it says.
+struct Feature {
+    name: &'static str,
+    score: f32,
+    query: String,
+    candidate: String,
+    tokens: Vec<TokenMatch>,
+}
+
+impl Feature {
+    fn new(name: &'static str, score: f32, query: impl ToString, candidate: impl ToString) -> Feature {
+        Feature {
+            name,
+            score,
+            query: query.to_string(),
+            candidate: candidate.to_string(),
+            tokens: Vec::new(),
+        }
+    }
+}
+
+/// The best of a query's names against the best of a candidate's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BestName {
+    pub(crate) comparison: Comparison,
+    pub(crate) query: usize,
+    pub(crate) candidate: usize,
+}
+
+pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> {
+    let mut best: Option<BestName> = None;
+    for (i, q) in query.iter().enumerate() {
+        for (j, c) in candidate.iter().enumerate() {
+            let comparison = compare::compare(q, c);
+            if comparison.score > best.as_ref().map_or(0.0, |b| b.comparison.score) {
+                best = Some(BestName {
+                    comparison,
+                    query: i,
+                    candidate: j,
+                });
+            }
+        }
+    }
+    best
+}
+
+/// What qualifiers may add to a name's score at most; used to prune.
+pub(crate) const MOST_GAIN: f32 = 0.1;
+
+/// Adds up a candidate's score. `best` is the best pair of names, where any is worth considering.
+pub(crate) fn total(
+    query: &Subject,
+    candidate: &Subject,
+    best: Option<&BestName>,
+    explain: bool,
+) -> PairScore {
+    let mut main: Vec<Feature> = Vec::new();
+    if let Some(best) = best.filter(|b| b.comparison.score > 0.0) {
+        let (q, c) = (&query.names[best.query], &candidate.names[best.candidate]);
+        main.push(Feature {
+            tokens: if explain {
+                token_matches(q, c, &best.comparison)
+            } else {
+                Vec::new()
+            },
+            ..Feature::new("name_match", best.comparison.score, words(q), words(c))
+        });
+    }
+    if let Some(alias) = query
+        .names
+        .iter()
+        .map(exact_words)
+        .find(|n| candidate.weak.binary_search(n).is_ok())
+    {
+        main.push(Feature::new("weak_alias_match", WEAK_ALIAS, &alias, &alias));
+    }
+    let names = main.iter().map(|f| f.score).fold(0.0, f32::max);
+    exact_matches(&query.facts, &candidate.facts, &mut main);
+    let exact = main
+        .iter()
+        .filter(|f| !f.name.starts_with("name") && !f.name.starts_with("weak"));
+    let exact = exact.map(|f| f.score).fold(0.0, f32::max);
+    let mut qualifiers = Vec::new();
+    if names > 0.0 {
+        qualify(&query.facts, &candidate.facts, names, &mut qualifiers);
+    }
+    let named = names + qualifiers.iter().map(|f| f.score).sum::<f32>();
+    let score = round(exact.max(named).clamp(0.0, 1.0));
+    let features: Vec<Feature> = main.into_iter().chain(qualifiers).collect();
+    PairScore {
+        score,
+        matched: score >= DEFAULT_THRESHOLD,
+        features: features
+            .iter()
+            .map(|f| (f.name.to_owned(), round(f.score)))
+            .collect(),
+        explanation: if explain {
+            features.into_iter().map(explained).collect()
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+fn explained(feature: Feature) -> Explanation {
+    Explanation {
+        feature: feature.name.to_owned(),
+        score: round(feature.score),
+        query: feature.query,
+        candidate: feature.candidate,
+        tokens: feature.tokens,
+    }
+}
+
+/// Four decimals: enough for people, and the same on every machine.
+fn round(score: f32) -> f64 {
+    (f64::from(score) * 10_000.0).round() / 10_000.0
+}
+
+fn words(name: &Name) -> String {
+    name.tokens.iter().map(|t| &*t.text).collect::<Vec<_>>().join(" ")
+}
+
+fn token_matches(query: &Name, candidate: &Name, comparison: &Comparison) -> Vec<TokenMatch> {
+    let text = |name: &Name, (at, len): (usize, usize)| {
+        name.tokens[at..at + len]
+            .iter()
+            .map(|t| &*t.text)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let mut pairs = comparison.pairs.clone();
+    pairs.sort_by_key(|p| (p.query, p.candidate));
+    let mut out: Vec<TokenMatch> = pairs
+        .iter()
+        .map(|p| TokenMatch {
+            query: text(query, p.query),
+            candidate: text(candidate, p.candidate),
+            similarity: round(p.similarity),
+        })
+        .collect();
+    let inside = |span: (usize, usize), i: usize| (span.0..span.0 + span.1).contains(&i);
+    for i in (0..query.tokens.len()).filter(|i| !pairs.iter().any(|p| inside(p.query, *i))) {
+        out.push(TokenMatch {
+            query: text(query, (i, 1)),
+            candidate: String::new(),
+            similarity: 0.0,
+        });
+    }
+    for i in (0..candidate.tokens.len()).filter(|i| !pairs.iter().any(|p| inside(p.candidate, *i))) {
+        out.push(TokenMatch {
+            query: String::new(),
+            candidate: text(candidate, (i, 1)),
+            similarity: 0.0,
+        });
+    }
+    out
+}
+
+fn exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) {
+    if let Some(wallet) = query.wallets.iter().find(|w| candidate.wallets.contains(w)) {
+        main.push(Feature::new("wallet_match", 0.98, wallet, wallet));
+    }
+    let mut best: Option<(f32, &'static str, &String)> = None;
+    for (kind, value) in &query.identifiers {
+        for (other, _) in candidate.identifiers.iter().filter(|(_, v)| v == value) {
+            let Some((score, name)) = identifier_weight(*kind, *other, value) else {
+                continue;
+            };
+            if best.is_none_or(|b| score > b.0) {
+                best = Some((score, name, value));
+            }
+        }
+    }
+    if let Some((score, name, value)) = best {
+        main.push(Feature::new(name, score, value, value));
+    }
+}
+
+/// How much an equal number says, by what both sides call it.
+fn identifier_weight(a: IdentifierKind, b: IdentifierKind, value: &str) -> Option<(f32, &'static str)> {
+    use IdentifierKind::{Bic, Imo, Inn, Isin, Lei, Ogrn};
+    let kind = if a == b || b == IdentifierKind::Other {
+        a
+    } else {
+        b
+    };
+    let differ = a != b && a != IdentifierKind::Other && b != IdentifierKind::Other;
+    match kind {
+        _ if differ && value.len() < 6 => None,
+        _ if differ => Some((0.85, "identifier_match")),
+        Isin => Some((0.98, "isin_match")),
+        Lei => Some((0.95, "lei_match")),
+        Inn => Some((0.95, "inn_match")),
+        Ogrn => Some((0.95, "ogrn_match")),
+        Imo => Some((0.95, "imo_match")),
+        Bic => Some((0.95, "bic_match")),
+        _ => Some((0.85, "identifier_match")),
+    }
+}
+
+fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>) {
+    let list = |values: &[String]| values.join(" ");
+    let (qc, cc) = (&query.countries, &candidate.countries);
+    if !qc.is_empty() && !cc.is_empty() && !qc.iter().any(|c| cc.contains(c)) {
+        out.push(Feature::new("country_mismatch", -0.2, list(qc), list(cc)));
+    }
+    if let (Some(a), Some(b)) = (query.gender, candidate.gender) {
+        if a != b && a != Gender::Other && b != Gender::Other {
+            let word = |g| if g == Gender::Male { "male" } else { "female" };
+            out.push(Feature::new("gender_mismatch", -0.2, word(a), word(b)));
+        }
+    }
+    let pairs = query
+        .birth_dates
+        .iter()
+        .flat_map(|a| candidate.birth_dates.iter().map(move |b| (a, b)));
+    let judged = pairs.map(|(a, b)| (judge_dates(a, b), a, b));
+    // The dates of one side are alternatives: the kindest pair counts.
+    if let Some(((name, score), a, b)) = judged.max_by(|x, y| x.0.1.total_cmp(&y.0.1)) {
+        let agrees = score > 0.0;
+        if score < 0.0 || (agrees && names >= 0.6) {
+            out.push(Feature::new(name, score, a, b));
+        }
+    }
+}
+
+/// What two dates of birth say about each other. A part that one of them lacks contradicts nothing.
+fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
+    let years_apart = if a.last_year < b.first_year {
+        b.first_year - a.last_year
+    } else {
+        a.first_year.saturating_sub(b.last_year)
+    };
+    let same_day = a.is_full() && b.is_full() && (a.month, a.day) == (b.month, b.day);
+    let swapped = a.is_full() && b.is_full() && (a.month, a.day) == (b.day, b.month);
+    let day_differs = a.is_full() && b.is_full() && !same_day;
+    let month_differs = a.month != 0 && b.month != 0 && a.month != b.month;
+    match years_apart {
+        0 if same_day => ("birth_date_match", MOST_GAIN),
+        0 if swapped => ("birth_day_swapped", -0.12),
+        0 if day_differs || month_differs => ("birth_day_disjoint", -0.25),
+        0 => ("birth_year_match", 0.0),
+        // A digit mistyped, or an age reckoned: the rest of the date tells.
+        _ if same_day => ("birth_year_disjoint", -0.1),
+        1 => ("birth_year_disjoint", -0.15),
+        2..=5 => ("birth_year_disjoint", -0.25),
+        _ => ("birth_year_disjoint", -0.35),
+    }
+}
+
+/// Scores one pair of entities.
+pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
+    if !query.schema.may_be(candidate.schema) {
+        return PairScore {
+            score: 0.0,
+            matched: false,
+            features: BTreeMap::new(),
+            explanation: Vec::new(),
+        };
+    }
+    // Where one side is known to be a person, both names are read as a person's.
+    let people = query.schema.is_person() || candidate.schema.is_person();
+    let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
+    let best = best_name(&query.names, &candidate.names);
+    total(&query, &candidate, best.as_ref(), true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Identifier;
+
+    fn person(name: &str) -> Entity {
+        Entity {
+            schema: Schema::Person,
+            names: vec![name.into()],
+            ..Entity::default()
+        }
+    }
+
+    fn born(date: &str) -> Entity {
+        Entity {
+            birth_dates: vec![date.parse().unwrap()],
+            ..person("Anders Lindqvist")
+        }
+    }
+
+    #[test]
+    fn dates_qualify() {
+        for (a, b, score) in [
+            ("1970-05-02", "1970-05-02", 1.0),
+            ("1970-05-02", "1970", 1.0),
+            ("1970-05-02", "1970-02-05", 0.88),
+            ("1970-05-02", "1970-05-03", 0.75),
+            ("1970-05-02", "1971-05-02", 0.9),
+            ("1970", "1971", 0.85),
+            ("1970", "1985", 0.65),
+            ("1970", "1968/1972", 1.0),
+        ] {
+            assert_eq!(score_pair(&born(a), &born(b)).score, score, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn empty_names_match_nothing() {
+        for name in ["", "...", "—", "''"] {
+            assert_eq!(score_pair(&person(name), &person(name)).score, 0.0, "{name}");
+        }
+    }
+
+    #[test]
+    fn wallets_compare_by_their_encoding() {
+        for (a, b, same) in [
+            (
+                "0xABCDEF0123456789abcdef0123456789ABCDEF01",
+                "0xabcdef0123456789abcdef0123456789abcdef01",
+                true,
+            ),
+            (
+                "BC1QINVENTEDXXXXXXXXXXXXXXXXX",
+                "bc1qinventedxxxxxxxxxxxxxxxxx",
+                true,
+            ),
+            (
+                "1InventedBase58AddressXXXXXXXXXXXX",
+                "1inventedbase58addressxxxxxxxxxxxx",
+                false,
+            ),
+        ] {
+            let wallet = |w: &str| Entity {
+                schema: Schema::CryptoWallet,
+                wallets: vec![w.into()],
+                ..Entity::default()
+            };
+            assert_eq!(score_pair(&wallet(a), &wallet(b)).matched, same, "{a}");
+        }
+    }
+
+    #[test]
+    fn identifiers_match_whatever_their_punctuation() {
+        let with = |kind, value: &str| Entity {
+            identifiers: vec![Identifier {
+                kind,
+                value: value.into(),
+            }],
+            ..person("X")
+        };
+        let a = with(IdentifierKind::Passport, "AB 12345-67");
+        let mut b = with(IdentifierKind::Other, "ab1234567");
+        b.names = vec!["Quite Different".into()];
+        assert_eq!(score_pair(&a, &b).score, 0.85);
+        assert_eq!(canonical_identifier("0000"), None);
+        assert_eq!(canonical_identifier("--"), None);
+    }
+
+    #[test]
+    fn weak_aliases_match_exactly_only() {
+        let listed = Entity {
+            weak_aliases: vec!["Big Bear".into()],
+            ..person("Anders Lindqvist")
+        };
+        assert_eq!(score_pair(&person("Bear Big"), &listed).score, 0.8);
+        assert!(!score_pair(&person("Big Bears"), &listed).matched);
+    }
+
+    #[test]
+    fn explains_by_token() {
+        let answer = score_pair(&person("Anders Q. Lindquist"), &person("Lindqvist, Anders"));
+        let names = &answer.explanation[0];
+        assert_eq!(names.feature, "name_match");
+        assert_eq!(names.tokens[0].candidate, "anders");
+        assert!(
+            names
+                .tokens
+                .iter()
+                .any(|t| t.query == "q" && t.candidate.is_empty())
+        );
+    }
+}

@@ -1,0 +1,571 @@
+//! The index in memory: finds every listed name that could reach the threshold, scores it, and explains the hits.
+//!
+//! Candidates come from the words they share with the query, by spelling, sound or one consonant's difference; names
+//! are dropped only when even full marks for the shared words could not reach the threshold, never to keep a count
+//! down. Immutable once built; a new version of a list is a new [`Screener`].
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+
+use crate::compare::{self, ORGANISATION, PERSON};
+use crate::entity::{Entity, Schema};
+use crate::import::List;
+use crate::name::{Kind, Name, Token};
+use crate::query::{Query, QueryError};
+use crate::score::{self, BestName, DEFAULT_THRESHOLD, Explanation, MOST_GAIN, Subject};
+use crate::tables;
+use crate::text::{self, Script};
+
+/// What to search for and how much to answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScreenOptions {
+    /// Lowest score of a hit, 0–1.
+    pub threshold: f64,
+    /// Most hits answered; `total` counts them all.
+    pub limit: usize,
+    /// Only entities of one of these datasets; empty for all.
+    pub datasets: Vec<String>,
+}
+
+impl Default for ScreenOptions {
+    fn default() -> ScreenOptions {
+        ScreenOptions {
+            threshold: DEFAULT_THRESHOLD,
+            limit: 20,
+            datasets: Vec::new(),
+        }
+    }
+}
+
+/// A listed entity that the query may mean.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hit {
+    /// The entity's id in its list.
+    pub id: String,
+    /// The name to show.
+    pub caption: String,
+    /// What it is.
+    pub schema: Schema,
+    /// 0–1.
+    pub score: f64,
+    /// Whether the score reaches the threshold asked for; true for every hit answered.
+    #[serde(rename = "match")]
+    pub matched: bool,
+    /// The datasets that list it.
+    pub datasets: Vec<String>,
+    /// Why it is listed.
+    pub topics: Vec<String>,
+    /// The authority's programmes.
+    pub programs: Vec<String>,
+    /// What the score is made of; see [`crate::PairScore::features`].
+    pub features: BTreeMap<String, f64>,
+    /// The same in words, by token.
+    pub explanation: Vec<Explanation>,
+}
+
+/// How many hits there are; always exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Total {
+    /// All hits, answered or not.
+    pub value: usize,
+    /// `eq`: the value is exact.
+    pub relation: &'static str,
+}
+
+/// The answer to a query.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScreenResult {
+    /// The best hits first; of equal ones, by id.
+    pub results: Vec<Hit>,
+    /// How many there are.
+    pub total: Total,
+    /// The lists searched and their versions.
+    pub lists: BTreeMap<String, String>,
+    /// The values that were used, flattened.
+    pub query_params: BTreeMap<String, String>,
+}
+
+/// A listed entity in the index.
+struct Listed {
+    id: String,
+    caption: String,
+    datasets: Vec<String>,
+    topics: Vec<String>,
+    programs: Vec<String>,
+    subject: Subject,
+}
+
+/// A distinct word of the listed names, and the names that have it.
+struct DictionaryWord {
+    token: Token,
+    names: Vec<u32>,
+}
+
+/// The searchable lists.
+#[derive(Default)]
+pub struct Screener {
+    lists: BTreeMap<String, String>,
+    listed: Vec<Listed>,
+    /// Every name: its entity and its place among the entity's names.
+    names: Vec<(u32, u32)>,
+    words: Vec<DictionaryWord>,
+    by_text: FxHashMap<Box<str>, Vec<u32>>,
+    /// Words by their skeleton and, for longer words, by it without one consonant.
+    by_skeleton: FxHashMap<Box<str>, Vec<u32>>,
+    by_acronym: FxHashMap<Box<str>, Vec<u32>>,
+    by_weak_alias: FxHashMap<String, Vec<u32>>,
+    by_identifier: FxHashMap<String, Vec<u32>>,
+    by_wallet: FxHashMap<String, Vec<u32>>,
+}
+
+/// A part of the query's name to look up, and which of its tokens that covers.
+struct Unit {
+    token: Token,
+    covers: u64,
+}
+
+impl Screener {
+    /// Builds the index of some lists.
+    pub fn new(lists: impl IntoIterator<Item = List>) -> Screener {
+        let mut screener = Screener::default();
+        let mut word_ids: FxHashMap<(Script, Box<str>, Box<str>), u32> = FxHashMap::default();
+        for list in lists {
+            screener.lists.insert(list.name, list.version);
+            for entity in list.entities {
+                screener.add(entity, &mut word_ids);
+            }
+        }
+        for (id, word) in (0u32..).zip(&screener.words) {
+            screener
+                .by_text
+                .entry(word.token.text.clone())
+                .or_default()
+                .push(id);
+            for key in skeleton_keys(&word.token) {
+                screener.by_skeleton.entry(key.into()).or_default().push(id);
+            }
+        }
+        screener
+    }
+
+    fn add(&mut self, entity: Entity, word_ids: &mut FxHashMap<(Script, Box<str>, Box<str>), u32>) {
+        let id = self.listed.len() as u32;
+        let subject = Subject::of(&entity, false);
+        for (place, name) in (0u32..).zip(&subject.names) {
+            let name_id = self.names.len() as u32;
+            self.names.push((id, place));
+            for token in indexed_tokens(name) {
+                let key = (token.script, token.text.clone(), token.original.clone());
+                let word = *word_ids.entry(key).or_insert_with(|| {
+                    self.words.push(DictionaryWord {
+                        token: token.clone(),
+                        names: Vec::new(),
+                    });
+                    self.words.len() as u32 - 1
+                });
+                let names = &mut self.words[word as usize].names;
+                if names.last() != Some(&name_id) {
+                    names.push(name_id);
+                }
+            }
+            if !name.acronym.is_empty() {
+                self.by_acronym
+                    .entry(name.acronym.clone())
+                    .or_default()
+                    .push(name_id);
+            }
+        }
+        for alias in &subject.weak {
+            self.by_weak_alias.entry(alias.clone()).or_default().push(id);
+        }
+        for (_, value) in &subject.facts.identifiers {
+            self.by_identifier.entry(value.clone()).or_default().push(id);
+        }
+        for wallet in &subject.facts.wallets {
+            self.by_wallet.entry(wallet.clone()).or_default().push(id);
+        }
+        let Entity {
+            id,
+            caption,
+            datasets,
+            topics,
+            programs,
+            ..
+        } = entity;
+        self.listed.push(Listed {
+            id,
+            caption,
+            datasets,
+            topics,
+            programs,
+            subject,
+        });
+    }
+
+    /// The lists and their versions.
+    pub fn lists(&self) -> &BTreeMap<String, String> {
+        &self.lists
+    }
+
+    /// How many entities are listed.
+    pub fn len(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// Whether no entity is listed.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// Screens one query. The same query and lists always give the same answer.
+    pub fn screen(&self, query: &Query, options: &ScreenOptions) -> Result<ScreenResult, QueryError> {
+        let entity = query.to_entity()?;
+        let query_params = query.flattened(&entity);
+        let subjects = readings(&entity);
+        // What an entity's best name is, by reading of the query.
+        let mut candidates: BTreeMap<u32, Option<(usize, BestName)>> = BTreeMap::new();
+        for (reading, subject) in subjects.iter().enumerate() {
+            let least = options.threshold as f32
+                - if subject.facts.birth_dates.is_empty() {
+                    0.0
+                } else {
+                    MOST_GAIN
+                };
+            for (at, name) in subject.names.iter().enumerate() {
+                for name_id in self.candidates(name, least) {
+                    let (listed, place) = self.names[name_id as usize];
+                    let other = &self.listed[listed as usize].subject;
+                    if !entity.schema.may_be(other.schema) {
+                        continue;
+                    }
+                    let comparison = compare::compare(name, &other.names[place as usize]);
+                    let best = candidates.entry(listed).or_default();
+                    if comparison.score > best.as_ref().map_or(0.0, |(_, b)| b.comparison.score) {
+                        *best = Some((
+                            reading,
+                            BestName {
+                                comparison,
+                                query: at,
+                                candidate: place as usize,
+                            },
+                        ));
+                    }
+                }
+            }
+            for id in self.exact(subject) {
+                if entity.schema.may_be(self.listed[id as usize].subject.schema)
+                    || entity.schema == Schema::CryptoWallet
+                {
+                    candidates.entry(id).or_default();
+                }
+            }
+        }
+        Ok(self.answer(&subjects, candidates, options, query_params))
+    }
+
+    fn answer(
+        &self,
+        subjects: &[Subject],
+        candidates: BTreeMap<u32, Option<(usize, BestName)>>,
+        options: &ScreenOptions,
+        query_params: BTreeMap<String, String>,
+    ) -> ScreenResult {
+        let score = |id: u32, best: &Option<(usize, BestName)>, explain: bool| {
+            let other = &self.listed[id as usize].subject;
+            match best {
+                Some((reading, best)) => score::total(&subjects[*reading], other, Some(best), explain),
+                None => score::total(&subjects[0], other, None, explain),
+            }
+        };
+        let wanted = |id: u32| {
+            let datasets = &self.listed[id as usize].datasets;
+            options.datasets.is_empty() || options.datasets.iter().any(|d| datasets.contains(d))
+        };
+        let mut hits: Vec<(f64, u32, Option<(usize, BestName)>)> = candidates
+            .into_iter()
+            .filter(|(id, _)| wanted(*id))
+            .map(|(id, best)| (score(id, &best, false).score, id, best))
+            .filter(|(score, _, _)| *score >= options.threshold)
+            .collect();
+        hits.sort_by(|a, b| {
+            let id = |hit: &(f64, u32, _)| &self.listed[hit.1 as usize].id;
+            b.0.total_cmp(&a.0)
+                .then_with(|| id(a).cmp(id(b)))
+                .then(a.1.cmp(&b.1))
+        });
+        let total = Total {
+            value: hits.len(),
+            relation: "eq",
+        };
+        hits.truncate(options.limit);
+        let results = hits.into_iter().map(|(_, id, best)| {
+            let scored = score(id, &best, true);
+            let listed = &self.listed[id as usize];
+            Hit {
+                id: listed.id.clone(),
+                caption: listed.caption.clone(),
+                schema: listed.subject.schema,
+                score: scored.score,
+                matched: true,
+                datasets: listed.datasets.clone(),
+                topics: listed.topics.clone(),
+                programs: listed.programs.clone(),
+                features: scored.features,
+                explanation: scored.explanation,
+            }
+        });
+        ScreenResult {
+            results: results.collect(),
+            total,
+            lists: self.lists.clone(),
+            query_params,
+        }
+    }
+
+    /// Entities that share a weak alias, an identifier or a wallet.
+    fn exact(&self, subject: &Subject) -> FxHashSet<u32> {
+        let facts = &subject.facts;
+        let aliases = subject
+            .names
+            .iter()
+            .filter_map(|n| self.by_weak_alias.get(&score::exact_words(n)));
+        let identifiers = facts
+            .identifiers
+            .iter()
+            .filter_map(|(_, v)| self.by_identifier.get(v));
+        let wallets = facts.wallets.iter().filter_map(|w| self.by_wallet.get(w));
+        aliases
+            .chain(identifiers)
+            .chain(wallets)
+            .flatten()
+            .copied()
+            .collect()
+    }
+
+    /// The names that may score `least` or more against this one.
+    fn candidates(&self, name: &Name, least: f32) -> Vec<u32> {
+        let mut covered: FxHashMap<u32, u64> = FxHashMap::default();
+        for unit in self.units(name) {
+            for word in self.similar_words(&unit.token, name.person) {
+                for id in &self.words[word as usize].names {
+                    *covered.entry(*id).or_default() |= unit.covers;
+                }
+            }
+        }
+        let mut found: Vec<u32> = covered
+            .into_iter()
+            .filter(|(_, covers)| best_case(name, *covers) >= least)
+            .map(|(id, _)| id)
+            .collect();
+        if !name.person {
+            found.extend(
+                name.tokens
+                    .iter()
+                    .filter_map(|t| self.by_acronym.get(&t.text))
+                    .flatten(),
+            );
+            if let [only] = &name.tokens[..] {
+                found.extend(
+                    self.by_text
+                        .get(&only.text)
+                        .into_iter()
+                        .flatten()
+                        .flat_map(|w| &self.words[*w as usize].names),
+                );
+            }
+            if !name.acronym.is_empty() {
+                let words = self.by_text.get(&name.acronym).into_iter().flatten();
+                found.extend(words.flat_map(|w| &self.words[*w as usize].names));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// What to look up for a name: its words, neighbouring words joined, words split where both halves are known.
+    fn units(&self, name: &Name) -> Vec<Unit> {
+        let mut units: Vec<Unit> = Vec::new();
+        let places: Vec<usize> = indexed_places(name);
+        for at in &places {
+            let token = &name.tokens[*at];
+            units.push(Unit {
+                token: token.clone(),
+                covers: 1 << at,
+            });
+            if token.original.is_empty() {
+                self.split(token, 1 << at, &mut units);
+            } else {
+                // The given name of a name without spaces: all but the first character.
+                let rest: String = token.original.chars().skip(1).collect();
+                for word in text::words(&rest) {
+                    let sound = text::sound(&word.text);
+                    let given = Token {
+                        text: word.text.into(),
+                        sound: sound.into(),
+                        original: "".into(),
+                        ..token.clone()
+                    };
+                    let whole = Token {
+                        original: "".into(),
+                        ..token.clone()
+                    };
+                    units.extend([
+                        Unit {
+                            token: given,
+                            covers: 1 << at,
+                        },
+                        Unit {
+                            token: whole,
+                            covers: 1 << at,
+                        },
+                    ]);
+                }
+            }
+        }
+        for len in 2..=4 {
+            for span in (0..name.tokens.len().saturating_sub(len - 1)).map(|i| i..i + len) {
+                let tokens = &name.tokens[span.clone()];
+                if tokens
+                    .iter()
+                    .any(|t| !matches!(t.kind, Kind::Word | Kind::Particle) || !t.original.is_empty())
+                {
+                    continue;
+                }
+                let text: String = tokens.iter().map(|t| &*t.text).collect();
+                if (4..=40).contains(&text.len()) {
+                    let sound: String = tokens.iter().map(|t| &*t.sound).collect();
+                    let token = Token {
+                        text: text.into(),
+                        sound: sound.into(),
+                        kind: Kind::Word,
+                        ..tokens[0].clone()
+                    };
+                    units.push(Unit {
+                        token,
+                        covers: span.fold(0, |bits, i| bits | 1 << i),
+                    });
+                }
+            }
+        }
+        units
+    }
+
+    fn split(&self, token: &Token, covers: u64, units: &mut Vec<Unit>) {
+        for at in 2..token.text.len().saturating_sub(1) {
+            let (a, b) = token.text.split_at(at);
+            if self.by_text.contains_key(a) && self.by_text.contains_key(b) && a.len().max(b.len()) >= 4 {
+                for half in [a, b] {
+                    let token = Token {
+                        text: half.into(),
+                        sound: text::sound(half).into(),
+                        ..token.clone()
+                    };
+                    units.push(Unit { token, covers });
+                }
+            }
+        }
+    }
+
+    /// The dictionary's words that are alike to this one at all.
+    fn similar_words(&self, token: &Token, person: bool) -> Vec<u32> {
+        let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
+        if token.kind == Kind::Word {
+            for key in skeleton_keys(token) {
+                let words = self.by_skeleton.get(&*key).map_or(&[][..], Vec::as_slice);
+                found.extend(words.iter().filter(|w| {
+                    compare::token_similarity(token, &self.words[**w as usize].token, person) > 0.0
+                }));
+            }
+            if person {
+                let variants = tables::given_name_variants(&token.text);
+                found.extend(variants.iter().filter_map(|v| self.by_text.get(*v)).flatten());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// The ways to read the query's names: as a person's, as an organisation's, or both where it may be either.
+fn readings(entity: &Entity) -> Vec<Subject> {
+    match entity.schema {
+        Schema::Person => vec![Subject::of(entity, true)],
+        Schema::LegalEntity | Schema::Thing => vec![Subject::of(entity, true), Subject::of(entity, false)],
+        _ => vec![Subject::of(entity, false)],
+    }
+}
+
+/// Places of the tokens that a name can be found by: its words; else its numbers; else anything.
+fn indexed_places(name: &Name) -> Vec<usize> {
+    let of = |kinds: &[Kind]| -> Vec<usize> {
+        let places = name
+            .tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| kinds.contains(&t.kind));
+        places.map(|(i, _)| i).take(64).collect()
+    };
+    let words = of(&[Kind::Word]);
+    if !words.is_empty() {
+        return words;
+    }
+    let numbers = of(&[Kind::Number]);
+    if numbers.is_empty() {
+        of(&[Kind::Initial, Kind::Particle])
+    } else {
+        numbers
+    }
+}
+
+fn indexed_tokens(name: &Name) -> impl Iterator<Item = &Token> {
+    indexed_places(name).into_iter().map(|i| &name.tokens[i])
+}
+
+/// The skeleton of a word and, where one consonant may differ, the skeleton without each of its consonants: two words
+/// that differ in one consonant share a key.
+fn skeleton_keys(token: &Token) -> Vec<String> {
+    let skeleton = text::skeleton(&token.sound);
+    let mut keys = vec![skeleton];
+    let fuzzy = token.text.len() >= 5 || (token.script == Script::Abjad && keys[0].len() >= 4);
+    if fuzzy && !keys[0].starts_with('=') && keys[0].len() >= 2 {
+        for i in 0..keys[0].len() {
+            let key = format!("{}{}", &keys[0][..i], &keys[0][i + 1..]);
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    keys
+}
+
+/// The best score that a name sharing these tokens could have: they match fully, and whatever else the query has is
+/// merely missing on the other side.
+fn best_case(name: &Name, covers: u64) -> f32 {
+    let (mut shared, mut missing, mut words) = (0.0, 0.0, 0);
+    for (i, token) in name.tokens.iter().enumerate() {
+        match token.kind {
+            _ if i < 64 && covers >> i & 1 == 1 => {
+                // Family names weigh more where the list tells them apart.
+                shared += token
+                    .weight
+                    .max(if name.person { 1.3 * token.weight } else { 0.0 });
+                words += 1;
+            }
+            // Initials and particles may match without having been looked up.
+            Kind::Initial | Kind::Particle => shared += token.weight,
+            Kind::Number => shared += token.weight,
+            Kind::Word => missing += token.surplus,
+        }
+    }
+    let cost = match (name.person, words) {
+        (true, 1) => ORGANISATION.query,
+        (true, _) => PERSON.query,
+        _ => ORGANISATION.query,
+    };
+    shared / (shared + missing * cost)
+}
