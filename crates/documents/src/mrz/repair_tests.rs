@@ -1,0 +1,157 @@
+//! Repair against known damage, and the rule that matters most: nothing wrong is ever accepted.
+
+use jiff::civil::date;
+use proptest::prelude::*;
+
+use super::*;
+use crate::mrz::{Cell, cells};
+use crate::reading::MrzCheck;
+
+const TD3: &str = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<|L898902C36UTO7408122F1204159ZE184226B<<<<<10";
+const TD2: &str = "I<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<|D231458907UTO7408122F1204159<<<<<<<6";
+const TD1: &str =
+    "I<UTOD231458907<<<<<<<<<<<<<<<|7408122F1204159UTO<<<<<<<<<<<6|ERIKSSON<<ANNA<MARIA<<<<<<<<<<";
+const MRVA: &str =
+    "V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<|L8988901C4XXX4009078F96121096ZE184226B<<<<<<";
+const MRVB: &str = "V<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<|L8988901C4XXX4009078F9612109<<<<<<<<";
+const FRID: &str = "IDFRABERTHIER<<<<<<<<<<<<<<<<<<<<<<<|8806923102858CORINNE<<<<<<<6512068F6";
+const LONG: &str =
+    "I<UTOD23145890<7349<<<<<<<<<<<|3407127M9507122UTO<<<<<<<<<<<2|STEVENSON<<PETER<JOHN<<<<<<<<<";
+const ALL: [&str; 7] = [TD3, TD2, TD1, MRVA, MRVB, FRID, LONG];
+
+/// Lines read with one confidence throughout.
+fn seen(zone: &str, confidence: f32) -> Vec<Line> {
+    zone.split('|')
+        .map(|line| cells(line, &vec![confidence; line.chars().count()]))
+        .collect()
+}
+
+fn repaired(lines: &[Line]) -> MrzReading {
+    repair_on(lines, date(2026, 11, 21)).expect("a zone")
+}
+
+#[test]
+fn what_is_read_clearly_is_accepted() {
+    for zone in ALL {
+        let reading = repaired(&seen(zone, 0.995));
+        assert_eq!(reading.lines.join("|"), zone);
+        assert!(reading.accepted, "{zone}: {reading:?}");
+    }
+}
+
+#[test]
+fn position_and_check_digits_prove_a_repair() {
+    for (read, printed) in [
+        // 0 for O in the issuer and the nationality, 1 for I in a name, O for 0 in dates.
+        (
+            TD3.replace("UTO", "UT0")
+                .replace("ERIK", "ER1K")
+                .replace("740812", "74O8I2"),
+            TD3,
+        ),
+        (TD1.replace("UTO", "UT0").replace("1204159", "12O4159"), TD1),
+        // In the number only the digits can tell.
+        (TD2.replace("D231458907", "D23I458907"), TD2),
+        // A filler more and less in runs.
+        (TD3.replace("MARIA<<<", "MARIA<"), TD3),
+        (TD3.replace("B<<<<<10", "B<<<<10"), TD3),
+        (TD1.replace("7<<<<<<<<<<<<<<<", "7<<<<<<<<<<<<<<<<"), TD1),
+        (TD3.replace("<<<<<<<<<<<<<<<<<<<|", "<<<<<<<<|"), TD3),
+    ] {
+        let reading = repaired(&seen(&read, 0.97));
+        assert_eq!(reading.lines.join("|"), printed, "{read}");
+        assert!(reading.valid);
+    }
+}
+
+#[test]
+fn documents_printed_wrong_are_reported_as_printed() {
+    for (zone, failed) in [
+        (
+            TD3.replace("740812", "750812"),
+            vec![MrzCheck::BirthDate, MrzCheck::Composite],
+        ),
+        (
+            TD3.replace("L898902C3", "L898902C4"),
+            vec![MrzCheck::DocumentNumber, MrzCheck::Composite],
+        ),
+        (TD1.replace("<<<<<<6|", "<<<<<<7|"), vec![MrzCheck::Composite]),
+    ] {
+        let reading = repaired(&seen(&zone, 0.99));
+        assert_eq!(reading.lines.join("|"), zone);
+        assert_eq!(reading.failed_checks, failed);
+        assert!(!reading.accepted);
+    }
+}
+
+#[test]
+fn what_the_digits_cannot_tell_apart_is_not_accepted() {
+    // 6 and G are equal modulo ten: at even odds, nothing decides between them.
+    let mut lines = seen(&MRVA.replace("L8988901C4", "L898890GC4"), 0.995);
+    let even = 0.5_f32.ln();
+    for (line, column) in [(1, 8), (1, 0)] {
+        let (a, b) = if column == 0 { ('L', 'B') } else { ('C', 'M') };
+        lines[line][column] = Cell {
+            candidates: vec![(a, even), (b, even)],
+        };
+    }
+    assert!(!repaired(&lines).accepted);
+    // A name read at even odds either.
+    let mut lines = seen(TD3, 0.995);
+    lines[0][5] = Cell {
+        candidates: vec![('E', even), ('F', even)],
+    };
+    let reading = repaired(&lines);
+    assert!(reading.valid && !reading.accepted);
+    assert!(reading.warnings.contains(&MrzWarning::UncertainReading));
+}
+
+#[test]
+fn other_text_is_no_zone() {
+    for text in [
+        "",
+        "A|B",
+        "HELLO WORLD THIS IS NOT A ZONE AT ALL 12345|1234567890 1234567890 1234567890 1234",
+    ] {
+        let reading = repair(&seen(text, 0.99));
+        assert!(reading.is_none_or(|r| !r.valid), "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is misread with honest confidence, nothing wrong is accepted.
+    #[test]
+    fn nothing_wrong_is_accepted(
+        which in 0usize..ALL.len(),
+        damage in proptest::collection::vec((0usize..3, 0usize..44, "[A-Z0-9<]", 0.3f32..0.7), 0..5),
+    ) {
+        let zone = ALL[which];
+        let mut lines = seen(zone, 0.99);
+        for (line, column, wrong, confidence) in damage {
+            if let Some(cell) = lines.get_mut(line).and_then(|l| l.get_mut(column)) {
+                let right = cell.candidates[0].0;
+                let wrong = wrong.chars().next().unwrap();
+                cell.candidates = vec![(wrong, confidence.ln()), (right, (1.0 - confidence).ln())];
+            }
+        }
+        if let Some(reading) = repair_on(&lines, date(2026, 11, 21)) {
+            prop_assert!(!reading.accepted || reading.lines.join("|") == zone, "{reading:?}");
+        }
+    }
+
+    #[test]
+    fn any_cells_are_survived(
+        lines in proptest::collection::vec(
+            proptest::collection::vec(
+                proptest::collection::vec((any::<char>(), any::<f32>()), 0..4)
+                    .prop_map(|candidates| Cell { candidates }),
+                0..70,
+            ),
+            0..5,
+        ),
+    ) {
+        let _ = repair(&lines);
+    }
+}
