@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::migrate::{Migrate, MigrateError, Migrator};
 use sqlx::pool::{PoolConnection, PoolOptions};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
@@ -14,8 +15,8 @@ use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 use crate::error::{Error, is_serialization_failure};
 use crate::keyring::Keyring;
 
-static SQLITE_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
-static POSTGRES_MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("migrations/postgres");
+static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// How often a transaction is run again when the database cannot serialise it.
 const MAX_TRIES: u32 = 8;
@@ -155,7 +156,7 @@ impl Db {
         match &self.pools {
             Pools::Sqlite { writer, .. } => {
                 let mut tx = writer.begin_with("begin immediate").await?;
-                unlocked(&SQLITE_MIGRATIONS).run(&mut *tx).await?;
+                run_migrations(&SQLITE_MIGRATIONS, &mut *tx).await?;
                 tx.commit().await?;
             }
             Pools::Postgres(pool) => {
@@ -174,7 +175,7 @@ impl Db {
                 sqlx::query("update migration_lock set id = 1 where id = 1")
                     .execute(&mut *tx)
                     .await?;
-                unlocked(&POSTGRES_MIGRATIONS).run(&mut *tx).await?;
+                run_migrations(&POSTGRES_MIGRATIONS, &mut *tx).await?;
                 tx.commit().await?;
             }
         }
@@ -258,14 +259,15 @@ fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// The migrations without sqlx's own (advisory) lock.
-fn unlocked(migrations: &sqlx::migrate::Migrator) -> sqlx::migrate::Migrator {
-    let mut unlocked = sqlx::migrate::Migrator {
+/// Runs migrations without sqlx's own (advisory) lock.
+async fn run_migrations<C: Migrate>(migrations: &Migrator, conn: &mut C) -> Result<(), MigrateError> {
+    let mut unlocked = Migrator {
         migrations: migrations.migrations.clone(),
-        ..sqlx::migrate::Migrator::DEFAULT
+        ..Migrator::DEFAULT
     };
     unlocked.set_locking(false);
-    unlocked
+    // Not `run`: the compiler cannot see that its future is `Send`.
+    unlocked.run_direct(None, conn, false).await
 }
 
 async fn connect_sqlite(url: &str, options: &Options) -> Result<Pools, Error> {

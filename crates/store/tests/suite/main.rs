@@ -1,0 +1,48 @@
+//! One suite, every database: each test is written once, as a function of a [`Bench`], and run on SQLite and on
+//! PostgreSQL. The PostgreSQL half needs `scripts/with-postgres` and fails without it.
+
+mod accounts;
+mod bench;
+mod configuration;
+mod people;
+mod processes;
+mod schema;
+mod sessions;
+mod traffic;
+mod verification;
+
+/// Makes a `#[tokio::test]` per database of each named test.
+macro_rules! on_every_database {
+    ($($module:ident: $($test:ident),+;)+) => {
+        mod sqlite { $(mod $module { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $test() {
+                crate::$module::$test(crate::bench::Bench::sqlite().await).await;
+            }
+        )+ })+ }
+        mod postgres { $(mod $module { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+            async fn $test() {
+                crate::$module::$test(crate::bench::Bench::postgres().await).await;
+            }
+        )+ })+ }
+    };
+}
+
+on_every_database! {
+    accounts: merchants_are_listed_and_changed, keys_open_their_own_mode_only, two_secrets_work_during_a_rotation,
+        a_revoked_key_works_no_more, rotated_master_keys_rewrap_every_account;
+    configuration: groups_and_flows_are_listed_newest_first, names_are_unique_per_account_and_mode,
+        foreign_and_repeated_flows_are_ignored, a_deleted_flow_leaves_every_group, a_group_changes_only_what_is_sent,
+        plan_limits_hold_under_concurrency, nothing_crosses_accounts_or_modes;
+    traffic: a_bucket_empties_and_fills, a_bucket_gives_no_more_than_it_holds, a_key_is_answered_once,
+        a_dead_request_is_taken_over, the_audit_chain_shows_tampering, audit_rows_share_the_transaction,
+        events_are_claimed_once_and_again_after_their_lease, jobs_are_leased_to_one_worker;
+    people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
+        a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
+        reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order;
+    sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out;
+    schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
+        what_cannot_be_serialised_runs_again;
+    processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;
+}

@@ -1,0 +1,150 @@
+//! Migrations and transactions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use store::{Error, Scope, merchants};
+use uuid::Uuid;
+
+use crate::bench::{Bench, connect};
+
+#[test]
+fn both_schemas_are_one() {
+    let postgres = include_str!("../../migrations/postgres/0001_initial.sql");
+    let sqlite = include_str!("../../migrations/sqlite/0001_initial.sql");
+    let statements = |text: &str| {
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let translate = |line: String| {
+        let words = line.split(' ').map(|word| match word.trim_end_matches(',') {
+            "uuid" | "bytea" => word.replace("uuid", "blob").replace("bytea", "blob"),
+            "bigint" | "boolean" => word.replace("bigint", "integer").replace("boolean", "integer"),
+            ");" if line == ");" => ") strict;".to_owned(),
+            _ => word.to_owned(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let translated: Vec<String> = statements(postgres).into_iter().map(translate).collect();
+    pretty_equal(&translated, &statements(sqlite));
+}
+
+fn pretty_equal(expected: &[String], found: &[String]) {
+    for (expected, found) in expected.iter().zip(found) {
+        assert_eq!(expected, found);
+    }
+    assert_eq!(expected.len(), found.len());
+}
+
+pub(crate) async fn migrating_twice_changes_nothing(bench: Bench) {
+    let merchant = bench.merchant().await;
+    bench.db.migrate().await.unwrap();
+    bench.db.migrate_if_empty().await.unwrap();
+    bench.db.check_schema().await.unwrap();
+    bench.db.ping().await.unwrap();
+    assert!(
+        merchants::get(&mut bench.read().await, merchant.id)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    bench.sql("update _sqlx_migrations set version = 2").await;
+    assert!(matches!(bench.db.check_schema().await, Err(Error::Schema)));
+    assert!(matches!(bench.db.migrate_if_empty().await, Err(Error::Schema)));
+    assert!(
+        matches!(bench.db.migrate().await, Err(Error::Migration(_))),
+        "another version's schema is left alone"
+    );
+}
+
+pub(crate) async fn several_nodes_may_migrate_at_once(bench: Bench) {
+    if bench.db.is_postgres() {
+        bench
+            .sql("drop schema public cascade; create schema public")
+            .await;
+        assert!(matches!(bench.db.check_schema().await, Err(Error::Schema)));
+    }
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            let folder = bench.folder.path().to_owned();
+            let url = if bench.db.is_postgres() {
+                bench.url.clone()
+            } else {
+                bench.url.replace("test.db", "new.db")
+            };
+            tokio::spawn(async move {
+                let db = connect(&url, &folder).await;
+                db.migrate().await.unwrap();
+                db.check_schema().await.unwrap();
+                db.close().await;
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+pub(crate) async fn an_aborted_transaction_leaves_nothing(bench: Bench) {
+    let scope = Scope {
+        merchant_id: bench.merchant().await.id,
+        sandbox: true,
+    };
+    let failed = store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        merchants::set_settings(tx, scope.merchant_id, "{\"changed\":true}").await?;
+        Err(Error::LimitReached)
+    });
+    assert!(matches!(failed, Err(Error::LimitReached)));
+    // A request whose client has gone is dropped in the middle of its transaction.
+    let db = bench.db.clone();
+    let dropped = tokio::spawn(async move {
+        let mut tx = db.begin().await.unwrap();
+        merchants::set_settings(&mut tx, scope.merchant_id, "{\"changed\":true}")
+            .await
+            .unwrap();
+        std::future::pending::<()>().await;
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    dropped.abort();
+    let merchant = merchants::get(&mut bench.read().await, scope.merchant_id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(merchant.settings, "{}");
+    store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+        merchants::set_settings(tx, scope.merchant_id, "{\"after\":true}").await
+    })
+    .expect("the writer is free again");
+    let refused = merchants::get(&mut bench.read().await, Uuid::new_v4())
+        .await
+        .unwrap();
+    assert_eq!(refused, None);
+}
+
+pub(crate) async fn what_cannot_be_serialised_runs_again(bench: Bench) {
+    // Two transactions that take two rows in opposite orders: PostgreSQL breaks the deadlock by failing one of them.
+    let (a, b) = (bench.merchant().await.id, bench.merchant().await.id);
+    let runs = Arc::new(AtomicU32::new(0));
+    let tasks: Vec<_> = [(a, b), (b, a)]
+        .map(|(first, second)| {
+            let (db, runs) = (bench.db.clone(), runs.clone());
+            tokio::spawn(async move {
+                store::transaction!(db, |tx| -> Result<(), Error> {
+                    let run = runs.fetch_add(1, Ordering::SeqCst);
+                    merchants::set_settings(tx, first, "{\"done\":true}").await?;
+                    if run < 2 {
+                        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                    }
+                    merchants::set_settings(tx, second, "{\"done\":true}").await?;
+                    Ok(())
+                })
+                .unwrap();
+            })
+        })
+        .into();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let expected = if bench.db.is_postgres() { 3 } else { 2 };
+    assert_eq!(runs.load(Ordering::SeqCst), expected);
+}

@@ -1,0 +1,168 @@
+//! Links and sessions.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use store::sessions::{self, Link, LinkToken, Session, SessionStatus};
+use store::{Error, Scope};
+use uuid::Uuid;
+
+use crate::bench::{Bench, START};
+
+const TEN_MINUTES: i64 = 600_000;
+
+fn link() -> Link {
+    Link {
+        group_id: Uuid::from_u128(1),
+        flow_id: Uuid::from_u128(2),
+        user_id: "ada@example.com".into(),
+    }
+}
+
+async fn create_link(bench: &Bench, scope: Scope) -> SecretString {
+    store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
+        sessions::create_link(tx, scope, &link(), TEN_MINUTES).await
+    })
+    .unwrap()
+}
+
+pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
+    let scope = bench.scope().await;
+    let token = create_link(&bench, scope).await;
+    let peeked = sessions::peek_link(&mut bench.read().await, token.expose_secret())
+        .await
+        .unwrap();
+    assert!(
+        matches!(peeked, LinkToken::Good { .. }),
+        "looking uses nothing up"
+    );
+    let tasks: Vec<_> = (0..200)
+        .map(|_| {
+            let (db, token) = (bench.db.clone(), token.clone());
+            tokio::spawn(async move {
+                store::transaction!(db, |tx| -> Result<LinkToken, Error> {
+                    sessions::redeem_link(tx, token.expose_secret()).await
+                })
+                .unwrap()
+            })
+        })
+        .collect();
+    let mut winners = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            LinkToken::Good {
+                scope: of,
+                link: made_for,
+                merchant,
+            } => {
+                assert_eq!((of, made_for, merchant.id), (scope, link(), scope.merchant_id));
+                winners += 1;
+            }
+            LinkToken::Used => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(winners, 1);
+
+    let late = create_link(&bench, scope).await;
+    bench.pass(Duration::from_secs(600));
+    let mut tx = bench.db.begin().await.unwrap();
+    let redeem = sessions::redeem_link(&mut tx, late.expose_secret())
+        .await
+        .unwrap();
+    assert!(matches!(redeem, LinkToken::Expired));
+    for token in ["", "é", "short", &late.expose_secret()[..20], &"x".repeat(51)] {
+        let redeem = sessions::redeem_link(&mut tx, token).await.unwrap();
+        assert!(matches!(redeem, LinkToken::Invalid), "{token}");
+    }
+    assert_eq!(
+        sessions::sweep_links(&mut tx, START + TEN_MINUTES).await.unwrap(),
+        0
+    );
+    assert_eq!(
+        sessions::sweep_links(&mut tx, START + TEN_MINUTES + 1)
+            .await
+            .unwrap(),
+        2
+    );
+}
+
+async fn create(bench: &Bench, scope: Scope) -> (Session, SecretString) {
+    store::transaction!(bench.db, |tx| -> Result<(Session, SecretString), Error> {
+        sessions::create(tx, scope, link(), 3, TEN_MINUTES).await
+    })
+    .unwrap()
+}
+
+pub(crate) async fn a_session_runs_its_course(bench: Bench) {
+    let scope = bench.scope().await;
+    let (made, token) = create(&bench, scope).await;
+    let mut conn = bench.read().await;
+    let (merchant, of, found) = sessions::by_access_token(&mut conn, token.expose_secret())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((merchant.id, of, found), (scope.merchant_id, scope, made.clone()));
+    assert_eq!(
+        sessions::get(&mut conn, scope, made.id).await.unwrap(),
+        Some(made.clone())
+    );
+    let live = Scope {
+        sandbox: false,
+        ..scope
+    };
+    assert_eq!(sessions::get(&mut conn, live, made.id).await.unwrap(), None);
+
+    let advance = async |status, stage, log_id| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            sessions::advance(tx, scope, made.id, status, stage, log_id).await
+        })
+        .unwrap()
+    };
+    assert!(advance(SessionStatus::Pending, "in_review", Some(7)).await);
+    bench.pass(Duration::from_secs(30));
+    assert!(advance(SessionStatus::Success, "done", None).await);
+    assert!(
+        !advance(SessionStatus::Failed, "done", Some(8)).await,
+        "terminal states do not change"
+    );
+    let done = sessions::get(&mut bench.read().await, scope, made.id)
+        .await
+        .unwrap()
+        .unwrap();
+    let expected = Session {
+        status: SessionStatus::Success,
+        stage: "done".into(),
+        log_id: Some(7),
+        completed_at: Some(START + 30_000),
+        ..made
+    };
+    assert_eq!(done, expected);
+    bench.pass(Duration::from_secs(570));
+    let late = sessions::by_access_token(&mut bench.read().await, token.expose_secret())
+        .await
+        .unwrap();
+    assert!(late.is_none(), "the token expires, the session stays");
+}
+
+pub(crate) async fn attempts_are_counted_out(bench: Bench) {
+    let scope = bench.scope().await;
+    let (made, _) = create(&bench, scope).await;
+    let tasks: Vec<_> = (0..10)
+        .map(|_| {
+            let db = bench.db.clone();
+            tokio::spawn(async move {
+                store::transaction!(db, |tx| -> Result<Option<Session>, Error> {
+                    sessions::use_attempt(tx, scope, made.id).await
+                })
+                .unwrap()
+                .is_some()
+            })
+        })
+        .collect();
+    let mut allowed = 0;
+    for task in tasks {
+        allowed += u32::from(task.await.unwrap());
+    }
+    assert_eq!(allowed, 3);
+}
