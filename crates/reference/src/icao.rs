@@ -77,6 +77,39 @@ pub fn issuer(code: &str) -> Option<Issuer> {
     })
 }
 
+/// Territories whose documents carry the code of the state behind them: state, then its territories.
+const ISSUED_BY_STATE: &[(&str, &[&str])] = &[
+    ("AUS", &["CCK", "CXR", "HMD", "NFK"]),
+    // Hong Kong's and Macao's passports carry CHN.
+    ("CHN", &["HKG", "MAC"]),
+    ("DNK", &["FRO", "GRL"]),
+    ("FIN", &["ALA"]),
+    (
+        "FRA",
+        &[
+            "ATF", "BLM", "GLP", "GUF", "MAF", "MTQ", "MYT", "NCL", "PYF", "REU", "SPM", "WLF",
+        ],
+    ),
+    (
+        "GBR",
+        &[
+            "AIA", "BMU", "CYM", "FLK", "GGY", "GIB", "IMN", "IOT", "JEY", "MSR", "PCN", "SGS", "SHN", "TCA",
+            "VGB",
+        ],
+    ),
+    ("NLD", &["ABW", "BES", "CUW", "SXM"]),
+    ("NOR", &["BVT", "SJM"]),
+    ("NZL", &["COK", "NIU", "TKL"]),
+    ("USA", &["ASM", "GUM", "MNP", "PRI", "UMI", "VIR"]),
+];
+
+/// Whether documents of a territory (alpha-3) carry the code of a state (alpha-3) instead of, or beside, its own.
+pub fn issues_for(state: &str, territory: &str) -> bool {
+    ISSUED_BY_STATE
+        .iter()
+        .any(|(own, territories)| *own == state && territories.contains(&territory))
+}
+
 /// A name as an MRZ would hold it: A–Z and single spaces (the MRZ's `<`), upper case.
 ///
 /// Latin and Cyrillic follow the tables of ICAO 9303-3 §6; other scripts are romanised letter by letter, since
@@ -186,6 +219,23 @@ mod tests {
         for unknown in ["", "<<<", "QQQ", "fra", "FR", "é"] {
             assert_eq!(issuer(unknown), None, "{unknown}");
         }
+    }
+
+    #[test]
+    fn territories_are_countries_of_their_own_and_of_one_state() {
+        let mut all: Vec<_> = ISSUED_BY_STATE
+            .iter()
+            .flat_map(|(_, territories)| territories.iter())
+            .collect();
+        let states = ISSUED_BY_STATE.iter().map(|(state, _)| state);
+        assert!(
+            states
+                .chain(all.iter().copied())
+                .all(|code| country_by_alpha3(code).is_some())
+        );
+        all.sort_unstable();
+        assert!(all.is_sorted_by(|a, b| a < b));
+        assert!(issues_for("CHN", "HKG") && !issues_for("HKG", "CHN") && !issues_for("CHN", "TWN"));
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! A registration's `info` (interface §2.6): what each attempt submitted and what its documents said, newest first per
+//! field, so that a later attempt inherits what it omitted. What was never submitted is left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dates;
+use crate::evidence::{BarcodeFinding, DocumentData, DocumentEvidence, Evidence, MrzFinding};
+use crate::submission::Submission;
+
+/// One attempt's contribution, and also the assembled whole. Dates are `MM/DD/YYYY`, countries alpha-3.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApplicantInfo {
+    /// First name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_name: Option<String>,
+    /// Last name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    /// Date of birth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dob: Option<String>,
+    /// With its leading +.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// Email address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// Country of residence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Nationality.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nationality: Option<String>,
+    /// At most one per attempt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<Address>,
+    /// Data read off documents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub id_docs: Vec<IdDoc>,
+}
+
+/// An address.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Address {
+    /// Both lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub street: Option<String>,
+    /// City.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub town: Option<String>,
+    /// State or province.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Postal code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_code: Option<String>,
+    /// Country of residence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+}
+
+/// What a document said.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IdDoc {
+    /// `PASSPORT`, ….
+    pub id_doc_type: String,
+    /// The declared issuing country.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Document number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<String>,
+    /// Date of expiry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub valid_until: Option<String>,
+    /// Given names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_name: Option<String>,
+    /// Family name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    /// Date of birth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dob: Option<String>,
+}
+
+impl ApplicantInfo {
+    /// What one attempt contributes; to be kept with it.
+    pub fn of_attempt(submission: &Submission, evidence: &Evidence) -> Self {
+        let text = |field| submission.get(field).map(str::to_owned);
+        let lines: Vec<_> = ["street", "street2"]
+            .iter()
+            .filter_map(|field| submission.get(field))
+            .collect();
+        let has_address = ["street", "street2", "city", "state", "postcode"]
+            .iter()
+            .any(|f| submission.get(f).is_some());
+        let address = Address {
+            street: (!lines.is_empty()).then(|| lines.join(", ")),
+            town: text("city"),
+            state: text("state"),
+            post_code: text("postcode"),
+            country: text("country"),
+        };
+        Self {
+            first_name: text("firstName"),
+            last_name: text("lastName"),
+            dob: submission.dob.map(dates::format_us),
+            phone: text("phone"),
+            email: text("email"),
+            country: text("country"),
+            nationality: text("nationality"),
+            addresses: has_address.then_some(address).into_iter().collect(),
+            id_docs: evidence
+                .documents
+                .iter()
+                .map(|d| id_doc(d, submission.document_country()))
+                .collect(),
+        }
+    }
+
+    /// Puts attempts together, the newest first. The address is one field; of documents, the newest of each type and
+    /// country counts.
+    pub fn assemble(attempts: impl IntoIterator<Item = Self>) -> Self {
+        attempts.into_iter().fold(Self::default(), |newer, older| Self {
+            first_name: newer.first_name.or(older.first_name),
+            last_name: newer.last_name.or(older.last_name),
+            dob: newer.dob.or(older.dob),
+            phone: newer.phone.or(older.phone),
+            email: newer.email.or(older.email),
+            country: newer.country.or(older.country),
+            nationality: newer.nationality.or(older.nationality),
+            addresses: if newer.addresses.is_empty() {
+                older.addresses
+            } else {
+                newer.addresses
+            },
+            id_docs: {
+                let mut docs = newer.id_docs;
+                for doc in older.id_docs {
+                    if !docs
+                        .iter()
+                        .any(|d| (&d.id_doc_type, &d.country) == (&doc.id_doc_type, &doc.country))
+                    {
+                        docs.push(doc);
+                    }
+                }
+                docs
+            },
+        })
+    }
+}
+
+/// The best source's data, completed field by field from the next ones.
+fn id_doc(document: &DocumentEvidence, country: Option<&str>) -> IdDoc {
+    let mrz = match &document.mrz {
+        MrzFinding::Read(mrz) => Some(&mrz.data),
+        _ => None,
+    };
+    let barcode = match &document.barcode {
+        BarcodeFinding::Read(data) => Some(data),
+        _ => None,
+    };
+    let sources: Vec<&DocumentData> = mrz.into_iter().chain(barcode).chain([&document.visual]).collect();
+    let value =
+        |get: fn(&DocumentData) -> Option<&String>| sources.iter().find_map(|data| get(data)).cloned();
+    let date = |text: Option<String>| text.and_then(|t| dates::parse_iso(&t)).map(dates::format_us);
+    IdDoc {
+        id_doc_type: document.document_type.as_str().to_owned(),
+        country: country.map(str::to_owned),
+        number: value(|d| d.document_number.as_ref()),
+        valid_until: date(value(|d| d.expiry_date.as_ref())),
+        first_name: value(|d| d.given_names.as_ref()),
+        last_name: value(|d| d.surname.as_ref()),
+        dob: date(value(|d| d.birth_date.as_ref())),
+    }
+}

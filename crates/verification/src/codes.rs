@@ -1,0 +1,166 @@
+//! The failure codes of interface §2.5, in the order in which they take precedence (decisions §4).
+//!
+//! One table: number, result object, the contract's meaning (sent as `error`), and what a person can do about it.
+
+use serde::{Serialize, Serializer};
+
+/// The result object that a code belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResultObject {
+    /// `idvResult`.
+    Idv,
+    /// `documentResult`.
+    Document,
+    /// `ocrResult`.
+    Ocr,
+    /// `minimumAgeResult`.
+    MinimumAge,
+    /// `kycResults`.
+    Kyc,
+}
+
+impl ResultObject {
+    /// The object's key in a response.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResultObject::Idv => "idvResult",
+            ResultObject::Document => "documentResult",
+            ResultObject::Ocr => "ocrResult",
+            ResultObject::MinimumAge => "minimumAgeResult",
+            ResultObject::Kyc => "kycResults",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CodeInfo {
+    /// Its number.
+    pub number: u16,
+    /// Where it is reported.
+    pub object: ResultObject,
+    /// The contract's words.
+    pub meaning: &'static str,
+    /// What to do about it, for the applicant or the person helping them.
+    pub advice: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $number:literal, $object:ident, $meaning:literal, $advice:literal;)*) => {
+        /// A failure code. The order of the variants is the order of precedence within a result object.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = concat!(stringify!($number), ": ", $meaning, ".")] $name,)*
+        }
+
+        /// Every code with its row, in order of precedence.
+        pub static CODES: &[(Code, CodeInfo)] = &[
+            $((Code::$name, CodeInfo {
+                number: $number, object: ResultObject::$object, meaning: $meaning, advice: $advice,
+            }),)*
+        ];
+    };
+}
+
+codes! {
+    DocumentFileMissing = 2403, Idv, "Required document file missing", "Send every image that the document type needs.";
+    DocumentCorrupted = 2003, Idv, "Document image invalid or corrupted", "Take the picture again and send the file unchanged; a PDF must open without a password and have at most 10 pages.";
+    DocumentUnprocessable = 2002, Idv, "Unable to process document image", "Take a sharp, evenly lit picture of the whole document.";
+    DocumentTypeNotSupported = 2404, Idv, "Document type not supported", "Send the document that was declared, in the field for its type.";
+    NoFaceInDocument = 2001, Idv, "No face detected in document image", "Send the side with the photo as the front, without glare on the photo.";
+    SelfieRequired = 2405, Idv, "Selfie image required", "Send a selfie together with the document.";
+    SelfieCorrupted = 2103, Idv, "Selfie invalid or corrupted", "Take the selfie again and send the file unchanged.";
+    SelfieUnprocessable = 2102, Idv, "Unable to process selfie", "Take the selfie in even light, close enough, looking into the camera.";
+    NoFaceInSelfie = 2101, Idv, "No face detected in selfie", "Keep the whole face in the picture, uncovered.";
+    MultipleFaces = 2203, Idv, "Multiple faces detected", "Be alone in the picture.";
+    LivenessIncomplete = 2105, Idv, "Unable to complete liveness check", "Follow the instructions of the camera page in good light.";
+    NotLive = 2104, Idv, "Selfie does not appear to be a live person", "Take the selfie directly with the camera, not from a screen or a print.";
+    FaceMismatchDocument = 2204, Idv, "Selfie does not match photo on submitted identity document", "Use a document of one's own.";
+    FaceMismatchPassport = 2201, Idv, "Selfie does not match document photo", "Use a passport of one's own.";
+    SimilarityBelowThreshold = 2202, Idv, "Face similarity below threshold", "Take the selfie again, looking straight into the camera, as on the document.";
+    UserIdExists = 2306, Idv, "User ID already exists for this merchant", "The user ID belongs to another person: use the applicant's own.";
+    UserAlreadyRegistered = 2307, Idv, "User already registered with this merchant", "The person is registered already: look the applicant up instead.";
+    NoMrz = 2511, Document, "No MRZ detected on passport", "Show the whole page or side with the machine-readable lines.";
+    NoBarcode = 2512, Document, "No barcode detected on driver's license", "Show the whole back with its barcode.";
+    MrzUnreadable = 2501, Document, "Failed to extract MRZ from passport", "Take a sharp picture without glare on the machine-readable lines.";
+    BarcodeUnverified = 2507, Document, "Failed to verify driver's license barcode data", "Take a sharp picture of the back, the barcode filling its width.";
+    IssuerMismatch = 2508, Document, "Detected issuing country differs from declared document country", "Declare the country that issued the document.";
+    LicenceSidesMismatch = 2505, Document, "Driver's license front/back mismatch", "Send both sides of one and the same licence.";
+    CardSidesMismatch = 2506, Document, "ID card front/back mismatch", "Send both sides of one and the same card.";
+    DocumentExpired = 2509, Document, "Document expired", "Use a document that is still valid.";
+    MrzDataMismatch = 2502, Ocr, "MRZ data does not match submitted user information", "Enter names and dates exactly as on the document.";
+    OcrFieldsMismatch = 2504, Ocr, "One or more OCR fields do not match metadata", "Enter the data exactly as on the document.";
+    OcrDataMismatch = 2503, Ocr, "OCR data does not match submitted metadata", "Take a sharper picture, so that the text can be read.";
+    BirthDateUnknown = 2703, MinimumAge, "Date of birth could not be extracted from document", "Send a document that shows the full date of birth, in a sharp picture.";
+    AgeRequirement = 2701, MinimumAge, "Applicant does not meet age requirements", "Nothing: the age is outside what is asked for.";
+    SanctionsMatch = 2702, Kyc, "Applicant flagged by sanctions screening", "A reviewer must compare the hit with the applicant.";
+}
+
+impl Code {
+    /// The code of a number.
+    pub fn from_number(number: u16) -> Option<Self> {
+        CODES
+            .iter()
+            .find(|(_, info)| info.number == number)
+            .map(|(code, _)| *code)
+    }
+
+    /// Its row.
+    pub fn info(self) -> &'static CodeInfo {
+        &CODES[self as usize].1
+    }
+
+    /// Its number.
+    pub fn number(self) -> u16 {
+        self.info().number
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u16(self.number())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_the_contracts() {
+        assert_eq!(CODES.len(), 31);
+        for (index, (code, info)) in CODES.iter().enumerate() {
+            assert_eq!(*code as usize, index);
+            assert_eq!(Code::from_number(info.number), Some(*code));
+            assert_eq!(code.info(), info);
+            assert!(!info.meaning.ends_with('.') && info.advice.ends_with('.'));
+        }
+        assert_eq!(Code::from_number(2000), None);
+    }
+
+    #[test]
+    fn precedence_is_as_decided() {
+        let order = |object| {
+            CODES
+                .iter()
+                .filter(move |(_, i)| i.object == object)
+                .map(|(_, i)| i.number)
+                .collect::<Vec<_>>()
+        };
+        let decided_idv = [
+            2003, 2002, 2404, 2001, 2103, 2102, 2101, 2203, 2105, 2104, 2204, 2201, 2202, 2306, 2307,
+        ];
+        let idv: Vec<_> = order(ResultObject::Idv)
+            .into_iter()
+            .filter(|n| ![2403, 2405].contains(n))
+            .collect();
+        assert_eq!(idv, decided_idv);
+        assert_eq!(
+            order(ResultObject::Document),
+            [2511, 2512, 2501, 2507, 2508, 2505, 2506, 2509]
+        );
+        assert_eq!(order(ResultObject::Ocr), [2502, 2504, 2503]);
+        assert_eq!(order(ResultObject::MinimumAge), [2703, 2701]);
+        assert_eq!(order(ResultObject::Kyc), [2702]);
+    }
+}

@@ -1,0 +1,338 @@
+//! What the engines found, in plain data: the input of [`crate::judge`]. The server fills it in from the engines'
+//! readings; nothing here says whether anybody passes.
+
+use reference::{DocumentType, icao};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::dates;
+
+/// Everything that was found about one submission.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// One per declared document, in the order of the submission.
+    pub documents: Vec<DocumentEvidence>,
+    /// The selfie, if one was sent.
+    pub selfie: Option<SelfieEvidence>,
+    /// Submitted data held against the documents'; only when the Flow asks for it and a document was sent.
+    pub comparison: Option<Comparison>,
+    /// The sanctions screening.
+    pub screening: Screening,
+}
+
+/// What became of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureState {
+    /// It was decoded and looked at.
+    Processed,
+    /// It cannot be decoded, or is a PDF that is refused (2003, 2103).
+    Corrupted,
+    /// It was decoded but cannot be worked with: nothing legible, a portrait or face too poor to compare, or an engine
+    /// gave it up (2002, 2102).
+    Unprocessable,
+}
+
+/// What a picture shows, as far as can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shows {
+    /// Nothing speaks against the declared document.
+    #[default]
+    Declared,
+    /// Something else for certain: another type of document, or none (2404).
+    Other,
+}
+
+/// One side of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideEvidence {
+    /// What became of the picture.
+    pub state: PictureState,
+    /// What it shows.
+    pub shows: Shows,
+    /// Significant faces; only the front's count is looked at.
+    pub faces: usize,
+}
+
+/// One document.
+#[derive(Clone, Debug)]
+pub struct DocumentEvidence {
+    /// Its declared type.
+    pub document_type: DocumentType,
+    /// The side with the photo; none when it was not sent.
+    pub front: Option<SideEvidence>,
+    /// The other side, if it was sent.
+    pub back: Option<SideEvidence>,
+    /// The machine-readable zone, on whichever side.
+    pub mrz: MrzFinding,
+    /// The PDF417 barcode, on whichever side.
+    pub barcode: BarcodeFinding,
+    /// What optical character recognition read in the visual zone.
+    pub visual: DocumentData,
+    /// Whether the two sides belong together; see [`compare_sides`].
+    pub sides: Consistency,
+    /// The selfie compared with the front's portrait; none when either has no face.
+    pub portrait_match: Option<FaceMatch>,
+}
+
+/// A machine-readable zone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MrzFinding {
+    /// No lines of one.
+    NotFound,
+    /// Lines of one, of which no data could be made.
+    Unreadable,
+    /// It was read.
+    Read(MrzRead),
+}
+
+/// A machine-readable zone that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MrzRead {
+    /// `TD1`, `TD2`, `TD3`, ….
+    pub format: String,
+    /// Every check digit holds.
+    pub valid: bool,
+    /// Valid, plausible and read with enough margin to be relied on.
+    pub accepted: bool,
+    /// What it says. The issuer is the code as printed (`D`).
+    pub data: DocumentData,
+}
+
+/// A PDF417 barcode.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BarcodeFinding {
+    /// None.
+    NotFound,
+    /// One that cannot be decoded, or whose content claims the AAMVA standard and breaks it.
+    Unreadable,
+    /// Decoded, but its content is of no standard that we know.
+    Opaque,
+    /// A licence's or card's data. The issuer is an alpha-3 code.
+    Read(DocumentData),
+}
+
+/// What a source says of a document and its holder; absent: not read.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct DocumentData {
+    /// Every given name.
+    pub given_names: Option<String>,
+    /// Family name.
+    pub surname: Option<String>,
+    /// Without separators.
+    pub document_number: Option<String>,
+    /// Issuing state: a code of ICAO 9303-3 §5.
+    pub issuer: Option<String>,
+    /// A code of ICAO 9303-3 §5.
+    pub nationality: Option<String>,
+    /// `YYYY-MM-DD`, or its known beginning.
+    pub birth_date: Option<String>,
+    /// `YYYY-MM-DD`.
+    pub expiry_date: Option<String>,
+    /// `M`, `F` or `X`.
+    pub sex: Option<String>,
+}
+
+impl std::fmt::Debug for DocumentData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DocumentData(..)")
+    }
+}
+
+/// Whether two sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// One side only, or nothing that both say.
+    #[default]
+    Unknown,
+    /// They agree.
+    Consistent,
+    /// They contradict each other (2505, 2506).
+    Mismatch,
+}
+
+/// A one-to-one comparison of faces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaceMatch {
+    /// 0–100.
+    pub similarity: f64,
+    /// What it means at the Flow's thresholds.
+    pub verdict: MatchVerdict,
+}
+
+/// What a similarity means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchVerdict {
+    /// Different people (2201, 2204).
+    NoMatch,
+    /// In the review band (2202).
+    BelowThreshold,
+    /// One person.
+    Match,
+}
+
+/// The selfie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SelfieEvidence {
+    /// What became of the picture; a face too poor to compare makes it [`PictureState::Unprocessable`].
+    pub state: PictureState,
+    /// Significant faces.
+    pub faces: usize,
+    /// The passive check.
+    pub liveness: Liveness,
+    /// The active one.
+    pub challenge: Challenge,
+}
+
+/// Whether a living person was in front of the camera.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// Nothing speaks against it.
+    Live,
+    /// A picture of a picture (2104).
+    NotLive,
+    /// It cannot be told (2105).
+    Impossible,
+}
+
+/// The hosted page's sequence of head turns, as the server checked it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Challenge {
+    /// None was made.
+    #[default]
+    Absent,
+    /// Passed.
+    Passed,
+    /// Not passed.
+    Failed,
+}
+
+/// Submitted data held against what documents say.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Each field with each source that could say something about it.
+    pub fields: Vec<ComparedField>,
+    /// What a reader should know, in plain words.
+    pub warnings: Vec<String>,
+}
+
+/// One field held against one source.
+#[derive(Clone, Debug, Serialize)]
+pub struct ComparedField {
+    /// The submission's name of the field.
+    pub field: String,
+    /// Where the document's value was read.
+    pub source: Source,
+    /// What was submitted.
+    pub submitted: String,
+    /// What was read; none when nothing was.
+    pub extracted: Option<String>,
+    /// Whether they agree; none when nothing was read.
+    #[serde(rename = "match")]
+    pub matches: Option<bool>,
+    /// How well, 0–100.
+    pub score: f64,
+}
+
+/// Where on a document a value was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Source {
+    /// The machine-readable zone.
+    #[serde(rename = "MRZ")]
+    Mrz,
+    /// The barcode.
+    #[serde(rename = "PDF417")]
+    Pdf417,
+    /// The visual zone.
+    #[serde(rename = "OCR")]
+    Ocr,
+}
+
+impl Source {
+    /// `MRZ`, `PDF417` or `OCR`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Mrz => "MRZ",
+            Source::Pdf417 => "PDF417",
+            Source::Ocr => "OCR",
+        }
+    }
+}
+
+/// The outcome of sanctions screening.
+#[derive(Clone, Debug, Default)]
+pub struct Screening {
+    /// Hits, best first: objects `{id, caption, schema, score, match, datasets, …}`.
+    pub results: Vec<Value>,
+    /// Whether any of them counts as a match.
+    pub matched: bool,
+    /// The flattened values really used.
+    pub query_params: Map<String, Value>,
+    /// Versions of the lists by name.
+    pub lists: Map<String, Value>,
+}
+
+/// Who the applicant is among the account's people, as the store's serialised step tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// The person's facemap, provisional when no face is proven; of a duplicate, the existing one.
+    pub facemap_id: String,
+    /// The externalUserId is bound to another proven face in the account (2306).
+    pub id_belongs_to_another: bool,
+    /// The face is registered in the scope under another id, or under this one and approved (2307).
+    pub already_registered: bool,
+    /// A new facemap whose face nearly is a known one.
+    pub near_duplicate: bool,
+}
+
+/// Holds one side's data against the other's. A contradiction counts only where reading errors cannot explain it, and
+/// agreement elsewhere can outweigh it.
+pub fn compare_sides(front: &DocumentData, back: &DocumentData) -> Consistency {
+    let names = |a: &String, b: &String| names_overlap(a, b);
+    let verdicts = [
+        pair(&front.document_number, &back.document_number).map(|(a, b)| codes_agree(a, b)),
+        pair(&front.birth_date, &back.birth_date).and_then(|(a, b)| dates_agree(a, b)),
+        pair(&front.expiry_date, &back.expiry_date).and_then(|(a, b)| dates_agree(a, b)),
+        pair(&front.surname, &back.surname).map(|(a, b)| names(a, b)),
+        pair(&front.given_names, &back.given_names).map(|(a, b)| names(a, b)),
+    ];
+    let count = |wanted| verdicts.iter().filter(|v| **v == Some(wanted)).count();
+    match (count(true), count(false)) {
+        (0, 0) => Consistency::Unknown,
+        (agreements, contradictions) if contradictions > agreements => Consistency::Mismatch,
+        _ => Consistency::Consistent,
+    }
+}
+
+fn pair<'a>(a: &'a Option<String>, b: &'a Option<String>) -> Option<(&'a String, &'a String)> {
+    a.as_ref().zip(b.as_ref())
+}
+
+/// Equal but for separators and up to two misread characters of eight or more.
+fn codes_agree(a: &str, b: &str) -> bool {
+    let plain = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_uppercase()
+    };
+    let (a, b) = (plain(a), plain(b));
+    if a.len() != b.len() {
+        // One side may print only a part.
+        return a.len().min(b.len()) >= 5 && (a.contains(&b) || b.contains(&a));
+    }
+    let differing = a.bytes().zip(b.bytes()).filter(|(x, y)| x != y).count();
+    differing <= a.len() / 4
+}
+
+fn dates_agree(a: &str, b: &str) -> Option<bool> {
+    let ((a_first, a_last), (b_first, b_last)) = (dates::iso_range(a)?, dates::iso_range(b)?);
+    Some(a_first <= b_last && b_first <= a_last)
+}
+
+/// Some word of one, in MRZ letters, begins like some word of the other.
+fn names_overlap(a: &str, b: &str) -> bool {
+    let (a, b) = (icao::transliterate(a), icao::transliterate(b));
+    let begins = |x: &str, y: &str| x.starts_with(y) || y.starts_with(x);
+    a.split(' ')
+        .any(|x| b.split(' ').any(|y| x.len().min(y.len()) >= 2 && begins(x, y)))
+}

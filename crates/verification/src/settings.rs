@@ -1,0 +1,207 @@
+//! A Flow's private settings: what only the portal and the command line know (decisions §2), never the public Flow.
+
+use serde_json::{Map, Value};
+
+use crate::json::Body;
+
+/// Which attempts a person looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReviewPolicy {
+    /// None: what does not pass fails.
+    Never,
+    /// Sanctions matches, similarities in the review band, near-duplicate faces.
+    #[default]
+    OnMatch,
+    /// Those, and whatever passes.
+    Always,
+}
+
+/// The settings; what is absent has its default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Similarity (0–100) from which faces match; `None`: the engine's default.
+    pub match_threshold: Option<f64>,
+    /// Similarity (0–100) from which, up to the match threshold, a person looks; `None`: the engine's default.
+    pub review_band: Option<f64>,
+    /// Which attempts are reviewed.
+    pub review_policy: ReviewPolicy,
+    /// Attempts that one link allows.
+    pub attempts_per_link: u32,
+    /// Days after which attempts are deleted; `None`: the server's default.
+    pub retention_days: Option<u32>,
+    /// `whsec_…`, by which this Flow's webhooks are signed.
+    pub webhook_secret: Option<String>,
+    /// The secret before a rotation, which keeps signing until its end.
+    pub previous_webhook_secret: Option<String>,
+    /// The hosted page is not told what a sanctions hit was.
+    pub hide_sanctions_detail: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            match_threshold: None,
+            review_band: None,
+            review_policy: ReviewPolicy::default(),
+            attempts_per_link: 3,
+            retention_days: None,
+            webhook_secret: None,
+            previous_webhook_secret: None,
+            hide_sanctions_detail: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`), `attemptsPerLink`,
+    /// `retentionDays`, `webhookSecret`, `previousWebhookSecret`, `hideSanctionsDetail`; null and absent are the same.
+    /// Unknown members are ignored.
+    ///
+    /// # Errors
+    /// Every fault, as `settings.<field> - <reason>`.
+    pub fn parse(members: &Map<String, Value>) -> Result<Self, Vec<String>> {
+        let mut body = Body::new(members);
+        let defaults = Self::default();
+        let settings = Self {
+            match_threshold: read(
+                &mut body,
+                "matchThreshold",
+                "must be a number from 0 to 100",
+                percentage,
+            ),
+            review_band: read(
+                &mut body,
+                "reviewBand",
+                "must be a number from 0 to 100",
+                percentage,
+            ),
+            review_policy: read(
+                &mut body,
+                "reviewPolicy",
+                "must be never, on_match or always",
+                policy,
+            )
+            .unwrap_or_default(),
+            attempts_per_link: read(
+                &mut body,
+                "attemptsPerLink",
+                "must be a whole number from 1 to 20",
+                |v| whole(v, 20),
+            )
+            .unwrap_or(defaults.attempts_per_link),
+            retention_days: read(
+                &mut body,
+                "retentionDays",
+                "must be a whole number from 1 to 36500",
+                |v| whole(v, 36_500),
+            ),
+            webhook_secret: read(
+                &mut body,
+                "webhookSecret",
+                "must be a string that begins with whsec_",
+                secret,
+            ),
+            previous_webhook_secret: read(
+                &mut body,
+                "previousWebhookSecret",
+                "must be a string that begins with whsec_",
+                secret,
+            ),
+            hide_sanctions_detail: read(
+                &mut body,
+                "hideSanctionsDetail",
+                "must be true or false",
+                Value::as_bool,
+            )
+            .unwrap_or_default(),
+        };
+        if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
+            && band > threshold
+        {
+            body.fault("settings.reviewBand", "must not be above matchThreshold");
+        }
+        body.finish()?;
+        Ok(settings)
+    }
+}
+
+fn read<T>(body: &mut Body<'_>, field: &str, reason: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
+    let value = body.get(field).filter(|value| !value.is_null())?;
+    let parsed = parse(value);
+    if parsed.is_none() {
+        body.fault(&format!("settings.{field}"), reason);
+    }
+    parsed
+}
+
+fn percentage(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|n| (0.0..=100.0).contains(n))
+}
+
+fn whole(value: &Value, most: u32) -> Option<u32> {
+    value
+        .as_u64()
+        .and_then(|n| u32::try_from(n).ok())
+        .filter(|n| (1..=most).contains(n))
+}
+
+fn secret(value: &Value) -> Option<String> {
+    value
+        .as_str()
+        .filter(|text| text.starts_with("whsec_"))
+        .map(str::to_owned)
+}
+
+fn policy(value: &Value) -> Option<ReviewPolicy> {
+    match value.as_str()? {
+        "never" => Some(ReviewPolicy::Never),
+        "on_match" => Some(ReviewPolicy::OnMatch),
+        "always" => Some(ReviewPolicy::Always),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(value: &Value) -> Result<Settings, Vec<String>> {
+        Settings::parse(value.as_object().expect("an object"))
+    }
+
+    #[test]
+    fn defaults_and_values() {
+        assert_eq!(parse(&json!({})), Ok(Settings::default()));
+        assert_eq!(
+            parse(&json!({"reviewPolicy": null, "zzz": 1})),
+            Ok(Settings::default())
+        );
+        let set = parse(
+            &json!({"matchThreshold": 85, "reviewBand": 70.5, "reviewPolicy": "always",
+            "attemptsPerLink": 1, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true}),
+        );
+        let set = set.expect("valid");
+        assert_eq!((set.match_threshold, set.review_band), (Some(85.0), Some(70.5)));
+        assert_eq!(
+            (set.review_policy, set.attempts_per_link),
+            (ReviewPolicy::Always, 1)
+        );
+    }
+
+    #[test]
+    fn faults() {
+        let errors =
+            parse(&json!({"matchThreshold": 101, "reviewPolicy": "sometimes", "attemptsPerLink": 0}));
+        assert_eq!(
+            errors,
+            Err(vec![
+                "settings.matchThreshold - must be a number from 0 to 100".to_owned(),
+                "settings.reviewPolicy - must be never, on_match or always".to_owned(),
+                "settings.attemptsPerLink - must be a whole number from 1 to 20".to_owned(),
+            ])
+        );
+        assert!(parse(&json!({"matchThreshold": 50, "reviewBand": 60})).is_err());
+    }
+}
