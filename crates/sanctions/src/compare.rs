@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::distance::{self, Side};
+use crate::distance::{self, Side, Signature};
 use crate::name::{Kind, Name, Role, Token};
 use crate::tables::{self, Form};
 use crate::text::Script;
@@ -86,6 +86,7 @@ fn side(token: &Token) -> Side<'_> {
         text: &token.text,
         sound: &token.sound,
         script: token.script,
+        signature: token.signature,
     }
 }
 
@@ -213,6 +214,12 @@ fn joined_words(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<
     }
 }
 
+fn joined_signature(parts: &[Token]) -> Signature {
+    parts
+        .iter()
+        .fold(Signature::default(), |sum, t| sum.plus(&t.signature))
+}
+
 fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     let len: usize = parts.iter().map(|t| t.text.len()).sum();
     let words = parts
@@ -230,6 +237,7 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
             text: &text,
             sound: &sound,
             script,
+            signature: joined_signature(parts),
         },
         &side(one),
     ) * JOINED;
@@ -397,11 +405,10 @@ fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
             Script::Alphabetic
         }
     };
-    let (qt, qs) = join(q, 0);
     let mut best = 0.0f32;
     // Han names have no spaces, and family names first.
-    for from in [0, c.len() - 1] {
-        let (ct, cs) = join(c, from);
+    for (qfrom, from) in [(0, 0), (0, c.len() - 1), (q.len() - 1, 0)] {
+        let ((qt, qs), (ct, cs)) = (join(q, qfrom), join(c, from));
         if ct.len().min(qt.len()) < 4 {
             continue;
         }
@@ -409,11 +416,13 @@ fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
             text: &qt,
             sound: &qs,
             script: script(q),
+            signature: joined_signature(q),
         };
         let b = Side {
             text: &ct,
             sound: &cs,
             script: script(c),
+            signature: joined_signature(c),
         };
         best = best.max(distance::similarity(&a, &b) * JOINED);
     }

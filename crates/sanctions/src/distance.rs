@@ -2,12 +2,12 @@
 //!
 //! Costs are whole tenths of an edit, so that scores are the same on every machine.
 
+use std::sync::LazyLock;
+
 use crate::text::{self, Script};
 
 /// Words longer than this compare by their beginning.
 const MAX_LEN: usize = 48;
-/// A distance that no budget allows.
-const FAR: u16 = 1000;
 
 /// Tenths of an edit allowed between two words whose shorter one has `len` letters: about log₂.₃₅(len − 2).
 pub(crate) fn budget(len: usize) -> u16 {
@@ -54,7 +54,14 @@ fn insertion(b: u8, before: Option<u8>) -> u16 {
     }
 }
 
-/// Optimal string alignment distance in tenths, or `None` when it exceeds `limit`.
+/// [`substitution`] of every pair of ASCII characters.
+static SUBSTITUTIONS: LazyLock<Vec<[u8; 128]>> = LazyLock::new(|| {
+    (0..128)
+        .map(|a| std::array::from_fn(|b| substitution(a, b as u8) as u8))
+        .collect()
+});
+
+/// Optimal string alignment distance of two ASCII words in tenths, or `None` when it exceeds `limit`.
 pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
     let a = &a.as_bytes()[..a.len().min(MAX_LEN)];
     let b = &b.as_bytes()[..b.len().min(MAX_LEN)];
@@ -65,36 +72,85 @@ pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
     if a.len().abs_diff(b.len()) * 3 > usize::from(limit) {
         return None;
     }
+    let substitutions = &**SUBSTITUTIONS;
     let mut rows = [[0u16; MAX_LEN + 1]; 3];
+    let mut insert_b = [0u16; MAX_LEN];
     for j in 0..b.len() {
-        rows[0][j + 1] = rows[0][j] + insertion(b[j], j.checked_sub(1).map(|k| b[k]));
+        insert_b[j] = insertion(b[j], j.checked_sub(1).map(|k| b[k]));
+        rows[0][j + 1] = rows[0][j] + insert_b[j];
     }
+    let mut best_before = 0;
     for i in 0..a.len() {
-        let before_a = i.checked_sub(1).map(|k| a[k]);
-        let drop_a = insertion(a[i], before_a);
-        let [two_up, up, row] = match i % 3 {
-            0 => [2, 0, 1],
-            1 => [0, 1, 2],
-            _ => [1, 2, 0],
-        };
+        let drop_a = insertion(a[i], i.checked_sub(1).map(|k| a[k]));
+        let costs = &substitutions[usize::from(a[i] & 127)];
+        let (two_up, up, row) = ((i + 2) % 3, i % 3, (i + 1) % 3);
         rows[row][0] = rows[up][0] + drop_a;
         let mut best = rows[row][0];
         for j in 0..b.len() {
-            let before_b = j.checked_sub(1).map(|k| b[k]);
-            let mut cost = (rows[up][j] + substitution(a[i], b[j]))
+            let mut cost = (rows[up][j] + u16::from(costs[usize::from(b[j] & 127)]))
                 .min(rows[up][j + 1] + drop_a)
-                .min(rows[row][j] + insertion(b[j], before_b));
+                .min(rows[row][j] + insert_b[j]);
             if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
                 cost = cost.min(rows[two_up][j - 1] + 8);
             }
             rows[row][j + 1] = cost;
             best = best.min(cost);
         }
-        if best > limit + 10 {
+        // Every way to the end leads through this row or, by a transposition, through the one before.
+        if best.min(best_before) > limit {
             return None;
         }
+        best_before = best;
     }
-    Some(rows[a.len() % 3][b.len()]).filter(|cost| *cost <= limit.min(FAR))
+    Some(rows[a.len() % 3][b.len()]).filter(|cost| *cost <= limit)
+}
+
+/// How often each kind of sound occurs in a word; tells most different words apart without an edit distance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Signature([u8; 16]);
+
+impl Signature {
+    pub(crate) fn of(sound: &str) -> Signature {
+        let mut counts = [0u8; 16];
+        for b in sound.bytes() {
+            let place = match b {
+                b'a' => 0,
+                b'e' => 1,
+                b'i' | b'y' => 2,
+                b'o' => 3,
+                b'u' | b'w' => 4,
+                b'k' | b'g' | b'q' | b'c' => 5,
+                b's' | b'S' | b'j' | b'x' | b'z' => 6,
+                b't' | b'd' => 7,
+                b'p' | b'b' => 8,
+                b'm' => 9,
+                b'n' => 10,
+                b'l' => 11,
+                b'r' => 12,
+                b'f' | b'v' => 13,
+                b'h' => 14,
+                _ => 15,
+            };
+            counts[place] = counts[place].saturating_add(1);
+        }
+        Signature(counts)
+    }
+
+    /// The least that an edit distance between two words of these signatures can be, in tenths: no edit changes the
+    /// counts by one for less than two tenths (by two for less than four).
+    pub(crate) fn least_cost(&self, other: &Signature) -> u16 {
+        2 * self
+            .0
+            .iter()
+            .zip(&other.0)
+            .map(|(a, b)| u16::from(a.abs_diff(*b)))
+            .sum::<u16>()
+    }
+
+    /// The signature of two words joined.
+    pub(crate) fn plus(&self, other: &Signature) -> Signature {
+        Signature(std::array::from_fn(|i| self.0[i].saturating_add(other.0[i])))
+    }
 }
 
 /// A word as [`similarity`] needs it.
@@ -102,6 +158,7 @@ pub(crate) struct Side<'a> {
     pub(crate) text: &'a str,
     pub(crate) sound: &'a str,
     pub(crate) script: Script,
+    pub(crate) signature: Signature,
 }
 
 /// How alike two words are, 0–1; 0 when they are further apart than their budget allows.
@@ -115,6 +172,10 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
     let shorter = a.text.len().min(b.text.len());
     let longer = a.text.len().max(b.text.len());
     let limit = budget(shorter);
+    // A slip may change what a letter sounds like, hence the margin.
+    if a.signature.least_cost(&b.signature) > limit + 4 {
+        return 0.0;
+    }
     let by_sound = if a.sound == b.sound {
         Some(2)
     } else if limit > 2 {
@@ -158,11 +219,13 @@ mod tests {
                 text: &a.0,
                 sound: &a.1,
                 script: Script::Alphabetic,
+                signature: Signature::of(&a.1),
             },
             &Side {
                 text: &b.0,
                 sound: &b.1,
                 script: Script::Alphabetic,
+                signature: Signature::of(&b.1),
             },
         )
     }

@@ -194,6 +194,28 @@ impl PartialDate {
         PartialDate::span(year.checked_sub(2)?, year + 2)
     }
 
+    /// Reads what there is of a date that people typed: `1969-7-16`, and of `1974-01-32` the month. `None` without a
+    /// year. Screening must not miss anybody because of a slip in a date.
+    pub fn lenient(text: &str) -> Option<PartialDate> {
+        if let Ok(date) = text.parse() {
+            return Some(date);
+        }
+        let mut parts = text.trim().split(['-', '/', '.', 'T', ' ']).map(str::trim);
+        let year = parts.next().filter(|y| y.len() == 4)?.parse().ok()?;
+        let mut small = || {
+            parts
+                .next()
+                .filter(|p| p.len() <= 2)
+                .and_then(|p| p.parse::<u8>().ok())
+                .unwrap_or(0)
+        };
+        let (month, day) = (small(), small());
+        let exact = PartialDate::new(year, month, day);
+        exact
+            .or_else(|| PartialDate::new(year, month, 0))
+            .or_else(|| PartialDate::new(year, 0, 0))
+    }
+
     /// Whether month and day are known.
     pub fn is_full(&self) -> bool {
         self.day != 0 && self.first_year == self.last_year
@@ -387,6 +409,18 @@ mod tests {
         ] {
             assert_eq!(bad.parse::<PartialDate>(), Err(DateError), "{bad}");
         }
+    }
+
+    #[test]
+    fn slips_in_dates() {
+        for (text, date) in [
+            ("1969-7-16", "1969-07-16"),
+            ("1974-01-32", "1974-01"),
+            ("1968-13-30", "1968"),
+        ] {
+            assert_eq!(PartialDate::lenient(text).unwrap().to_string(), date);
+        }
+        assert_eq!(PartialDate::lenient("yesterday"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! It never compares; see [`crate::compare`].
 
+use crate::distance::Signature;
 use crate::entity::{Entity, Schema};
 use crate::tables::{self, Form};
 use crate::text::{self, Script, Word};
@@ -34,6 +35,8 @@ pub(crate) struct Token {
     pub(crate) text: Box<str>,
     /// [`text::sound`] of it.
     pub(crate) sound: Box<str>,
+    /// Of the sound.
+    pub(crate) signature: Signature,
     /// As written, for Han and Hangul only.
     pub(crate) original: Box<str>,
     pub(crate) script: Script,
@@ -108,6 +111,7 @@ fn token(word: Word, kind: Kind, weight: f32, surplus: f32) -> Token {
         text::sound(&word.text)
     };
     Token {
+        signature: Signature::of(&sound),
         sound: sound.into(),
         text: word.text.into(),
         original: word.original.into(),

@@ -26,7 +26,7 @@ pub struct Query {
     pub last_name: Option<String>,
     /// Other full names.
     pub aliases: Vec<String>,
-    /// Date of birth: `YYYY-MM-DD`, `YYYY-MM` or `YYYY`.
+    /// Date of birth: `YYYY-MM-DD`, `YYYY-MM` or `YYYY`; impossible months and days are left out.
     pub dob: Option<String>,
     /// Country of residence or registration: ISO 3166 code or name.
     pub country: Option<String>,
@@ -105,7 +105,7 @@ impl Query {
         if !dob.is_empty() {
             entity
                 .birth_dates
-                .push(dob.parse::<PartialDate>().map_err(|_| QueryError::BirthDate)?);
+                .push(PartialDate::lenient(&dob).ok_or(QueryError::BirthDate)?);
         }
         entity
             .countries

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::compare::{self, ORGANISATION, PERSON};
+use crate::distance::Signature;
 use crate::entity::{Entity, Schema};
 use crate::import::List;
 use crate::name::{Kind, Name, Token};
@@ -113,8 +114,10 @@ pub struct Screener {
     names: Vec<(u32, u32)>,
     words: Vec<DictionaryWord>,
     by_text: FxHashMap<Box<str>, Vec<u32>>,
-    /// Words by their skeleton and, for longer words, by it without one consonant.
+    /// Words by their skeleton.
     by_skeleton: FxHashMap<Box<str>, Vec<u32>>,
+    /// Longer words by their skeleton without one of its consonants.
+    by_shortened: FxHashMap<Box<str>, Vec<u32>>,
     by_acronym: FxHashMap<Box<str>, Vec<u32>>,
     by_weak_alias: FxHashMap<String, Vec<u32>>,
     by_identifier: FxHashMap<String, Vec<u32>>,
@@ -144,9 +147,11 @@ impl Screener {
                 .entry(word.token.text.clone())
                 .or_default()
                 .push(id);
-            for key in skeleton_keys(&word.token) {
-                screener.by_skeleton.entry(key.into()).or_default().push(id);
+            let skeleton = text::skeleton(&word.token.sound);
+            for key in shortened(&word.token, &skeleton) {
+                screener.by_shortened.entry(key.into()).or_default().push(id);
             }
+            screener.by_skeleton.entry(skeleton.into()).or_default().push(id);
         }
         screener
     }
@@ -403,16 +408,8 @@ impl Screener {
                 let rest: String = token.original.chars().skip(1).collect();
                 for word in text::words(&rest) {
                     let sound = text::sound(&word.text);
-                    let given = Token {
-                        text: word.text.into(),
-                        sound: sound.into(),
-                        original: "".into(),
-                        ..token.clone()
-                    };
-                    let whole = Token {
-                        original: "".into(),
-                        ..token.clone()
-                    };
+                    let given = respelled(token, &word.text, sound);
+                    let whole = respelled(token, &token.text, token.sound.to_string());
                     units.extend([
                         Unit {
                             token: given,
@@ -439,10 +436,8 @@ impl Screener {
                 if (4..=40).contains(&text.len()) {
                     let sound: String = tokens.iter().map(|t| &*t.sound).collect();
                     let token = Token {
-                        text: text.into(),
-                        sound: sound.into(),
                         kind: Kind::Word,
-                        ..tokens[0].clone()
+                        ..respelled(&tokens[0], &text, sound)
                     };
                     units.push(Unit {
                         token,
@@ -459,11 +454,7 @@ impl Screener {
             let (a, b) = token.text.split_at(at);
             if self.by_text.contains_key(a) && self.by_text.contains_key(b) && a.len().max(b.len()) >= 4 {
                 for half in [a, b] {
-                    let token = Token {
-                        text: half.into(),
-                        sound: text::sound(half).into(),
-                        ..token.clone()
-                    };
+                    let token = respelled(token, half, text::sound(half));
                     units.push(Unit { token, covers });
                 }
             }
@@ -474,12 +465,19 @@ impl Screener {
     fn similar_words(&self, token: &Token, person: bool) -> Vec<u32> {
         let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
         if token.kind == Kind::Word {
-            for key in skeleton_keys(token) {
-                let words = self.by_skeleton.get(&*key).map_or(&[][..], Vec::as_slice);
-                found.extend(words.iter().filter(|w| {
+            let skeleton = text::skeleton(&token.sound);
+            let fewer = shortened(token, &skeleton);
+            // The same consonants; one that only the query has; one that only the listed word has; one exchanged.
+            let same = self.by_skeleton.get(&*skeleton).into_iter();
+            let less = fewer.iter().filter_map(|key| self.by_skeleton.get(&**key));
+            let more = self.by_shortened.get(&*skeleton).into_iter();
+            let exchanged = fewer.iter().filter_map(|key| self.by_shortened.get(&**key));
+            let near = same.chain(less).chain(more).chain(exchanged).flatten();
+            found.extend(
+                near.filter(|w| {
                     compare::token_similarity(token, &self.words[**w as usize].token, person) > 0.0
-                }));
-            }
+                }),
+            );
             if person {
                 let variants = tables::given_name_variants(&token.text);
                 found.extend(variants.iter().filter_map(|v| self.by_text.get(*v)).flatten());
@@ -526,15 +524,25 @@ fn indexed_tokens(name: &Name) -> impl Iterator<Item = &Token> {
     indexed_places(name).into_iter().map(|i| &name.tokens[i])
 }
 
-/// The skeleton of a word and, where one consonant may differ, the skeleton without each of its consonants: two words
-/// that differ in one consonant share a key.
-fn skeleton_keys(token: &Token) -> Vec<String> {
-    let skeleton = text::skeleton(&token.sound);
-    let mut keys = vec![skeleton];
-    let fuzzy = token.text.len() >= 5 || (token.script == Script::Abjad && keys[0].len() >= 4);
-    if fuzzy && !keys[0].starts_with('=') && keys[0].len() >= 2 {
-        for i in 0..keys[0].len() {
-            let key = format!("{}{}", &keys[0][..i], &keys[0][i + 1..]);
+/// A token like another with other letters, in an alphabet.
+fn respelled(like: &Token, text: &str, sound: String) -> Token {
+    Token {
+        text: text.into(),
+        signature: Signature::of(&sound),
+        sound: sound.into(),
+        original: "".into(),
+        ..like.clone()
+    }
+}
+
+/// The skeleton without each of its consonants, for words long enough that one may differ. Two words that differ in
+/// one consonant share one of these.
+fn shortened(token: &Token, skeleton: &str) -> Vec<String> {
+    let mut keys = Vec::new();
+    let fuzzy = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
+    if fuzzy && !skeleton.starts_with('=') && skeleton.len() >= 2 {
+        for i in 0..skeleton.len() {
+            let key = format!("{}{}", &skeleton[..i], &skeleton[i + 1..]);
             if !keys.contains(&key) {
                 keys.push(key);
             }
