@@ -432,15 +432,8 @@ impl Tx {
 }
 
 /// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
-/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's.
-///
-/// ```ignore
-/// let group = store::transaction!(db, |tx| -> Result<Group, AppError> {
-///     let group = groups::create(tx, scope, &new, None).await?;
-///     audit::write(tx, scope, &entry).await?;
-///     Ok(group)
-/// })?;
-/// ```
+/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
+/// crate's documentation for an example.
 #[macro_export]
 macro_rules! transaction {
     ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{

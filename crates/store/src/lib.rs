@@ -7,21 +7,33 @@
 //! [`Db::migrate`] (a command), or [`Db::migrate_if_empty`] for a throw-away database; [`Db::check_schema`] before
 //! serving.
 //!
-//! **Reading.** `let mut conn = db.read().await?; groups::list(&mut conn, scope).await?`. Functions that only read take
-//! `&mut Conn`; a transaction is a [`Conn`] too, so they also work inside one.
+//! **Reading.** Functions that only read take `&mut Conn`; a transaction is a [`Conn`] too, so they also work inside
+//! one. **Writing.** Functions that write take `&mut Tx`; [`transaction!`] composes as many as belong together:
 //!
-//! **Writing.** Functions that write take `&mut Tx`. Compose as many as belong together:
+//! ```
+//! # use store::{Db, Error, Scope, audit, groups};
+//! # use store::groups::{Group, NewGroup};
+//! async fn create_group(db: &Db, scope: Scope, new: &NewGroup, limit: Option<i64>) -> Result<Group, Error> {
+//!     store::transaction!(db, |tx| -> Result<Group, Error> {
+//!         let group = groups::create(tx, scope, new, limit).await?;
+//!         let subject = group.id.to_string();
+//!         let entry = audit::Entry { actor: "key", action: "group.created", subject: &subject, detail: "{}" };
+//!         audit::write(tx, scope, &entry).await?;
+//!         Ok(group)
+//!     })
+//! }
 //!
-//! ```ignore
-//! let group = store::transaction!(db, |tx| -> Result<Group, AppError> {
-//!     let group = groups::create(tx, scope, &new, plan_limit).await?;
-//!     audit::write(tx, scope, &entry).await?;
-//!     Ok(group)
-//! })?;
+//! async fn list_groups(db: &Db, scope: Scope) -> Result<Vec<Group>, Error> {
+//!     groups::list(&mut db.read().await?, scope).await
+//! }
 //! ```
 //!
-//! It is an `await` expression: use it inside an `async fn`. The block may run several times (serialization failures),
-//! so it borrows what it needs and changes nothing outside; `?` and `return` leave the block, and an `Err` rolls back.
+//! It awaits: use it inside an `async fn`. The block may run several times (serialization failures), so it changes
+//! nothing outside; `?` and `return` leave the block, and an `Err` rolls back.
+//!
+//! **Verifying.** Objects are sealed under a fresh [`DataKey`] of the attempt first ([`Objects::put`]); then one
+//! transaction: [`faces::lock`], search what came after one's index, [`people`] and [`registrations`],
+//! [`attempts::insert`], [`audit::write`], [`outbox::enqueue`]. `tests/suite/verification.rs` does it in full.
 //!
 //! **Scope.** Every function on a merchant's data takes a [`Scope`]; what belongs to another account, or to the other
 //! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time

@@ -1,8 +1,11 @@
 //! One suite, every database: each test is written once, as a function of a [`Bench`], and run on SQLite and on
 //! PostgreSQL. The PostgreSQL half needs `scripts/with-postgres` and fails without it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod accounts;
 mod bench;
+mod bucket;
 mod configuration;
 mod people;
 mod processes;

@@ -357,7 +357,7 @@ pub(crate) async fn log_only_attempts_are_found(bench: Bench) {
         created_at: START + 1000,
         last_active: START + 2000,
     };
-    assert_eq!(found, [log_only.clone()]);
+    assert_eq!(found, std::slice::from_ref(&log_only));
     let found = applicants::by_external_user_id(&mut conn, scope, "ada")
         .await
         .unwrap();

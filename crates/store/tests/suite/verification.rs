@@ -74,8 +74,7 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
             known = search(tx, scope, seen, face).await?;
         }
         let existing = registrations::find(tx, scope, submission.group, submission.label).await?;
-        let (registration, facemap_id, outcome): (Option<Registration>, Uuid, fn(Uuid, i64) -> Outcome) =
-            decide(tx, scope, submission, known, existing).await?;
+        let (registration, facemap_id, outcome) = decide(tx, scope, submission, known, existing).await?;
         let log_id = attempts::insert(
             tx,
             scope,
