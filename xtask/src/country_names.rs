@@ -42,7 +42,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     } else {
         fs::write(&path, &table).with_context(|| format!("writing {}", path.display()))?;
     }
-    println!(
+    eprintln!(
         "country-names: {} names from {locales} locales{}",
         names.len(),
         if check { ", as committed" } else { "" }

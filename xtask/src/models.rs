@@ -34,7 +34,7 @@ pub(crate) fn run(out: &Path) -> Result<()> {
     let start = Instant::now();
     let recipe = recipe();
     if is_whole(out, &recipe) {
-        println!("models: {} is up to date", out.display());
+        eprintln!("models: {} is up to date", out.display());
         return Ok(());
     }
     let packages = Packages::fetch()?;
@@ -48,7 +48,7 @@ pub(crate) fn run(out: &Path) -> Result<()> {
     let removed = fs::remove_dir_all(&staging);
     made?;
     removed.with_context(|| format!("removing {}", staging.display()))?;
-    println!(
+    eprintln!(
         "models: {} made and checked in {:.1} s",
         out.display(),
         start.elapsed().as_secs_f32()

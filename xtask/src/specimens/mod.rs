@@ -9,12 +9,15 @@ mod documents;
 mod face;
 mod licence;
 mod mrz;
+mod order;
 mod person;
 
 use std::{fs, path::Path, sync::Mutex, thread, time::Instant};
 
 use anyhow::{Context, Result};
+use inference::Manifest;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use canvas::Fonts;
 use face::Studio;
@@ -34,8 +37,30 @@ struct Specimen {
     contents: Vec<(String, Vec<u8>)>,
 }
 
+/// The file that tells what the specimens beside it were made from.
+const RECIPE_FILE: &str = ".recipe";
+
+/// All that specimens are made from, but for the models.
+const SOURCES: [&[u8]; 10] = [
+    include_bytes!("camera.rs"),
+    include_bytes!("canvas.rs"),
+    include_bytes!("cast.rs"),
+    include_bytes!("documents.rs"),
+    include_bytes!("face.rs"),
+    include_bytes!("licence.rs"),
+    include_bytes!("mod.rs"),
+    include_bytes!("mrz.rs"),
+    include_bytes!("order.rs"),
+    include_bytes!("person.rs"),
+];
+
 pub(crate) fn run(out: &Path, models: &Path) -> Result<()> {
     let start = Instant::now();
+    let recipe = recipe(models)?;
+    if fs::read_to_string(out.join(RECIPE_FILE)).is_ok_and(|made_from| made_from == recipe) {
+        eprintln!("specimens: {} is up to date", out.display());
+        return Ok(());
+    }
     let studio = Studio::open(models)?;
     let fonts = Fonts::load()?;
     let staging = out.join(".partial");
@@ -43,21 +68,28 @@ pub(crate) fn run(out: &Path, models: &Path) -> Result<()> {
         fs::remove_dir_all(&staging).with_context(|| format!("removing {}", staging.display()))?;
     }
     fs::create_dir_all(&staging).with_context(|| format!("creating {}", staging.display()))?;
-    let made = render(&studio, &fonts, &staging).and_then(|files| publish(&files, &staging, out));
+    let made = render(&studio, &fonts, &staging, &recipe).and_then(|files| publish(&files, &staging, out));
     let removed = fs::remove_dir_all(&staging);
-    let count = made?;
+    made?;
     removed.with_context(|| format!("removing {}", staging.display()))?;
-    println!(
-        "specimens: {count} in {} in {:.1} s",
+    eprintln!(
+        "specimens: {} made in {:.1} s",
         out.display(),
         start.elapsed().as_secs_f32()
     );
     Ok(())
 }
 
-/// Renders all specimens on all cores; the names of the files, the index last.
-fn render(studio: &Studio, fonts: &Fonts, dir: &Path) -> Result<Vec<String>> {
-    let orders = cast::orders();
+fn recipe(models: &Path) -> Result<String> {
+    let mut digest = Sha256::new();
+    digest.update(Manifest::read(models)?.recipe);
+    SOURCES.into_iter().for_each(|source| digest.update(source));
+    Ok(hex::encode(digest.finalize()))
+}
+
+/// Renders all specimens on all cores; the names of the files, index and recipe last.
+fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Vec<String>> {
+    let orders = &cast::ORDERS;
     let next = Mutex::new(orders.iter().enumerate());
     let rendered = Mutex::new(Vec::new());
     let work = || {
@@ -94,15 +126,20 @@ fn render(studio: &Studio, fonts: &Fonts, dir: &Path) -> Result<Vec<String>> {
     }
     fs::write(dir.join("index.json"), serde_json::to_string_pretty(&specimens)?)
         .context("writing the index")?;
-    names.push("index.json".to_owned());
+    fs::write(dir.join(RECIPE_FILE), recipe).context("writing the recipe")?;
+    names.extend(["index.json".to_owned(), RECIPE_FILE.to_owned()]);
     Ok(names)
 }
 
-/// Moves the files into place, the index last.
-fn publish(files: &[String], staging: &Path, out: &Path) -> Result<usize> {
-    for file in files {
-        fs::rename(staging.join(file), out.join(file))
-            .with_context(|| format!("moving {file} into {}", out.display()))?;
+/// Moves the files into place in their order: whoever finds the recipe finds all it made.
+fn publish(files: &[String], staging: &Path, out: &Path) -> Result<()> {
+    let old = out.join(RECIPE_FILE);
+    if old.exists() {
+        fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
     }
-    Ok(files.len() - 1)
+    for file in files {
+        let moved = fs::rename(staging.join(file), out.join(file));
+        moved.with_context(|| format!("moving {file} into {}", out.display()))?;
+    }
+    Ok(())
 }
