@@ -1,2 +1,7 @@
-//! The `bonafide` program.
-fn main() {}
+//! The `bonafide` program: everything is in the library, this only starts it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    server::cli::run()
+}

@@ -1,0 +1,36 @@
+# What a person does with this repository. `make help` lists it.
+
+CARGO ?= cargo
+MODELS := models/manifest.json
+SPECIMENS := specimens/index.json
+DATA ?= data
+
+.PHONY: help run test check models specimens bench fuzz clean-data
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+run: models ## Build, bring models and specimens, and serve the sandbox on http://localhost:8080
+	$(CARGO) build --release --package server --package xtask
+	target/release/xtask specimens --out specimens --models models
+	target/release/bonafide serve --demo --data $(DATA)
+
+models: ## Bring, convert and check the models (idempotent)
+	scripts/prepare models
+	$(CARGO) run --quiet $(if $(filter run,$(MAKECMDGOALS)),--release) --package xtask -- models --out models
+
+specimens: models ## Render the specimen documents and selfies (idempotent)
+	$(CARGO) run --quiet --package xtask -- specimens --out specimens --models models
+
+test: ## Everything that must hold: formatting, lints, licences, every test on SQLite and PostgreSQL
+	scripts/test
+
+check: ## The quick part of `make test`: formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+bench: models specimens ## Measure (prints figures, never fails on time)
+	scripts/bench
+
+fuzz: ## Fuzz every parser of hostile bytes, SECONDS each (default 60)
+	scripts/fuzz $(or $(SECONDS_EACH),60)

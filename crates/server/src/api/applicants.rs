@@ -1,0 +1,225 @@
+//! `/v2/reports/applicants/…` (contract §4.8).
+
+use axum::extract::{RawQuery, State};
+use axum::response::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::openapi::ApplicantErrors;
+use super::time::plain;
+use crate::app::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
+use crate::app::Shared;
+use crate::error::Problem;
+use crate::http::gate::Caller;
+use crate::http::path::PathText;
+use crate::http::query;
+
+/// Longest externalUserId.
+const MAX_EXTERNAL_USER_ID: usize = 500;
+
+/// Which facemaps a label has been seen with.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedBody {
+    /// The label.
+    pub external_user_id: String,
+    /// The most recently active facemap.
+    pub facemap_id: Uuid,
+    /// One per facemap and group, most recently active first.
+    pub applicants: Vec<ApplicantBody>,
+}
+
+/// A facemap in a group.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicantBody {
+    /// The facemap.
+    pub facemap_id: Uuid,
+    /// The group; null without one.
+    pub grouping_id: Option<Uuid>,
+    /// `approved`, `declined`, `failed`, `pending`, or null.
+    pub status: Option<String>,
+    /// False: the facemap appears only in verification logs.
+    pub registered: bool,
+    /// `YYYY-MM-DD HH:MM:SS`
+    pub created_at: String,
+    /// `YYYY-MM-DD HH:MM:SS`
+    pub last_active: String,
+}
+
+/// Everything recorded against a facemap.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicantRecordBody {
+    /// The requested facemap.
+    pub facemap_id: String,
+    /// When the face was first seen across all registrations.
+    pub created_at: String,
+    /// The merchant account.
+    pub merchant_id: Uuid,
+    /// Entries in `registrations`.
+    pub registration_cnt: usize,
+    /// Most recently active first.
+    pub registrations: Vec<RegistrationBody>,
+}
+
+/// One person in one group.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistrationBody {
+    /// The label.
+    pub external_user_id: String,
+    /// The group; null without one.
+    pub grouping_id: Option<Uuid>,
+    /// `approved`, `declined`, `failed`, `pending`, or null.
+    pub status: Option<String>,
+    /// When it was made.
+    pub created_at: String,
+    /// When its latest attempt was.
+    pub last_active: String,
+    /// The Flow of the most recent attempt.
+    pub flow_id: Option<Uuid>,
+    /// Its name.
+    pub flow_name: Option<String>,
+    /// Document types that the Flow asked for.
+    pub required_documents: Vec<String>,
+    /// Newest value of each field over all attempts; what was never submitted is left out.
+    #[schema(value_type = Object)]
+    pub info: serde_json::Value,
+    /// Every attempt, newest first.
+    pub verifications: Vec<AttemptBody>,
+}
+
+/// One attempt.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptBody {
+    /// Its number in the account's log.
+    pub log_id: i64,
+    /// When it was made.
+    pub created_at: String,
+    /// `approved`, `declined`, `failed` or `pending`.
+    pub status: String,
+    /// Whether every check passed.
+    pub success: bool,
+    /// One text per stage that recorded one.
+    pub reasons: Vec<String>,
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// Its name at that time.
+    pub flow_name: String,
+    /// The documents submitted.
+    pub document_types: Vec<String>,
+    /// The hosted session, if it came through one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<Uuid>,
+}
+
+impl From<AttemptRecord> for AttemptBody {
+    fn from(record: AttemptRecord) -> Self {
+        let AttemptRecord { attempt, reasons, document_types, .. } = record;
+        AttemptBody {
+            log_id: attempt.log_id,
+            created_at: plain(attempt.created_at),
+            status: attempt.status,
+            success: attempt.success,
+            reasons,
+            flow_id: attempt.flow_id,
+            flow_name: attempt.flow_name,
+            document_types,
+            session_id: attempt.session_id,
+        }
+    }
+}
+
+impl TryFrom<RegistrationRecord> for RegistrationBody {
+    type Error = serde_json::Error;
+
+    fn try_from(record: RegistrationRecord) -> Result<Self, Self::Error> {
+        let RegistrationRecord { registration, attempts, info } = record;
+        let latest = attempts.first();
+        Ok(RegistrationBody {
+            external_user_id: registration.external_user_id,
+            grouping_id: registration.grouping_id,
+            status: registration.status,
+            created_at: plain(registration.created_at),
+            last_active: plain(registration.last_active),
+            flow_id: latest.map(|record| record.attempt.flow_id),
+            flow_name: latest.map(|record| record.attempt.flow_name.clone()),
+            required_documents: latest.map(|record| record.required_documents.clone()).unwrap_or_default(),
+            info: serde_json::to_value(info)?,
+            verifications: attempts.into_iter().map(AttemptBody::from).collect(),
+        })
+    }
+}
+
+/// Resolve a label to its facemaps.
+#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId/{externalUserId}", tag = "Applicants",
+    security(("basic" = [])),
+    params(("externalUserId" = String, Path, description = "The merchant's label, URL-encoded", max_length = 500)),
+    responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
+pub async fn by_external_user_id(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(external_user_id): PathText,
+) -> Result<Json<ResolvedBody>, Problem> {
+    resolve(&app, &caller, external_user_id).await
+}
+
+/// Resolve a label to its facemaps (query variant).
+#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId", tag = "Applicants", security(("basic" = [])),
+    params(("externalUserId" = String, Query, description = "The merchant's label", max_length = 500)),
+    responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
+pub async fn by_external_user_id_query(
+    State(app): State<Shared>,
+    caller: Caller,
+    RawQuery(raw): RawQuery,
+) -> Result<Json<ResolvedBody>, Problem> {
+    let query = query::parse(raw.as_deref().unwrap_or_default())?;
+    resolve(&app, &caller, query.get("externalUserId").unwrap_or_default().to_owned()).await
+}
+
+async fn resolve(app: &Shared, caller: &Caller, external_user_id: String) -> Result<Json<ResolvedBody>, Problem> {
+    if external_user_id.trim().is_empty() {
+        return Err(Problem::validation(vec!["externalUserId required".into()]));
+    }
+    if external_user_id.chars().count() > MAX_EXTERNAL_USER_ID {
+        let error = format!("externalUserId - must have at most {MAX_EXTERNAL_USER_ID} characters");
+        return Err(Problem::validation(vec![error]));
+    }
+    let Resolved { applicants, facemap_id } = applicants::resolve(app, caller.scope, &external_user_id).await?;
+    let applicants = applicants
+        .into_iter()
+        .map(|applicant| ApplicantBody {
+            facemap_id: applicant.facemap_id,
+            grouping_id: applicant.grouping_id,
+            status: applicant.status,
+            registered: applicant.registered,
+            created_at: plain(applicant.created_at),
+            last_active: plain(applicant.last_active),
+        })
+        .collect();
+    Ok(Json(ResolvedBody { external_user_id, facemap_id, applicants }))
+}
+
+/// Everything recorded against a facemap.
+#[utoipa::path(get, path = "/v2/reports/applicants/{facemapId}", tag = "Applicants", security(("basic" = [])),
+    params(("facemapId" = String, Path, description = "As returned by resolve or by verification")),
+    responses((status = 200, description = "The record", body = ApplicantRecordBody), ApplicantErrors))]
+pub async fn by_facemap_id(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(facemap_id): PathText,
+) -> Result<Json<ApplicantRecordBody>, Problem> {
+    let Record { created_at, registrations } = applicants::record(&app, caller.scope, &facemap_id).await?;
+    let registrations: Result<Vec<RegistrationBody>, _> = registrations.into_iter().map(TryInto::try_into).collect();
+    let registrations = registrations.map_err(Problem::internal)?;
+    Ok(Json(ApplicantRecordBody {
+        facemap_id,
+        created_at: plain(created_at),
+        merchant_id: caller.scope.merchant_id,
+        registration_cnt: registrations.len(),
+        registrations,
+    }))
+}

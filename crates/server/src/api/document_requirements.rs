@@ -1,0 +1,41 @@
+//! `GET /v2/idv/document-requirements` (contract §4.7).
+
+use axum::extract::RawQuery;
+use axum::response::Json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use verification::document_requirements::{self, Requirement};
+
+use super::openapi::VerifyErrors;
+use crate::error::Problem;
+use crate::http::gate::Caller;
+use crate::http::query;
+
+/// What a document needs.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentRequirementsBody {
+    /// Always true.
+    pub success: bool,
+    /// Whether the back image is needed; the safer default where variants differ.
+    pub needs_back: bool,
+    /// Whether one-sided documents of the kind exist; then the back should not be demanded.
+    pub has_one_sided_variant: bool,
+    /// Whether the pair is in the lookup; when not, `needsBack` is true.
+    pub known: bool,
+}
+
+/// Whether a document type of a country needs its back image.
+#[utoipa::path(get, path = "/v2/idv/document-requirements", tag = "Verification", security(("basic" = []), ("bearer" = [])),
+    params(
+        ("country" = String, Query, description = "ISO 3166-1 alpha-2 or alpha-3 code, or the country's name in any language"),
+        ("docType" = String, Query, description = "`PASSPORT`, `DRIVERS`, `ID_CARD` or `RESIDENCY_CARD`"),
+    ),
+    responses((status = 200, description = "What the document needs", body = DocumentRequirementsBody), VerifyErrors))]
+pub async fn get(caller: Caller, RawQuery(raw): RawQuery) -> Result<Json<DocumentRequirementsBody>, Problem> {
+    let query = query::parse(raw.as_deref().unwrap_or_default())?;
+    let Requirement { needs_back, has_one_sided_variant, known } =
+        document_requirements::lookup(query.get("country"), query.get("docType"), caller.scope.sandbox)
+            .map_err(|error| Problem::invalid(error.to_string()))?;
+    Ok(Json(DocumentRequirementsBody { success: true, needs_back, has_one_sided_variant, known }))
+}

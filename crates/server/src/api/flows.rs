@@ -1,0 +1,168 @@
+//! `/v2/public/flows` (contract §4.2). There is no POST: Flows are made in the portal (or by `bonafide flow create`).
+
+use axum::extract::State;
+use axum::response::Json;
+use serde::{Deserialize, Serialize};
+use store::flows::Flow;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::openapi::{GroupsAndFlowsErrors, MessageBody};
+use super::time::iso;
+use crate::app::{Shared, flows};
+use crate::error::Problem;
+use crate::http::gate::Caller;
+use crate::http::json::JsonObject;
+use crate::http::path::PathText;
+
+/// A verification configuration. Four members are JSON-encoded strings on reads; updates send them as real JSON.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowBody {
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// Unique in the account.
+    pub name: String,
+    /// JSON-encoded object: which optional fields verification requires.
+    #[schema(example = "{\"dob\":true,\"documentCapture\":true}")]
+    pub default_fields: String,
+    /// JSON-encoded array of accepted document types.
+    #[schema(example = "[\"PASSPORT\",\"ID_CARD\"]")]
+    pub default_document_types: String,
+    /// JSON-encoded array of per-country customisations.
+    #[schema(example = "[]")]
+    pub country_overrides: String,
+    /// JSON-encoded array of `{countryAlpha2, countryName}`.
+    #[schema(example = "[]")]
+    pub geo_blocked_countries: String,
+    /// URL notified of verification events.
+    pub webhook_url: Option<String>,
+    /// Youngest age accepted.
+    pub min_age: Option<i64>,
+    /// Oldest age accepted.
+    pub max_age: Option<i64>,
+    /// When it was created (ISO 8601, UTC, milliseconds).
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// All Flows, most recently created first.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct FlowListBody {
+    /// The Flows.
+    pub flows: Vec<FlowBody>,
+}
+
+/// A country that visitors are blocked from.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; verification::flow reads the body")]
+pub struct GeoBlockedCountryBody {
+    /// ISO 3166-1 alpha-2.
+    #[schema(rename = "countryAlpha2")]
+    country_alpha2: String,
+    /// Its name.
+    #[schema(rename = "countryName")]
+    country_name: String,
+}
+
+/// What to change of a Flow: at least one member; each replaces the whole value.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; verification::flow reads the body")]
+pub struct FlowChangesBody {
+    /// Unique in the account.
+    #[schema(min_length = 1, max_length = 100)]
+    name: Option<String>,
+    /// Which optional fields verification requires.
+    #[schema(rename = "defaultFields", value_type = Option<std::collections::HashMap<String, bool>>)]
+    default_fields: Option<serde_json::Value>,
+    /// `PASSPORT`, `DRIVERS`, `ID_CARD`, `RESIDENCY_CARD`.
+    #[schema(rename = "defaultDocumentTypes")]
+    default_document_types: Option<Vec<String>>,
+    /// Elements `{countryAlpha2, countryAlpha3, countryName, restricted, defaultFields, defaultDocumentTypes}`; what an element omits it inherits.
+    #[schema(rename = "countryOverrides", value_type = Option<Vec<Object>>)]
+    country_overrides: Option<serde_json::Value>,
+    /// Countries whose visitors are blocked, besides the account's.
+    #[schema(rename = "geoBlockedCountries")]
+    geo_blocked_countries: Option<Vec<GeoBlockedCountryBody>>,
+    /// A URL; an empty string clears it.
+    #[schema(rename = "webhookUrl", max_length = 500)]
+    webhook_url: Option<String>,
+    /// Null removes the bound.
+    #[schema(rename = "minAge", minimum = 1, maximum = 120, nullable)]
+    min_age: Option<u8>,
+    /// Null removes the bound.
+    #[schema(rename = "maxAge", minimum = 1, maximum = 120, nullable)]
+    max_age: Option<u8>,
+}
+
+impl From<Flow> for FlowBody {
+    fn from(flow: Flow) -> Self {
+        FlowBody {
+            flow_id: flow.id,
+            name: flow.name,
+            default_fields: flow.default_fields,
+            default_document_types: flow.default_document_types,
+            country_overrides: flow.country_overrides,
+            geo_blocked_countries: flow.geo_blocked_countries,
+            webhook_url: flow.webhook_url,
+            min_age: flow.min_age,
+            max_age: flow.max_age,
+            created_at: iso(flow.created_at),
+            updated_at: iso(flow.updated_at),
+        }
+    }
+}
+
+/// List all Flows, most recently created first.
+#[utoipa::path(get, path = "/v2/public/flows", tag = "Flows", security(("basic" = [])),
+    responses((status = 200, description = "All Flows", body = FlowListBody), GroupsAndFlowsErrors))]
+pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<FlowListBody>, Problem> {
+    let flows = flows::list(&app, caller.scope).await?;
+    Ok(Json(FlowListBody { flows: flows.into_iter().map(FlowBody::from).collect() }))
+}
+
+/// One Flow.
+#[utoipa::path(get, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+    params(("flowId" = String, Path, description = "The Flow")),
+    responses(
+        (status = 200, description = "The Flow", body = FlowBody),
+        (status = 404, description = "No such Flow in the account", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn get(State(app): State<Shared>, caller: Caller, PathText(id): PathText) -> Result<Json<FlowBody>, Problem> {
+    Ok(Json(flows::get(&app, caller.scope, &id).await?.into()))
+}
+
+/// Change a Flow.
+#[utoipa::path(put, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+    params(("flowId" = String, Path, description = "The Flow")),
+    request_body = FlowChangesBody,
+    responses(
+        (status = 200, description = "The changed Flow, as GET returns it", body = FlowBody),
+        (status = 404, description = "No such Flow in the account", body = MessageBody),
+        (status = 409, description = "The name is taken", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn update(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+    body: JsonObject,
+) -> Result<Json<FlowBody>, Problem> {
+    Ok(Json(flows::update(&app, &caller, &id, &body.object).await?.into()))
+}
+
+/// Delete a Flow; every Group loses it.
+#[utoipa::path(delete, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+    params(("flowId" = String, Path, description = "The Flow")),
+    responses(
+        (status = 200, description = "Deleted", body = MessageBody),
+        (status = 404, description = "No such Flow in the account", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn delete(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+) -> Result<Json<MessageBody>, Problem> {
+    flows::delete(&app, &caller, &id).await?;
+    Ok(Json(MessageBody { message: "flow deleted successfully".into(), errors: None }))
+}

@@ -1,0 +1,187 @@
+//! `/v2/public/groups` (contract §4.1).
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{Json, Response};
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use store::groups::Group;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::openapi::{GroupsAndFlowsErrors, MessageBody};
+use super::time::iso;
+use crate::app::{Shared, groups};
+use crate::error::Problem;
+use crate::http::gate::Caller;
+use crate::http::idempotency::{self, Answer, Start};
+use crate::http::json::JsonObject;
+use crate::http::path::PathText;
+
+/// A named collection of Flows.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupBody {
+    /// The Group.
+    pub group_id: Uuid,
+    /// Unique in the account.
+    pub name: String,
+    /// Free text.
+    pub description: Option<String>,
+    /// `active` or `inactive`.
+    pub status: String,
+    /// The Flows now in the Group.
+    pub flows: Vec<GroupFlowBody>,
+    /// When it was created (ISO 8601, UTC, milliseconds).
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+}
+
+/// A Flow as a Group shows it.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupFlowBody {
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// Its name.
+    pub name: String,
+}
+
+/// All Groups, most recently created first.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct GroupListBody {
+    /// The Groups.
+    pub groups: Vec<GroupBody>,
+}
+
+/// A Group to create.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; verification::group reads the body")]
+pub struct NewGroupBody {
+    /// Unique in the account.
+    #[schema(min_length = 1, max_length = 100)]
+    name: String,
+    /// Free text.
+    #[schema(max_length = 500, nullable)]
+    description: Option<String>,
+    /// `active` unless sent.
+    #[schema(pattern = "^(active|inactive)$", default = "active")]
+    status: Option<String>,
+    /// Flows; those that are not the account's are ignored.
+    #[schema(rename = "flowIds", min_items = 1)]
+    flow_ids: Vec<String>,
+}
+
+/// What to change of a Group; what is omitted stays.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; verification::group reads the body")]
+pub struct GroupChangesBody {
+    /// Unique in the account.
+    #[schema(min_length = 1, max_length = 100)]
+    name: Option<String>,
+    /// Null clears it.
+    #[schema(max_length = 500, nullable)]
+    description: Option<String>,
+    /// `active` or `inactive`.
+    #[schema(pattern = "^(active|inactive)$")]
+    status: Option<String>,
+    /// Replaces the whole list.
+    #[schema(rename = "flowIds")]
+    flow_ids: Option<Vec<String>>,
+}
+
+impl From<Group> for GroupBody {
+    fn from(group: Group) -> Self {
+        GroupBody {
+            group_id: group.id,
+            name: group.name,
+            description: group.description,
+            status: group.status,
+            flows: group.flows.into_iter().map(|flow| GroupFlowBody { flow_id: flow.id, name: flow.name }).collect(),
+            created_at: iso(group.created_at),
+            updated_at: iso(group.updated_at),
+        }
+    }
+}
+
+/// List all Groups, most recently created first.
+#[utoipa::path(get, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
+    responses((status = 200, description = "All Groups", body = GroupListBody), GroupsAndFlowsErrors))]
+pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<GroupListBody>, Problem> {
+    let groups = groups::list(&app, caller.scope).await?;
+    Ok(Json(GroupListBody { groups: groups.into_iter().map(GroupBody::from).collect() }))
+}
+
+/// Create a Group.
+#[utoipa::path(post, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
+    request_body = NewGroupBody,
+    responses(
+        (status = 201, description = "Created", body = GroupBody),
+        (status = 409, description = "The name is taken", body = MessageBody),
+        (status = 422, description = "The Idempotency-Key came with another body", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn create(
+    State(app): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let claim = match idempotency::start(&app, caller.scope, &headers, "POST /v2/public/groups", &body.bytes).await? {
+        Start::Fresh(claim) => claim,
+        Start::Answered(response) => return Ok(response),
+    };
+    let answer = |group| Answer::json(StatusCode::CREATED, &GroupBody::from(group));
+    let result = groups::create(&app, &caller, &body.object, &claim, answer).await;
+    claim.settle(result)
+}
+
+/// One Group.
+#[utoipa::path(get, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+    params(("groupId" = String, Path, description = "The Group")),
+    responses(
+        (status = 200, description = "The Group", body = GroupBody),
+        (status = 404, description = "No such Group in the account", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn get(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+) -> Result<Json<GroupBody>, Problem> {
+    Ok(Json(groups::get(&app, caller.scope, &id).await?.into()))
+}
+
+/// Change a Group.
+#[utoipa::path(put, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+    params(("groupId" = String, Path, description = "The Group")),
+    request_body = GroupChangesBody,
+    responses(
+        (status = 200, description = "The changed Group", body = GroupBody),
+        (status = 404, description = "No such Group in the account", body = MessageBody),
+        (status = 409, description = "The name is taken", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn update(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+    body: JsonObject,
+) -> Result<Json<GroupBody>, Problem> {
+    Ok(Json(groups::update(&app, &caller, &id, &body.object).await?.into()))
+}
+
+/// Delete a Group; its Flows remain.
+#[utoipa::path(delete, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+    params(("groupId" = String, Path, description = "The Group")),
+    responses(
+        (status = 200, description = "Deleted", body = MessageBody),
+        (status = 404, description = "No such Group in the account", body = MessageBody),
+        GroupsAndFlowsErrors))]
+pub async fn delete(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+) -> Result<Json<MessageBody>, Problem> {
+    groups::delete(&app, &caller, &id).await?;
+    Ok(Json(MessageBody { message: "group deleted successfully".into(), errors: None }))
+}

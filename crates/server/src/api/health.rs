@@ -1,0 +1,77 @@
+//! For load balancers and operators: is the process alive, may it get traffic, and its figures.
+
+use axum::extract::{ConnectInfo, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Json, Response};
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use std::net::SocketAddr;
+use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
+
+use crate::app::Shared;
+use crate::error::{Kind, Problem};
+
+/// A part of the server and whether it can do its work.
+#[derive(Serialize, ToSchema)]
+pub struct Part {
+    /// `database`, `objects`, `documents`, `faces`, `sanctions`.
+    name: &'static str,
+    /// Whether it can answer.
+    ready: bool,
+    /// What is wrong and what to do, when not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+/// Whether the server can take traffic, and why not.
+#[derive(Serialize, ToSchema)]
+pub struct Readiness {
+    /// All parts are ready.
+    ready: bool,
+    /// Every part.
+    parts: Vec<Part>,
+}
+
+/// The process is alive.
+#[utoipa::path(get, path = "/healthz", tag = "System", responses((status = 200, description = "The process is alive", content_type = "text/plain", body = String)))]
+pub async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Whether each part can do its work. 503 while one cannot.
+#[utoipa::path(get, path = "/readyz", tag = "System", responses(
+    (status = 200, description = "All parts are ready", body = Readiness),
+    (status = 503, description = "A part is not ready", body = Readiness),
+))]
+pub async fn readyz(State(app): State<Shared>) -> Response {
+    let parts: Vec<Part> = app
+        .readiness()
+        .await
+        .into_iter()
+        .map(|(name, state)| Part { name, ready: state.is_ok(), detail: state.err() })
+        .collect();
+    let ready = parts.iter().all(|part| part.ready);
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Readiness { ready, parts })).into_response()
+}
+
+/// Figures for Prometheus: to the local machine, or to whoever has the metrics token.
+pub async fn metrics(
+    State(app): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let allowed = match &app.config.metrics_token {
+        None => peer.ip().is_loopback(),
+        Some(token) => {
+            let expected = format!("Bearer {}", token.expose_secret());
+            headers.get(AUTHORIZATION).is_some_and(|given| given.as_bytes().ct_eq(expected.as_bytes()).into())
+        }
+    };
+    if !allowed {
+        return Err(Problem::new(Kind::NotFound, "No such path"));
+    }
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render()).into_response())
+}

@@ -1,0 +1,13 @@
+//! HTTP: one module a family of endpoints. Handlers take apart the request, call `app`, and shape the answer; nothing else.
+
+pub mod applicants;
+pub mod document_requirements;
+pub mod flows;
+pub mod groups;
+pub mod health;
+pub mod monitoring;
+pub mod openapi;
+pub mod sessions;
+pub mod time;
+pub mod verify;
+pub mod verify_schema;

@@ -1,0 +1,8 @@
+//! `/v2/public/transaction-monitoring` (contract §4.9): the chain risk engine is not built yet, and says so.
+
+use crate::error::Problem;
+
+/// The endpoint, until its engine is built.
+pub async fn not_built() -> Problem {
+    Problem::unavailable("The chain risk engine is not available in this version")
+}

@@ -1,0 +1,87 @@
+//! `POST /v2/idv/verify` (contract §4.6): takes the form apart; everything else is `app::verify`.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use imaging::sniff;
+use sha2::{Digest, Sha256};
+use verification::submission::{FileField, SubmittedFile};
+
+use super::openapi::{FailureBody, VerifyErrors};
+use super::verify_schema::{VerificationBody, VerificationForm};
+use crate::app::{Shared, verify};
+use crate::error::Problem;
+use crate::http::form::{self, Fields, File, Form};
+use crate::http::gate::Caller;
+use crate::http::idempotency::{self, Start};
+
+/// Verify a person.
+///
+/// Validation comes first and answers 4xx; once it passes, the answer is 200 and `success` in the body tells the outcome. Which
+/// fields, documents and selfie are required is set by the Flow.
+#[utoipa::path(post, path = "/v2/idv/verify", tag = "Verification", security(("basic" = []), ("bearer" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
+    request_body(content = VerificationForm, content_type = "multipart/form-data"),
+    responses(
+        (status = 200, description = "The verification ran; see `success`", body = VerificationBody),
+        (status = 404, description = "No such Flow or Group in the account", body = FailureBody),
+        (status = 413, description = "More than any valid request holds", body = FailureBody),
+        (status = 422, description = "The Idempotency-Key came with another body", body = FailureBody),
+        (status = 501, description = "The document and country are not supported yet", body = FailureBody),
+        VerifyErrors))]
+pub async fn verify(
+    State(app): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let texts: Vec<&str> = verification::submission::TEXT_FIELDS.into_iter().chain(["ocrMatch"]).collect();
+    let fields = Fields { texts: &texts, files: &FileField::ALL.map(FileField::as_str) };
+    let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
+    let submitted = describe(&mut files).map_err(Problem::internal)?;
+    let content = match idempotency::is_asked_for(&headers) {
+        true => content(&texts, &mut files).map_err(Problem::internal)?,
+        false => Vec::new(),
+    };
+    let claim = match idempotency::start(&app, caller.scope, &headers, "POST /v2/idv/verify", &content).await? {
+        Start::Fresh(claim) => claim,
+        Start::Answered(response) => return Ok(response),
+    };
+    let result = verify::run(&app, &caller, &texts, submitted, files, &claim).await;
+    claim.settle(result)
+}
+
+/// What validation needs to know of the files.
+fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<FileField, SubmittedFile>> {
+    let mut submitted = BTreeMap::new();
+    for (name, file) in files {
+        let known_format = sniff(&file.content.first(64)?).is_some();
+        // What was cut off at the limit was longer than it.
+        let bytes = file.content.len() + u64::from(file.too_large) * (form::MAX_FILE_BYTES + 1);
+        if let Ok(field) = name.parse() {
+            submitted.insert(field, SubmittedFile { bytes, known_format });
+        }
+    }
+    Ok(submitted)
+}
+
+/// What makes two requests the same, whatever their boundaries.
+fn content(texts: &BTreeMap<String, String>, files: &mut BTreeMap<String, File>) -> std::io::Result<Vec<u8>> {
+    let mut hash = Sha256::new();
+    let mut add = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    for (name, text) in texts {
+        add(name.as_bytes());
+        add(text.as_bytes());
+    }
+    for (name, file) in files {
+        add(name.as_bytes());
+        add(&file.content.read()?);
+    }
+    Ok(hash.finalize().to_vec())
+}

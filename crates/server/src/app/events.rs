@@ -1,0 +1,39 @@
+//! Webhook events: written into the transaction that causes them (`decisions.md` §7). Delivery is not built yet; events wait.
+
+use serde_json::{Value, json};
+use store::outbox::{self, NewEvent};
+use store::{Scope, Tx};
+use uuid::Uuid;
+
+use crate::api::time::iso;
+use crate::error::Problem;
+
+/// Writes an event; `data` holds no personal data.
+pub async fn enqueue(tx: &mut Tx, scope: Scope, flow_id: Uuid, kind: &str, data: &Value) -> Result<(), Problem> {
+    let body = json!({"type": kind, "timestamp": iso(tx.now()), "data": data}).to_string();
+    outbox::enqueue(tx, scope, &NewEvent { flow_id, kind, body: &ascii(&body) }).await?;
+    Ok(())
+}
+
+/// JSON with every character beyond ASCII escaped, so that no proxy or framework changes the signed bytes.
+fn ascii(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character.is_ascii() {
+            escaped.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn bodies_are_ascii() {
+        assert_eq!(super::ascii(r#"{"a":"é😀"}"#), r#"{"a":"\u00e9\ud83d\ude00"}"#);
+    }
+}

@@ -1,0 +1,318 @@
+//! From uploaded files to the evidence that the rules judge: decode, read, find faces, compare. Blocking work for the CPU pool.
+//!
+//! Pictures are worked on one after the other, so that a verification's memory is that of its largest picture. Nothing here says
+//! whether anybody passes.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use documents::reading::{DocumentKind, DocumentReading, Field, PayloadKind, Source as ReadSource, field};
+use documents::{ReadHints, Side as ReadSide};
+use faces::{Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY};
+use imaging::{DecodeError, Decoded, Picture};
+use reference::DocumentType;
+use verification::evidence::{
+    BarcodeFinding, Challenge, DocumentData, DocumentEvidence, Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding,
+    MrzRead, PictureState, SelfieEvidence, Shows, SideEvidence, compare_sides,
+};
+use verification::settings::Settings;
+use verification::submission::{FileField, Side, Submission};
+
+use super::App;
+use super::comparison;
+use super::cpu::Abandoned;
+use super::engines::Loaded;
+use crate::error::Problem;
+use crate::http::form::File;
+
+/// What the engines found.
+pub struct Gathered {
+    /// For the rules; screening is added by the caller.
+    pub evidence: Evidence,
+    /// The selfie's face, when it is fit to be compared.
+    pub face: Option<Embedding>,
+    /// Milliseconds a stage.
+    pub timings: BTreeMap<String, f64>,
+}
+
+/// Looks at every declared document and the selfie.
+pub fn gather(
+    app: &App,
+    submission: &Submission,
+    settings: &Settings,
+    compare: bool,
+    files: &mut BTreeMap<String, File>,
+    gone: &Abandoned,
+) -> Result<Gathered, Problem> {
+    let mut gathered = Gathered { evidence: Evidence::default(), face: None, timings: BTreeMap::new() };
+    if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
+        return Ok(gathered);
+    }
+    let engines = app.engines.get().map_err(|reason| {
+        Problem::unavailable("The document and face engines are not available").because(reason)
+    })?;
+    let mut looker = Looker { app, engines, files, gone, timings: &mut gathered.timings };
+    let (selfie, face) = looker.selfie()?;
+    for document_type in &submission.document_types {
+        gathered.evidence.documents.push(looker.document(*document_type, face.as_ref(), settings)?);
+    }
+    gathered.evidence.comparison =
+        (compare && !gathered.evidence.documents.is_empty()).then(|| comparison::compare(submission, &gathered.evidence.documents));
+    gathered.evidence.selfie = selfie;
+    gathered.face = face;
+    Ok(gathered)
+}
+
+struct Looker<'a> {
+    app: &'a App,
+    engines: &'a Loaded,
+    files: &'a mut BTreeMap<String, File>,
+    gone: &'a Abandoned,
+    timings: &'a mut BTreeMap<String, f64>,
+}
+
+/// One picture, looked at.
+struct Looked {
+    side: SideEvidence,
+    reading: DocumentReading,
+    portrait: Option<Embedding>,
+}
+
+impl Looker<'_> {
+    fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
+        let Some(decoded) = self.decode(FileField::Selfie, 0)? else { return Ok((None, None)) };
+        let mut selfie = SelfieEvidence {
+            state: PictureState::Corrupted,
+            faces: 0,
+            liveness: Liveness::Impossible,
+            challenge: Challenge::Absent,
+        };
+        let Ok(decoded) = decoded else { return Ok((Some(selfie), None)) };
+        let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
+        selfie.faces = reading.significant().count();
+        selfie.state = PictureState::Processed;
+        let Some(main) = reading.main() else { return Ok((Some(selfie), None)) };
+        let face = main.embedding.clone().filter(|_| main.is_usable());
+        if face.is_none() {
+            selfie.state = PictureState::Unprocessable;
+        }
+        let engines = self.engines;
+        selfie.liveness = self.timed("liveness", || match engines.faces.liveness(&decoded.picture, &reading).outcome {
+            LivenessOutcome::Live => Liveness::Live,
+            LivenessOutcome::NotLive => Liveness::NotLive,
+            LivenessOutcome::Impossible => Liveness::Impossible,
+        });
+        Ok((Some(selfie), face))
+    }
+
+    fn document(
+        &mut self,
+        document_type: DocumentType,
+        selfie: Option<&Embedding>,
+        settings: &Settings,
+    ) -> Result<DocumentEvidence, Problem> {
+        let front = self.side(document_type, Side::Front)?;
+        let back = self.side(document_type, Side::Back)?;
+        let readings: Vec<&DocumentReading> = [&front, &back].into_iter().flatten().map(|looked| &looked.reading).collect();
+        let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
+            (Some(selfie), Some(portrait)) => Some(match_faces(selfie, portrait, settings)),
+            _ => None,
+        };
+        let sides = match readings.as_slice() {
+            [front, back] => compare_sides(&merged(&[front]), &merged(&[back])),
+            _ => Default::default(),
+        };
+        Ok(DocumentEvidence {
+            document_type,
+            mrz: mrz(&readings),
+            barcode: barcode(&readings),
+            visual: visual(&readings),
+            sides,
+            portrait_match,
+            front: front.as_ref().map(|looked| looked.side),
+            back: back.as_ref().map(|looked| looked.side),
+        })
+    }
+
+    /// One side of a document; of a PDF the first page that holds one.
+    fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<Looked>, Problem> {
+        let Some(field) = FileField::of(document_type, side) else { return Ok(None) };
+        let mut from_page = 0;
+        let mut first: Option<Looked> = None;
+        loop {
+            let decoded = match self.decode(field, from_page)? {
+                None => return Ok(None),
+                // The pages after the first one that is not blank hold nothing more.
+                Some(Err(_)) if first.is_some() => return Ok(first),
+                Some(Err(_)) => {
+                    let side = SideEvidence { state: PictureState::Corrupted, shows: Shows::Declared, faces: 0 };
+                    return Ok(Some(Looked { side, reading: DocumentReading::default(), portrait: None }));
+                }
+                Some(Ok(decoded)) => decoded,
+            };
+            let looked = self.look(&decoded.picture, document_type, side)?;
+            let next = decoded.page.map(|page| page + 1).filter(|next| decoded.pages.is_some_and(|pages| *next < pages));
+            match next {
+                Some(next) if looked.reading.kind == DocumentKind::None => {
+                    from_page = next;
+                    first = first.or(Some(looked));
+                }
+                _ if looked.reading.kind == DocumentKind::None && first.is_some() => return Ok(first),
+                _ => return Ok(Some(looked)),
+            }
+        }
+    }
+
+    fn look(&mut self, picture: &Picture, document_type: DocumentType, side: Side) -> Result<Looked, Problem> {
+        let hints = ReadHints {
+            document_type: Some(document_type),
+            side: if side == Side::Front { ReadSide::Front } else { ReadSide::Back },
+            expect_mrz: document_type != DocumentType::Drivers,
+            expect_barcode: document_type == DocumentType::Drivers,
+        };
+        let engines = self.engines;
+        let reading = self.timed("read", || engines.documents.read(picture, &hints)).map_err(Problem::internal)?;
+        let mut looked = Looked {
+            side: SideEvidence { state: PictureState::Processed, shows: shows(&reading, document_type, side), faces: 0 },
+            reading,
+            portrait: None,
+        };
+        if side == Side::Front {
+            let faces = self.faces(picture, PictureKind::Document)?;
+            looked.side.faces = faces.significant().count();
+            looked.portrait = faces.main().and_then(|face| face.embedding.clone());
+        }
+        Ok(looked)
+    }
+
+    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
+        let engines = self.engines;
+        self.timed("faces", || engines.faces.analyse(picture, kind)).map_err(Problem::internal)
+    }
+
+    /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
+    fn decode(&mut self, field: FileField, from_page: u32) -> Result<Option<Result<Decoded, DecodeError>>, Problem> {
+        if self.gone.is_set() {
+            return Err(Problem::unavailable("The caller has gone"));
+        }
+        let Some(file) = self.files.get_mut(field.as_str()) else { return Ok(None) };
+        let bytes = file.content.read().map_err(Problem::internal)?;
+        let decoders = &self.app.decoders;
+        let decoded = self.timed("decode", || decoders.decode(&bytes, from_page));
+        decoded.map(Some).map_err(|error| Problem::unavailable("No decoder could be started").because(error))
+    }
+
+    fn timed<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        let elapsed = started.elapsed().as_secs_f64();
+        metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage.to_owned()).record(elapsed);
+        *self.timings.entry(stage.to_owned()).or_default() += elapsed * 1_000.0;
+        done
+    }
+}
+
+/// Whether a picture shows something else than was declared: only where that is certain.
+fn shows(reading: &DocumentReading, declared: DocumentType, side: Side) -> Shows {
+    let empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
+    let other = match (reading.kind, declared) {
+        (DocumentKind::None, _) => side == Side::Front || empty,
+        (DocumentKind::Unknown, _) => false,
+        (DocumentKind::Passport, declared) => declared != DocumentType::Passport,
+        (DocumentKind::Visa, _) => true,
+        // A card that calls itself a licence may be a learner's permit, which is an ID_CARD; an ID card's and a
+        // residence permit's design differ in words only, which the issuers choose.
+        (DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard, declared) => {
+            declared == DocumentType::Passport
+        }
+    };
+    if other { Shows::Other } else { Shows::Declared }
+}
+
+fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) -> FaceMatch {
+    let similarity = faces::similarity(faces::distance(selfie, portrait));
+    let match_from = settings.match_threshold.map_or(MATCH_SIMILARITY, |threshold| threshold as f32);
+    let review_from = settings.review_band.map_or(REVIEW_SIMILARITY, |threshold| threshold as f32);
+    let verdict = match faces::MatchVerdict::at(similarity, match_from, review_from) {
+        faces::MatchVerdict::Match => MatchVerdict::Match,
+        faces::MatchVerdict::Review => MatchVerdict::BelowThreshold,
+        faces::MatchVerdict::NoMatch => MatchVerdict::NoMatch,
+    };
+    FaceMatch { similarity: f64::from(similarity), verdict }
+}
+
+/// The zone to rely on: an accepted one before a valid one before any.
+fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
+    let best = readings.iter().filter_map(|reading| reading.mrz.as_ref()).max_by_key(|mrz| (mrz.accepted, mrz.valid));
+    best.map_or(MrzFinding::NotFound, |mrz| {
+        let fields = &mrz.fields;
+        MrzFinding::Read(MrzRead {
+            format: mrz.format.as_str().to_owned(),
+            valid: mrz.valid,
+            accepted: mrz.accepted,
+            data: DocumentData {
+                given_names: filled(&fields.given_names),
+                surname: filled(&fields.surname),
+                document_number: filled(&fields.document_number),
+                issuer: filled(&fields.issuer),
+                nationality: filled(&fields.nationality),
+                birth_date: fields.birth_date.map(|date| date.to_string()),
+                expiry_date: fields.expiry_date.map(|date| date.to_string()),
+                sex: fields.sex.map(String::from),
+            },
+        })
+    })
+}
+
+fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
+    let barcodes = || readings.iter().flat_map(|reading| &reading.barcodes).filter(|barcode| barcode.symbology == "PDF417");
+    if let Some(aamva) = barcodes().find_map(|barcode| barcode.aamva.as_ref()) {
+        let given: Vec<&str> = aamva.first_name.iter().chain(&aamva.middle_names).map(String::as_str).collect();
+        return BarcodeFinding::Read(DocumentData {
+            given_names: filled(&given.join(" ")),
+            surname: aamva.last_name.clone(),
+            document_number: aamva.document_number.clone(),
+            issuer: aamva.country.clone(),
+            nationality: None,
+            birth_date: aamva.birth_date.map(|date| date.to_string()),
+            expiry_date: aamva.expiry_date.map(|date| date.to_string()),
+            sex: aamva.sex.map(String::from),
+        });
+    }
+    match barcodes().map(|barcode| barcode.payload).max_by_key(|payload| *payload == PayloadKind::Unknown) {
+        None => BarcodeFinding::NotFound,
+        Some(PayloadKind::Unknown) => BarcodeFinding::Opaque,
+        Some(_) => BarcodeFinding::Unreadable,
+    }
+}
+
+/// What the visual zones say, the first side before the second.
+fn visual(readings: &[&DocumentReading]) -> DocumentData {
+    data(readings, |field| field.source == ReadSource::Ocr)
+}
+
+/// What a side says, by whatever means.
+fn merged(readings: &[&DocumentReading]) -> DocumentData {
+    data(readings, |_| true)
+}
+
+fn data(readings: &[&DocumentReading], usable: impl Fn(&Field) -> bool) -> DocumentData {
+    let value = |name: &str| {
+        readings.iter().find_map(|reading| reading.fields.get(name).filter(|field| usable(field))).map(|field| field.value.clone())
+    };
+    let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    DocumentData {
+        given_names: filled(&given),
+        surname: value(field::LAST_NAME),
+        document_number: value(field::DOCUMENT_NUMBER),
+        issuer: value(field::ISSUER),
+        nationality: value(field::NATIONALITY),
+        birth_date: value(field::BIRTH_DATE),
+        expiry_date: value(field::EXPIRY_DATE),
+        sex: value(field::SEX),
+    }
+}
+
+fn filled(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}

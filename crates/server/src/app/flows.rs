@@ -1,0 +1,153 @@
+//! Flows: what happens to them. The rules are `verification::flow`'s and `verification::flow_body`'s, the SQL is `store::flows`'.
+
+use serde_json::{Map, Value};
+use store::flows::{self, Flow, FlowContent};
+use store::{Db, Error, Scope, audit};
+use uuid::Uuid;
+use verification::flow::FlowParts;
+use verification::flow_body::FlowChanges;
+
+use super::App;
+use crate::error::{Kind, Problem};
+use crate::http::gate::Caller;
+
+/// All Flows of the account, newest first.
+pub async fn list(app: &App, scope: Scope) -> Result<Vec<Flow>, Problem> {
+    Ok(flows::list(&mut app.db.read().await?, scope).await?)
+}
+
+/// One Flow, or 404.
+pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Flow, Problem> {
+    let id = parse_id(id)?;
+    flows::get(&mut app.db.read().await?, scope, id).await?.ok_or_else(not_found)
+}
+
+/// Changes a Flow; every member that is sent replaces the whole value.
+pub async fn update(app: &App, caller: &Caller, id: &str, body: &Map<String, Value>) -> Result<Flow, Problem> {
+    let id = parse_id(id)?;
+    get(app, caller.scope, &id.to_string()).await?;
+    let changes = FlowChanges::parse(body, caller.scope.sandbox)?;
+    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id).await?.ok_or_else(not_found)?;
+        let content = changed(flow.into(), &changes)?;
+        let flow = flows::update(tx, caller.scope, id, &content).await.map_err(refused)?.ok_or_else(not_found)?;
+        audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
+        Ok(flow)
+    })
+}
+
+/// Deletes a Flow; every Group loses it.
+pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
+    let id = parse_id(id)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !flows::delete(tx, caller.scope, id).await? {
+            return Err(not_found());
+        }
+        audit::write(tx, caller.scope, &caller.did("flow.deleted", &id.to_string())).await?;
+        Ok(())
+    })
+}
+
+/// Makes a Flow from a file's members (the command line and the demo); the error is for people.
+pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Flow, String> {
+    let changes = FlowChanges::parse_with_settings(file, scope.sandbox).map_err(explain)?;
+    if changes.name.is_none() {
+        return Err("name - is required".into());
+    }
+    let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
+    store::transaction!(db, |tx| -> Result<Flow, Error> { flows::create(tx, scope, &content, None).await }).map_err(for_people)
+}
+
+/// Changes the Flow that is named, by id or by the file's `flowId` or `name`.
+pub async fn update_from_file(
+    db: &Db,
+    scope: Scope,
+    id: Option<Uuid>,
+    file: &Map<String, Value>,
+) -> Result<Flow, String> {
+    let changes = FlowChanges::parse_with_settings(file, scope.sandbox).map_err(explain)?;
+    let id = id.or_else(|| file.get("flowId").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok()));
+    let all = async { flows::list(&mut db.read().await?, scope).await }.await.map_err(for_people)?;
+    let known = all.iter().find(|flow| id.map_or(Some(&flow.name) == changes.name.as_ref(), |id| flow.id == id));
+    let id = known.ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?.id;
+    store::transaction!(db, |tx| -> Result<Flow, Problem> {
+        let flow = flows::get_for_update(tx, scope, id).await?.ok_or_else(not_found)?;
+        let content = changed(flow.into(), &changes)?;
+        flows::update(tx, scope, id, &content).await.map_err(refused)?.ok_or_else(not_found)
+    })
+    .map_err(|problem| problem.to_string())
+}
+
+/// The Flow as the rules read it.
+pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
+    let parts = FlowParts {
+        default_fields: &content.default_fields,
+        default_document_types: &content.default_document_types,
+        country_overrides: &content.country_overrides,
+        geo_blocked_countries: &content.geo_blocked_countries,
+        min_age: content.min_age,
+        max_age: content.max_age,
+        settings: &content.settings,
+    };
+    verification::flow::Flow::parse(&parts).map_err(Problem::internal)
+}
+
+/// The content after a change, when the rules that span members allow it.
+fn changed(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowContent, Problem> {
+    let replace = |value: &mut String, change: &Option<String>| {
+        if let Some(change) = change {
+            value.clone_from(change);
+        }
+    };
+    replace(&mut content.name, &changes.name);
+    replace(&mut content.default_fields, &changes.default_fields);
+    replace(&mut content.default_document_types, &changes.default_document_types);
+    replace(&mut content.country_overrides, &changes.country_overrides);
+    replace(&mut content.geo_blocked_countries, &changes.geo_blocked_countries);
+    replace(&mut content.settings, &changes.settings);
+    content.webhook_url = changes.webhook_url.clone().unwrap_or(content.webhook_url);
+    content.min_age = changes.min_age.unwrap_or(content.min_age);
+    content.max_age = changes.max_age.unwrap_or(content.max_age);
+    parse(&content)?.check()?;
+    Ok(content)
+}
+
+fn empty() -> FlowContent {
+    FlowContent {
+        name: String::new(),
+        default_fields: "{}".into(),
+        default_document_types: "[]".into(),
+        country_overrides: "[]".into(),
+        geo_blocked_countries: "[]".into(),
+        webhook_url: None,
+        min_age: None,
+        max_age: None,
+        settings: "{}".into(),
+    }
+}
+
+fn parse_id(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| not_found())
+}
+
+fn not_found() -> Problem {
+    Problem::not_found("Flow not found")
+}
+
+fn refused(error: Error) -> Problem {
+    match error {
+        Error::Conflict => Problem::new(Kind::Conflict, "A flow with this name already exists"),
+        error => error.into(),
+    }
+}
+
+fn explain(refusal: verification::refusal::Refusal) -> String {
+    Problem::from(refusal).to_string()
+}
+
+fn for_people(error: Error) -> String {
+    match error {
+        Error::Conflict => "A flow with this name already exists".into(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Who an applicant is among the account's people, inside the account's serial step (`decisions.md` §4, *Faces and people* and
+//! *Duplicates*). Only proven faces are searched and bound; everybody else keeps a provisional facemap.
+
+use faces::{Embedding, Identification};
+use store::registrations::{self, Registration};
+use store::{Error, Scope, Tx, people};
+use uuid::Uuid;
+use verification::evidence::Identity;
+use verification::status::AttemptStatus;
+
+use super::face_replicas::Replica;
+use crate::error::Problem;
+
+/// Where an attempt belongs.
+pub struct Applicant {
+    /// For the rules.
+    pub identity: Identity,
+    /// The person, or the provisional facemap.
+    pub facemap_id: Uuid,
+    /// The registration that the attempt belongs to; none: it is only logged.
+    pub registration: Option<Registration>,
+}
+
+/// Finds or makes the person and the registration. Takes the account's face lock; the caller's transaction holds it to its end.
+pub async fn identify(
+    tx: &mut Tx,
+    scope: Scope,
+    replica: &mut Replica,
+    face: Option<&Embedding>,
+    grouping_id: Option<Uuid>,
+    external_user_id: &str,
+) -> Result<Applicant, Problem> {
+    store::faces::lock(tx, scope).await?;
+    let place = Place { scope, grouping_id, external_user_id };
+    match face {
+        None => unproven(tx, &place).await,
+        Some(face) => {
+            replica.catch_up(tx, scope).await?;
+            let nearest = replica.search(face)?.into_iter().next();
+            match nearest.map(|hit| (Identification::of(hit.distance), hit.facemap)) {
+                Some((Identification::Same, person)) => known_face(tx, &place, person).await,
+                Some((Identification::NearDuplicate, _)) => new_face(tx, &place, face, true).await,
+                _ => new_face(tx, &place, face, false).await,
+            }
+        }
+    }
+}
+
+/// What was submitted for.
+struct Place<'a> {
+    scope: Scope,
+    grouping_id: Option<Uuid>,
+    external_user_id: &'a str,
+}
+
+impl Place<'_> {
+    async fn registration(&self, tx: &mut Tx) -> Result<Option<Registration>, Error> {
+        registrations::find(tx, self.scope, self.grouping_id, self.external_user_id).await
+    }
+
+    /// The label's facemaps in the whole account, most recently active first, and whether each is a proven person.
+    async fn bound_to(&self, tx: &mut Tx) -> Result<Vec<(Uuid, bool)>, Error> {
+        let mut bound: Vec<(Uuid, bool)> = Vec::new();
+        for registration in registrations::of_external_user_id(tx, self.scope, self.external_user_id).await? {
+            if bound.iter().any(|(facemap, _)| *facemap == registration.facemap_id) {
+                continue;
+            }
+            let person = people::resolve(tx, self.scope, registration.facemap_id).await?;
+            bound.push((registration.facemap_id, person.is_some_and(|person| person.proven)));
+        }
+        Ok(bound)
+    }
+
+    /// The registration of a person in this group, under whatever label.
+    async fn registration_of(&self, tx: &mut Tx, person: Uuid) -> Result<Option<Registration>, Error> {
+        let all = registrations::of_facemap(tx, self.scope, person).await?;
+        Ok(all.into_iter().find(|registration| registration.grouping_id == self.grouping_id))
+    }
+
+    async fn register(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<Registration, Error> {
+        registrations::create(tx, self.scope, facemap_id, self.grouping_id, self.external_user_id).await
+    }
+
+    /// A registration, this label's own or a new one of the facemap.
+    async fn registered(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<Applicant, Problem> {
+        let registration = match self.registration(tx).await? {
+            Some(registration) => registration,
+            None => self.register(tx, facemap_id).await?,
+        };
+        Ok(applicant(facemap_id, Some(registration), Identity::default()))
+    }
+}
+
+fn applicant(facemap_id: Uuid, registration: Option<Registration>, identity: Identity) -> Applicant {
+    Applicant { identity: Identity { facemap_id: facemap_id.to_string(), ..identity }, facemap_id, registration }
+}
+
+/// No face was proven: the label's registration here, else one under the label's facemap, else under a new provisional one.
+async fn unproven(tx: &mut Tx, place: &Place<'_>) -> Result<Applicant, Problem> {
+    if let Some(registration) = place.registration(tx).await? {
+        return Ok(applicant(registration.facemap_id, Some(registration), Identity::default()));
+    }
+    for (facemap_id, _) in place.bound_to(tx).await? {
+        // A face registers once in a group, so a person who is here under another label gets no second place.
+        if place.registration_of(tx, facemap_id).await?.is_none() {
+            return place.registered(tx, facemap_id).await;
+        }
+    }
+    let person = people::create(tx, place.scope, false).await?;
+    place.registered(tx, person.facemap_id).await
+}
+
+/// The face is a known person's.
+async fn known_face(tx: &mut Tx, place: &Place<'_>, person: Uuid) -> Result<Applicant, Problem> {
+    let bound = place.bound_to(tx).await?;
+    if bound.iter().any(|(facemap, proven)| *proven && *facemap != person) {
+        let identity = Identity { id_belongs_to_another: true, ..Identity::default() };
+        return Ok(applicant(person, None, identity));
+    }
+    let duplicate = || Identity { already_registered: true, ..Identity::default() };
+    if let Some(registration) = place.registration_of(tx, person).await? {
+        if registration.external_user_id != place.external_user_id {
+            return Ok(applicant(person, None, duplicate()));
+        }
+        let approved = registration.status.as_deref() == Some(AttemptStatus::Approved.as_str());
+        let identity = if approved { duplicate() } else { Identity::default() };
+        return Ok(applicant(person, Some(registration), identity));
+    }
+    for (provisional, _) in bound.into_iter().filter(|(facemap, _)| *facemap != person) {
+        match people::merge(tx, place.scope, provisional, person).await {
+            Ok(()) => {}
+            // The label also stands in a group where the person is under another one.
+            Err(Error::Conflict) => return Ok(applicant(person, None, duplicate())),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    place.registered(tx, person).await
+}
+
+/// The face is nobody's yet: it is bound to the label's provisional facemap, or to a new one.
+async fn new_face(
+    tx: &mut Tx,
+    place: &Place<'_>,
+    face: &Embedding,
+    near_duplicate: bool,
+) -> Result<Applicant, Problem> {
+    let bound = place.bound_to(tx).await?;
+    if bound.iter().any(|(_, proven)| *proven) {
+        let person = people::create(tx, place.scope, false).await?;
+        let identity = Identity { id_belongs_to_another: true, ..Identity::default() };
+        return Ok(applicant(person.facemap_id, None, identity));
+    }
+    let own = place.registration(tx).await?.map(|registration| registration.facemap_id);
+    let facemap_id = match own.or(bound.first().map(|(facemap, _)| *facemap)) {
+        Some(provisional) => {
+            people::set_proven(tx, place.scope, provisional).await?;
+            provisional
+        }
+        None => people::create(tx, place.scope, true).await?.facemap_id,
+    };
+    store::faces::insert(tx, place.scope, facemap_id, face.version(), &face.to_bytes()).await?;
+    let mut applicant = place.registered(tx, facemap_id).await?;
+    applicant.identity.near_duplicate = near_duplicate;
+    Ok(applicant)
+}

@@ -1,0 +1,69 @@
+//! What happens behind the API, and the one state that everything shares.
+//!
+//! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
+
+pub mod applicants;
+pub mod comparison;
+pub mod cpu;
+pub mod decoders;
+pub mod engines;
+pub mod events;
+pub mod evidence;
+pub mod face_replicas;
+pub mod flows;
+pub mod groups;
+pub mod identify;
+pub mod lists;
+pub mod merchants;
+pub mod reviews;
+pub mod verify;
+
+use std::sync::Arc;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use store::{Db, Objects};
+
+use crate::config::ServeConfig;
+use cpu::CpuPool;
+use decoders::Decoders;
+use engines::Engines;
+use face_replicas::FaceReplicas;
+use lists::Lists;
+
+/// The state, as handlers get it.
+pub type Shared = Arc<App>;
+
+/// Everything a request may need.
+pub struct App {
+    /// How the server runs.
+    pub config: ServeConfig,
+    /// The public address, without a slash at its end.
+    pub public_url: String,
+    /// The database.
+    pub db: Db,
+    /// Sealed files.
+    pub objects: Objects,
+    /// Documents and faces.
+    pub engines: Engines,
+    /// The sanctions lists in use.
+    pub lists: Lists,
+    /// The children that decode strangers' files.
+    pub decoders: Arc<Decoders>,
+    /// Capacity for heavy work.
+    pub cpu: CpuPool,
+    /// Each account's proven faces, for identification.
+    pub faces: FaceReplicas,
+    /// Figures.
+    pub metrics: PrometheusHandle,
+}
+
+impl App {
+    /// Every part and what is wrong with it, if anything.
+    pub async fn readiness(&self) -> Vec<(&'static str, Result<(), String>)> {
+        let database = self.db.ping().await.map_err(|_| "the database does not answer".to_owned());
+        let objects = self.objects.ping().await.map_err(|_| "the object store does not answer".to_owned());
+        let engines = self.engines.get().map(|_| ()).map_err(|reason| reason.to_owned());
+        let sanctions = self.lists.screener().map(|_| ());
+        vec![("database", database), ("objects", objects), ("engines", engines), ("sanctions", sanctions)]
+    }
+}

@@ -1,0 +1,269 @@
+//! A verification, from the form to the answer (contract §4.6; the walk through it is in ARCHITECTURE.md).
+//!
+//! Every rule is `verification`'s; this is the order in which things happen, and the one transaction that records them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use faces::Embedding;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use sanctions::Query;
+use serde_json::{Map, Value, json};
+use store::attempts::{self, NewAttempt};
+use store::objects::ObjectName;
+use store::registrations::{self, Registration};
+use store::{DataKey, Scope, Tx, audit};
+use uuid::Uuid;
+use verification::applicant_info::ApplicantInfo;
+use verification::evidence::{Evidence, Screening};
+use verification::flow::Flow;
+use verification::judge::{Judgement, examine};
+use verification::requirements;
+use verification::submission::{Context, FileField, SubmittedFile, Submission};
+
+use super::evidence::{Gathered, gather};
+use super::identify::{Applicant, identify};
+use super::merchants::MerchantSettings;
+use super::{App, Shared, events, flows, merchants, reviews};
+use crate::error::Problem;
+use crate::http::form::File;
+use crate::http::gate::Caller;
+use crate::http::idempotency::{Answer, Claim};
+
+/// Validates, screens, reads, judges and records.
+pub async fn run(
+    app: &Shared,
+    caller: &Caller,
+    texts: &BTreeMap<String, String>,
+    submitted: BTreeMap<FileField, SubmittedFile>,
+    files: BTreeMap<String, File>,
+    claim: &Claim,
+) -> Result<Answer, Problem> {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let context = Context { today, sandbox: caller.scope.sandbox, bearer_session: None };
+    let submission = Arc::new(Submission::parse(texts, submitted, &context)?);
+    let against = against(app, caller.scope, &submission).await?;
+    requirements::check(&against.flow, &submission)?;
+
+    let settings = merchants::settings(&caller.merchant);
+    let (gathered, files) = look(app, &submission, &against.flow, settings, files).await?;
+    metrics::counter!("bonafide_verifications_total").increment(1);
+    record(app, caller, Recording { submission: &submission, against: &against, gathered: &gathered, texts, today }, files, claim)
+        .await
+}
+
+/// What a submission is verified against.
+struct Against {
+    flow_id: Uuid,
+    flow_name: String,
+    has_webhook: bool,
+    flow: Flow,
+    grouping_id: Option<Uuid>,
+}
+
+/// The stage "Flow and Group exist and agree".
+async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Against, Problem> {
+    let mut conn = app.db.read().await?;
+    let missing = |what: &str| Problem::not_found(format!("{what} not found"));
+    let flow_id = Uuid::parse_str(submission.flow_id()).map_err(|_| missing("Flow"))?;
+    let stored = store::flows::get(&mut conn, scope, flow_id).await?.ok_or_else(|| missing("Flow"))?;
+    let grouping_id = match submission.grouping_id() {
+        None => None,
+        Some(id) => {
+            let id = Uuid::parse_str(id).map_err(|_| missing("Group"))?;
+            let group = store::groups::get(&mut conn, scope, id).await?.ok_or_else(|| missing("Group"))?;
+            if !group.flows.iter().any(|flow| flow.id == flow_id) {
+                return Err(Problem::invalid("Flow does not belong to the specified group"));
+            }
+            Some(id)
+        }
+    };
+    if submission.session_id().is_some() {
+        // Hosted links are not built yet, so no session exists.
+        return Err(missing("Session"));
+    }
+    let (flow_name, has_webhook) = (stored.name.clone(), stored.webhook_url.is_some());
+    Ok(Against { flow_id, flow_name, has_webhook, flow: flows::parse(&stored.into())?, grouping_id })
+}
+
+/// Screening, then the engines, on the CPU pool; gives the files back for the log.
+async fn look(
+    app: &Shared,
+    submission: &Arc<Submission>,
+    flow: &Flow,
+    settings: MerchantSettings,
+    mut files: BTreeMap<String, File>,
+) -> Result<(Gathered, BTreeMap<String, File>), Problem> {
+    let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
+    let compare = submission.document_configuration(flow).asks("ocrMatch");
+    let flow_settings = flow.settings.clone();
+    app.cpu
+        .run(move |gone| {
+            let screening = screen(&shared, &submission, &settings)?;
+            let mut gathered = gather(&shared, &submission, &flow_settings, compare, &mut files, gone)?;
+            gathered.evidence.screening = screening;
+            Ok((gathered, files))
+        })
+        .await?
+}
+
+/// Sanctions screening. Whoever cannot be screened is not verified (fail closed).
+fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Result<Screening, Problem> {
+    let text = |field| submission.get(field).map(str::to_owned);
+    let given = [submission.get("firstName"), submission.get("middleName")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let query = Query {
+        schema: Some("Person".into()),
+        name: Some(format!("{given} {}", submission.get("lastName").unwrap_or_default())),
+        first_name: Some(given),
+        last_name: text("lastName"),
+        dob: submission.dob.map(|dob| dob.to_string()),
+        country: text("country"),
+        nationality: text("nationality"),
+        ..Query::default()
+    };
+    let result = app
+        .lists
+        .screen(&query, submission.sandbox, settings)
+        .map_err(|reason| Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason))?;
+    let object = |pairs: BTreeMap<String, String>| pairs.into_iter().map(|(name, value)| (name, value.into())).collect::<Map<_, _>>();
+    Ok(Screening {
+        matched: result.results.iter().any(|hit| hit.matched),
+        results: result.results.iter().map(|hit| serde_json::to_value(hit).unwrap_or_default()).collect(),
+        query_params: object(result.query_params),
+        lists: object(result.lists),
+    })
+}
+
+/// Everything that is recorded of a verification.
+struct Recording<'a> {
+    submission: &'a Submission,
+    against: &'a Against,
+    gathered: &'a Gathered,
+    texts: &'a BTreeMap<String, String>,
+    today: Date,
+}
+
+/// Objects first, then one transaction: person, registration, attempt, audit row, outbox, idempotency answer.
+async fn record(
+    app: &App,
+    caller: &Caller,
+    recording: Recording<'_>,
+    mut files: BTreeMap<String, File>,
+    claim: &Claim,
+) -> Result<Answer, Problem> {
+    let scope = caller.scope;
+    let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
+    for (name, file) in &mut files {
+        let bytes = file.content.read().map_err(Problem::internal)?;
+        app.objects.put(&key, &ObjectName { scope, attempt_id, file: name }, &bytes).await?;
+    }
+    let recorded = record_in_one_transaction(app, caller, &recording, attempt_id, &key, claim).await;
+    if recorded.is_err() && !files.is_empty() {
+        // Nothing refers to the objects; their key is gone with this request, so this is only tidiness.
+        let _ = app.objects.delete_attempt(scope, attempt_id).await;
+    }
+    recorded
+}
+
+async fn record_in_one_transaction(
+    app: &App,
+    caller: &Caller,
+    recording: &Recording<'_>,
+    attempt_id: Uuid,
+    key: &DataKey,
+    claim: &Claim,
+) -> Result<Answer, Problem> {
+    let Recording { submission, against, gathered, texts, today } = recording;
+    let scope = caller.scope;
+    let evidence: &Evidence = &gathered.evidence;
+    let replica = app.faces.of(scope);
+    let mut replica = replica.lock().await;
+    let proven = |examination: &verification::judge::Examination<'_>| -> Option<&Embedding> {
+        gathered.face.as_ref().filter(|_| examination.face_is_proven())
+    };
+    if proven(&examine(&against.flow, submission, evidence, *today)).is_some() {
+        // Up to date to some sequence without the account's lock; inside it only what came after is read.
+        replica.catch_up(&mut app.db.read().await?, scope).await?;
+    }
+    store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
+        let examination = examine(&against.flow, submission, evidence, *today);
+        let face = proven(&examination);
+        let Applicant { identity, facemap_id, registration } =
+            identify(tx, scope, &mut replica, face, against.grouping_id, submission.external_user_id()).await?;
+        let judgement = examination.judge(&identity);
+        let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
+        let detail = json!({
+            "info": ApplicantInfo::of_attempt(submission, evidence),
+            "reasons": judgement.reasons,
+            "forced": judgement.forced.map(|code| code.number()),
+            "requiredDocuments": submission.document_configuration(&against.flow).document_types,
+            "timingMs": gathered.timings,
+        });
+        let new = NewAttempt {
+            id: attempt_id,
+            key,
+            facemap_id,
+            registration_id: registration.as_ref().map(|registration| registration.id),
+            grouping_id: against.grouping_id,
+            external_user_id: submission.external_user_id(),
+            session_id: None,
+            flow_id: against.flow_id,
+            flow_name: &against.flow_name,
+            status: judgement.status.as_str(),
+            success: judgement.success,
+            codes: &json!(judgement.codes).to_string(),
+            document_types: &json!(submission.document_types).to_string(),
+            request: &json!(texts).to_string(),
+            response: &response,
+            detail: &detail.to_string(),
+        };
+        let log_id = attempts::insert(tx, scope, &new).await?;
+        if let Some(registration) = &registration {
+            reviews::refresh_status(tx, scope, registration.id).await?;
+        }
+        audit::write(tx, scope, &caller.did("verification.recorded", &log_id.to_string())).await?;
+        if against.has_webhook {
+            announce(tx, scope, against, submission, &judgement, facemap_id, registration.as_ref(), log_id).await?;
+        }
+        let answer = Answer::json(StatusCode::OK, &judgement.response);
+        claim.complete(tx, &answer).await?;
+        Ok(answer)
+    })
+}
+
+/// The webhook event, without personal data (`decisions.md` §7).
+#[expect(clippy::too_many_arguments, reason = "one event's members, each used once")]
+async fn announce(
+    tx: &mut Tx,
+    scope: Scope,
+    against: &Against,
+    submission: &Submission,
+    judgement: &Judgement,
+    facemap_id: Uuid,
+    registration: Option<&Registration>,
+    log_id: i64,
+) -> Result<(), Problem> {
+    let sequence = match registration {
+        Some(registration) => registrations::next_event(tx, scope, registration.id).await?,
+        None => 1,
+    };
+    let pending = judgement.status == verification::status::AttemptStatus::Pending;
+    let kind = if pending { "verification.review_required" } else { "verification.completed" };
+    let data = json!({
+        "externalUserId": submission.external_user_id(),
+        "groupingId": against.grouping_id,
+        "flowId": against.flow_id,
+        "sessionId": Value::Null,
+        "facemapId": facemap_id,
+        "logId": log_id,
+        "sequence": sequence,
+        "status": judgement.status,
+        "success": judgement.success,
+        "codes": judgement.codes,
+        "isSandbox": scope.sandbox,
+    });
+    events::enqueue(tx, scope, against.flow_id, kind, &data).await
+}

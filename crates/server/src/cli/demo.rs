@@ -1,0 +1,179 @@
+//! `serve --demo`: a sandbox merchant with a Group and Flows, a small invented sanctions list, `demo.json` for scripts and a summary
+//! for people. A second start finds what the first one made.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::Scope;
+use store::credentials::{self, AuthOutcome};
+use store::groups::{self, NewGroup};
+use store::merchants::MerchantStatus;
+use uuid::Uuid;
+
+use super::say;
+use crate::app::{App, flows, merchants};
+
+const GROUP: &str = "Demo group";
+
+/// The demo Flows by name; all but the first are in the Group.
+fn demo_flows() -> [(&'static str, Value); 7] {
+    let documents = |types: &[&str], more: Value| {
+        let mut flow = json!({
+            "defaultFields": {"documentFileUpload": true, "selfie": true, "ocrMatch": true},
+            "defaultDocumentTypes": types,
+        });
+        if let (Some(fields), Some(more)) = (flow["defaultFields"].as_object_mut(), more.as_object()) {
+            fields.extend(more.clone());
+        }
+        flow
+    };
+    let mut aged = documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({}));
+    aged["minAge"] = json!(18);
+    aged["maxAge"] = json!(60);
+    [
+        ("data-only", json!({})),
+        ("passport", documents(&["PASSPORT"], json!({}))),
+        ("any-document", documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({}))),
+        ("licence", documents(&["DRIVERS"], json!({}))),
+        ("residence", documents(&["RESIDENCY_CARD"], json!({}))),
+        ("liveness", documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({"liveness": true}))),
+        ("age-18-60", aged),
+    ]
+}
+
+/// `demo.json`, as scripts rely on it.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Demo {
+    base_url: String,
+    portal_url: Option<String>,
+    websdk_url: Option<String>,
+    merchant_id: Uuid,
+    api_key: String,
+    secret: String,
+    group_id: Uuid,
+    flows: BTreeMap<String, Uuid>,
+    specimens: Option<PathBuf>,
+    owner_link: Option<String>,
+}
+
+/// Seeds what is missing, writes `demo.json` and prints the summary.
+pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
+    seed_list(app)?;
+    let file = app.config.data.data.join("demo.json");
+    let known = read(&file);
+    let mut demo = match known {
+        Some(demo) if still_works(app, &demo).await? => demo,
+        _ => make(app).await?,
+    };
+    demo.base_url.clone_from(&app.public_url);
+    demo.specimens = std::path::absolute(&app.config.specimens).ok().filter(|dir| dir.join("index.json").exists());
+    write(&file, &demo)?;
+    say(&summary(&demo))
+}
+
+fn seed_list(app: &App) -> anyhow::Result<()> {
+    // Written at every start, so that it never grows too old.
+    app.lists.store().put(&sanctions::demo_list()).context("the demo list cannot be activated")?;
+    app.lists.reload();
+    Ok(())
+}
+
+async fn make(app: &App) -> anyhow::Result<Demo> {
+    let (merchant_id, _, key) = merchants::create(&app.db, "Demo merchant", MerchantStatus::Approved).await?;
+    let scope = Scope { merchant_id, sandbox: true };
+    let mut made = BTreeMap::new();
+    for (name, mut flow) in demo_flows() {
+        flow["name"] = json!(name);
+        let content = flow.as_object().context("a Flow is an object")?;
+        made.insert(name.to_owned(), flows::create(&app.db, scope, content).await.map_err(|reason| anyhow::anyhow!(reason))?.id);
+    }
+    let flow_ids = made.iter().filter(|(name, _)| *name != "data-only").map(|(_, id)| *id).collect();
+    let new = NewGroup { name: GROUP.into(), description: None, status: "active".into(), flow_ids };
+    let group = store::transaction!(app.db, |tx| -> Result<groups::Group, store::Error> {
+        groups::create(tx, scope, &new, None).await
+    })?;
+    Ok(Demo {
+        base_url: String::new(),
+        portal_url: None,
+        websdk_url: None,
+        merchant_id,
+        api_key: key.key,
+        secret: key.secret.expose_secret().to_owned(),
+        group_id: group.id,
+        flows: made,
+        specimens: None,
+        owner_link: None,
+    })
+}
+
+/// Whether the credentials and the Group of an earlier start still stand.
+async fn still_works(app: &App, demo: &Demo) -> anyhow::Result<bool> {
+    let mut conn = app.db.read().await?;
+    let AuthOutcome::Accepted(caller) = credentials::authenticate(&mut conn, &demo.api_key, &demo.secret).await? else {
+        return Ok(false);
+    };
+    Ok(groups::get(&mut conn, caller.scope, demo.group_id).await?.is_some())
+}
+
+fn read(file: &Path) -> Option<Demo> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}
+
+/// Written beside and moved into place (readable by this user only: it holds the sandbox secret).
+fn write(file: &Path, demo: &Demo) -> anyhow::Result<()> {
+    let dir = file.parent().context("demo.json needs a folder")?;
+    let mut draft = tempfile::NamedTempFile::new_in(dir)?;
+    draft.write_all(&serde_json::to_vec_pretty(demo)?)?;
+    draft.as_file().sync_all()?;
+    draft.persist(file)?;
+    Ok(())
+}
+
+fn summary(demo: &Demo) -> String {
+    let Demo { base_url, api_key, secret, flows, .. } = demo;
+    let passport = flows.get("passport").map(Uuid::to_string).unwrap_or_default();
+    let call = match &demo.specimens {
+        Some(dir) => format!(
+            "Verify a specimen passport:
+
+  curl -s -u {api_key}:{secret} {base_url}/v2/idv/verify \\
+    -F flowId={passport} \\
+    -F externalUserId=user-1 {}",
+            specimen_arguments(dir).unwrap_or_else(|| "…".into())
+        ),
+        None => "No specimens here yet: `make specimens` renders them.".into(),
+    };
+    format!(
+        "
+Bonafide's sandbox is ready at {base_url}
+
+  API key   {api_key}
+  Secret    {secret}
+  API docs  {base_url}/docs
+
+{call}
+"
+    )
+}
+
+/// The first passing passport specimen as arguments of `curl`.
+fn specimen_arguments(dir: &Path) -> Option<String> {
+    let index: Vec<Value> = serde_json::from_slice(&std::fs::read(dir.join("index.json")).ok()?).ok()?;
+    let specimen = index.iter().find(|entry| entry["expect"] == "pass" && entry["flow"] == "passport")?;
+    let mut arguments = String::new();
+    for (name, value) in specimen["fields"].as_object()? {
+        if name != "externalUserId" && name != "flowId" {
+            arguments.push_str(&format!("\\\n    -F '{name}={}' ", value.as_str()?));
+        }
+    }
+    for (name, file) in specimen["files"].as_object()? {
+        arguments.push_str(&format!("\\\n    -F '{name}=@{}' ", dir.join(file.as_str()?).display()));
+    }
+    Some(arguments.trim_end().to_owned())
+}

@@ -1,0 +1,210 @@
+//! The engines on the command line: files as arguments, or NDJSON on stdin with `--batch`, one object in and one out, in order.
+//!
+//! The engines' own `answer_line` functions do the work; this only feeds them.
+
+use std::io::{BufRead, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Unusable, say};
+use crate::app::engines::open_models;
+use crate::config::DataConfig;
+
+/// Longest line of a batch.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+
+#[derive(Args)]
+struct Source {
+    /// Read NDJSON from stdin instead of naming files.
+    #[arg(long)]
+    batch: bool,
+}
+
+#[derive(Args)]
+struct ModelsArg {
+    /// The model folder; by default `models` beside the program, then `./models`.
+    #[arg(long, env = "BONAFIDE_MODELS")]
+    models: Option<PathBuf>,
+}
+
+impl ModelsArg {
+    fn open(&self) -> anyhow::Result<Arc<inference::Models>> {
+        Ok(Arc::new(open_models(self.models.as_deref(), 1)?))
+    }
+}
+
+/// Answers stdin's lines (`batch`) or the given ones.
+fn answer(batch: bool, given: Vec<String>, usage: &str, mut engine: impl FnMut(&str) -> String) -> anyhow::Result<()> {
+    if batch == !given.is_empty() {
+        return Err(Unusable(usage.to_owned()).into());
+    }
+    if !batch {
+        return given.iter().try_for_each(|line| say(&engine(line)));
+    }
+    let mut input = std::io::stdin().lock();
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(out.flush()?);
+        }
+        let text = String::from_utf8_lossy(&line);
+        if text.trim().is_empty() {
+            continue;
+        }
+        writeln!(out, "{}", engine(text.trim()))?;
+        // A caller that writes one line and waits for one must get it.
+        out.flush()?;
+    }
+}
+
+fn file_lines(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|file| json!({"file": file}).to_string()).collect()
+}
+
+/// `bonafide read-document`.
+#[derive(Args)]
+pub(crate) struct ReadDocument {
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl ReadDocument {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let engine = documents::DocumentEngine::new(self.models.open()?)?;
+        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
+            documents::answer_line(&engine, line)
+        })
+    }
+}
+
+/// `bonafide detect-faces`.
+#[derive(Args)]
+pub(crate) struct DetectFaces {
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl DetectFaces {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let engine = faces::FaceEngine::new(self.models.open()?);
+        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
+            faces::detect_faces_line(&engine, line)
+        })
+    }
+}
+
+/// `bonafide compare-faces`.
+#[derive(Args)]
+pub(crate) struct CompareFaces {
+    /// Two files.
+    #[arg(num_args = 0..=2)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl CompareFaces {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let given = match self.files.as_slice() {
+            [a, b] => vec![json!({"a": a, "b": b}).to_string()],
+            [] => Vec::new(),
+            _ => return Err(Unusable("name two files".into()).into()),
+        };
+        let engine = faces::FaceEngine::new(self.models.open()?);
+        answer(self.source.batch, given, "name two files, or use --batch", |line| faces::compare_faces_line(&engine, line))
+    }
+}
+
+/// `bonafide check-liveness`.
+#[derive(Args)]
+pub(crate) struct CheckLiveness {
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl CheckLiveness {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let engine = faces::FaceEngine::new(self.models.open()?);
+        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
+            faces::check_liveness_line(&engine, line)
+        })
+    }
+}
+
+/// `bonafide parse-aamva`.
+#[derive(Args)]
+pub(crate) struct ParseAamva {
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl ParseAamva {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", documents::aamva::answer_line)
+    }
+}
+
+/// `bonafide screen`.
+#[derive(Args)]
+pub(crate) struct Screen {
+    /// A name to screen.
+    #[arg(long)]
+    name: Option<String>,
+    /// Date of birth, `YYYY-MM-DD`.
+    #[arg(long, requires = "name")]
+    dob: Option<String>,
+    /// Country, ISO 3166-1 alpha-2 or alpha-3.
+    #[arg(long, requires = "name")]
+    country: Option<String>,
+    /// Lowest score of a hit, 0-1.
+    #[arg(long)]
+    threshold: Option<f64>,
+    /// Score pairs of entities instead of searching the lists.
+    #[arg(long)]
+    pairs: bool,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+impl Screen {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        if self.pairs {
+            return answer(true, Vec::new(), "", sanctions::answer_pair_line);
+        }
+        let given: Vec<String> = self
+            .name
+            .iter()
+            .map(|name| {
+                let mut query = serde_json::Map::from_iter([("name".to_owned(), json!(name))]);
+                query.extend(self.dob.iter().map(|dob| ("dob".to_owned(), json!(dob))));
+                query.extend(self.country.iter().map(|country| ("country".to_owned(), json!(country))));
+                serde_json::Value::Object(query).to_string()
+            })
+            .collect();
+        let screener = self.data.list_store()?.load()?;
+        let mut options = sanctions::ScreenOptions::default();
+        options.threshold = self.threshold.unwrap_or(options.threshold);
+        answer(self.source.batch, given, "give --name, or use --batch", |line| {
+            sanctions::answer_line(&screener, &options, line)
+        })
+    }
+}

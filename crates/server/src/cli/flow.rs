@@ -1,0 +1,81 @@
+//! `bonafide flow …`: Flows from a JSON file, until the portal makes them. The file holds the members of the contract's §2.2 as real
+//! JSON, and under `settings` what only the portal knows.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+use store::Scope;
+use uuid::Uuid;
+
+use super::{Unusable, block_on, data, say};
+use crate::app::flows;
+use crate::config::DataConfig;
+
+/// `bonafide flow`.
+#[derive(Args)]
+pub(crate) struct FlowCommand {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make a Flow.
+    Create(FlowFile),
+    /// Change a Flow; what the file omits stays.
+    Update {
+        /// The Flow; by default the file's `flowId`, else the Flow with the file's `name`.
+        #[arg(long)]
+        flow: Option<Uuid>,
+        #[command(flatten)]
+        file: FlowFile,
+    },
+}
+
+#[derive(Args)]
+struct FlowFile {
+    /// The account.
+    #[arg(long)]
+    merchant: Uuid,
+    /// The file.
+    #[arg(long)]
+    file: PathBuf,
+    /// In the sandbox instead of live.
+    #[arg(long)]
+    sandbox: bool,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+impl FlowFile {
+    fn scope(&self) -> Scope {
+        Scope { merchant_id: self.merchant, sandbox: self.sandbox }
+    }
+
+    fn read(&self) -> anyhow::Result<Map<String, Value>> {
+        let text = std::fs::read(&self.file).with_context(|| format!("{} cannot be read", self.file.display()))?;
+        match crate::http::json::parse(&text) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => Err(Unusable(format!("{}: must be a JSON object", self.file.display())).into()),
+            Err(reason) => Err(Unusable(format!("{}: {reason}", self.file.display())).into()),
+        }
+    }
+}
+
+/// Runs it.
+pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
+    block_on(async {
+        let db = data::open(&command.data).await?.db;
+        let (file, made) = match &command.action {
+            Action::Create(file) => (file, flows::create(&db, file.scope(), &file.read()?).await),
+            Action::Update { flow, file } => (file, flows::update_from_file(&db, file.scope(), *flow, &file.read()?).await),
+        };
+        let flow_id = made.map_err(Unusable)?.id;
+        say(&if file.json { json!({"flowId": flow_id}).to_string() } else { format!("flow {flow_id}") })
+    })
+}

@@ -1,0 +1,114 @@
+//! `bonafide lists …`: import sanctions lists, and see what is active and how old.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
+
+use super::say;
+use crate::config::DataConfig;
+
+/// `bonafide lists`.
+#[derive(Args)]
+pub(crate) struct ListsCommand {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Import list files (OFAC, UN, OpenSanctions; the format is told by the content) and activate them.
+    Import {
+        /// The files. OFAC's sdn, alt, add and comments CSV files of one folder are one list.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The SHA-256 that the publisher gives for the (single) file.
+        #[arg(long)]
+        sha256: Option<String>,
+        /// Accept a list that lost up to this share of its entities, in percent.
+        #[arg(long)]
+        max_shrink: Option<u8>,
+    },
+    /// What is active, in which version, and how old.
+    Status {
+        /// One JSON array instead of a table.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs it.
+pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
+    let store = command.data.list_store()?;
+    match command.action {
+        Action::Import { files, sha256, max_shrink } => {
+            let mut guards = Guards { expected_sha256: sha256, ..Guards::default() };
+            guards.max_shrink_percent = max_shrink.unwrap_or(guards.max_shrink_percent);
+            let mut refused = 0;
+            for group in by_list(&files) {
+                match import(&store, &group, &guards) {
+                    Ok(report) => say(&describe(&report))?,
+                    Err(error) => {
+                        refused += 1;
+                        eprintln!("bonafide: {error}");
+                    }
+                }
+            }
+            anyhow::ensure!(refused == 0, "{refused} list(s) were not activated; what was active stays so");
+            Ok(())
+        }
+        Action::Status { json } => {
+            let lists = store.status()?;
+            if json {
+                return say(&serde_json::to_string(&lists)?);
+            }
+            if lists.is_empty() {
+                return say("No list is imported: `bonafide lists import FILE…`");
+            }
+            for list in lists {
+                let state = if list.active { "active" } else { "not active" };
+                say(&format!(
+                    "{:24} {:10} {:>8} entities  version {}  imported {}",
+                    list.list, state, list.entities, list.version, list.imported_at
+                ))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportReport, StoreError> {
+    let sources = files.iter().map(|file| Source::open(file)).collect::<Result<Vec<_>, _>>()?;
+    store.import(sources, None, guards)
+}
+
+/// The CSV files of one folder belong together (OFAC's legacy form is four files); every other file is a list.
+fn by_list(files: &[PathBuf]) -> Vec<Vec<&Path>> {
+    let mut groups: BTreeMap<(Option<&Path>, Option<&Path>), Vec<&Path>> = BTreeMap::new();
+    for file in files {
+        let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let key = if is_csv { (file.parent(), None) } else { (file.parent(), Some(file.as_path())) };
+        groups.entry(key).or_default().push(file);
+    }
+    groups.into_values().collect()
+}
+
+fn describe(report: &ImportReport) -> String {
+    let mut text = format!(
+        "{} {}: {} rows, {} entities, {} rejected",
+        report.list, report.version, report.rows, report.entities, report.rejected
+    );
+    for reject in &report.rejects {
+        text.push_str(&format!("\n  rejected at {}: {}", reject.line, reject.reason));
+    }
+    if let Some(diff) = &report.diff {
+        text.push_str(&format!(
+            "\n  against {}: {} added, {} changed, {} removed",
+            diff.from, diff.added, diff.changed, diff.removed
+        ));
+    }
+    text
+}

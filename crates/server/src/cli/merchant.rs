@@ -1,0 +1,132 @@
+//! `bonafide merchant …`: accounts and their keys, until the portal has them.
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use secrecy::ExposeSecret;
+use serde_json::json;
+use store::credentials::{self, NewCredential};
+use store::merchants::{self, MerchantStatus};
+use uuid::Uuid;
+
+use super::{Unusable, block_on, data, say};
+use crate::app;
+use crate::config::DataConfig;
+
+/// During a rotation the old secret works this long.
+const ROTATION_OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// `bonafide merchant`.
+#[derive(Args)]
+pub(crate) struct MerchantCommand {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Create an account with a live and a sandbox key; their secrets are shown this once.
+    Create {
+        #[arg(long)]
+        name: String,
+        /// Approve it at once.
+        #[arg(long)]
+        approved: bool,
+        /// One JSON object instead of text.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let an account go live.
+    Approve { id: Uuid },
+    /// Shut an account out.
+    Suspend { id: Uuid },
+    /// Keys of an account.
+    Keys {
+        #[command(subcommand)]
+        action: KeysAction,
+    },
+    /// Change settings: `KEY=VALUE …`, the value being JSON (or plain text).
+    Set {
+        id: Uuid,
+        #[arg(required = true)]
+        settings: Vec<String>,
+    },
+    /// All accounts.
+    List,
+}
+
+#[derive(Subcommand)]
+enum KeysAction {
+    /// New secrets for both keys; the old ones work for 24 hours more.
+    Rotate { id: Uuid },
+}
+
+/// Runs it.
+pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
+    block_on(async {
+        let db = data::open(&command.data).await?.db;
+        match command.action {
+            Action::Create { name, approved, json } => {
+                let name = name.trim();
+                if name.is_empty() || name.chars().count() > 100 {
+                    return Err(Unusable("--name must have 1 to 100 characters".into()).into());
+                }
+                let status = if approved { MerchantStatus::Approved } else { MerchantStatus::Draft };
+                let (id, live, sandbox) = app::merchants::create(&db, name, status).await?;
+                if json {
+                    let shown = json!({"merchantId": id, "live": shown(&live), "sandbox": shown(&sandbox)});
+                    return say(&shown.to_string());
+                }
+                say(&format!("merchant {id}"))?;
+                for (mode, key) in [("live", live), ("sandbox", sandbox)] {
+                    say(&format!("{mode:8} key {}  secret {}", key.key, key.secret.expose_secret()))?;
+                }
+                say("The secrets are not shown again.")
+            }
+            Action::Approve { id } => set_status(&db, id, MerchantStatus::Approved).await,
+            Action::Suspend { id } => set_status(&db, id, MerchantStatus::Suspended).await,
+            Action::Keys { action: KeysAction::Rotate { id } } => {
+                let keys = credentials::list(&mut db.read().await?, id).await?;
+                let mut rotated = Vec::new();
+                for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
+                    let new = store::transaction!(db, |tx| -> Result<NewCredential, store::Error> {
+                        credentials::rotate(tx, id, &key.key, ROTATION_OVERLAP_MS).await
+                    })?;
+                    rotated.push((if key.sandbox { "sandbox" } else { "live" }, new));
+                }
+                if rotated.is_empty() {
+                    bail!("no such merchant, or it has no keys: {id}");
+                }
+                let shown: serde_json::Map<_, _> = rotated.iter().map(|(mode, key)| ((*mode).to_owned(), shown(key))).collect();
+                say(&serde_json::Value::Object(shown).to_string())
+            }
+            Action::Set { id, settings } => {
+                let merchant = merchants::get(&mut db.read().await?, id).await?.with_context(|| format!("no such merchant: {id}"))?;
+                let changed = app::merchants::with_settings(&merchant, &settings).map_err(Unusable)?;
+                store::transaction!(db, |tx| -> Result<(), store::Error> {
+                    merchants::set_settings(tx, id, &changed).await.map(|_| ())
+                })?;
+                say(&changed)
+            }
+            Action::List => {
+                for merchant in merchants::list(&mut db.read().await?).await? {
+                    say(&format!("{}  {:9}  {}", merchant.id, merchant.status.as_str(), merchant.name))?;
+                }
+                Ok(())
+            }
+        }
+    })
+}
+
+async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {
+    let found = store::transaction!(db, |tx| -> Result<bool, store::Error> { merchants::set_status(tx, id, status).await })?;
+    if !found {
+        bail!("no such merchant: {id}");
+    }
+    say(status.as_str())
+}
+
+fn shown(key: &NewCredential) -> serde_json::Value {
+    json!({"apiKey": key.key, "secret": key.secret.expose_secret()})
+}

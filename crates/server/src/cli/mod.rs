@@ -1,0 +1,103 @@
+//! The command line: one module a command, each thin. Formats that scripts rely on are those of the operator guide's
+//! "Command line" chapter; exit status 0 = every line answered, 2 = unusable arguments, 1 = could not do its work.
+
+mod data;
+mod decode_worker;
+mod demo;
+mod doctor;
+mod engines;
+mod flow;
+mod lists;
+mod merchant;
+mod review;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::ServeConfig;
+
+/// Self-hosted identity verification and screening.
+#[derive(Parser)]
+#[command(name = "bonafide", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve(Box<ServeConfig>),
+    /// Look at everything the server needs and say what to do about what is wrong.
+    Doctor(doctor::Doctor),
+    /// Create, approve, suspend and configure merchants.
+    Merchant(merchant::MerchantCommand),
+    /// Create and update Flows (until the portal does).
+    Flow(flow::FlowCommand),
+    /// Decide attempts that wait for a person (until the portal does).
+    Review(review::ReviewCommand),
+    /// Import sanctions lists and see what is active.
+    Lists(lists::ListsCommand),
+    /// Read documents: MRZ, barcodes, text.
+    ReadDocument(engines::ReadDocument),
+    /// Find the faces in pictures.
+    DetectFaces(engines::DetectFaces),
+    /// Compare the faces of two pictures.
+    CompareFaces(engines::CompareFaces),
+    /// Judge whether a selfie shows a live person.
+    CheckLiveness(engines::CheckLiveness),
+    /// Screen names, identifiers and wallets against the imported lists.
+    Screen(engines::Screen),
+    /// Parse driver's licence barcode payloads.
+    ParseAamva(engines::ParseAamva),
+    /// Decode pictures for a server on stdin and stdout (the server starts this itself).
+    #[command(hide = true)]
+    DecodeWorker,
+}
+
+/// Runs the command that the arguments name.
+pub fn run() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Serve(config) => serve::run(*config),
+        Command::Doctor(command) => doctor::run(&command),
+        Command::Merchant(command) => merchant::run(command),
+        Command::Flow(command) => flow::run(command),
+        Command::Review(command) => review::run(command),
+        Command::Lists(command) => lists::run(command),
+        Command::ReadDocument(command) => command.run(),
+        Command::DetectFaces(command) => command.run(),
+        Command::CompareFaces(command) => command.run(),
+        Command::CheckLiveness(command) => command.run(),
+        Command::Screen(command) => command.run(),
+        Command::ParseAamva(command) => command.run(),
+        Command::DecodeWorker => decode_worker::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bonafide: {error:#}");
+            if error.is::<Unusable>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+/// Arguments that parse but cannot be used: exit status 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unusable(pub(crate) String);
+
+/// Writes a line to stdout; a reader that has gone ends the program quietly.
+pub(crate) fn say(line: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The runtime of the commands that touch data.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}

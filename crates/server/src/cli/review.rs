@@ -1,0 +1,118 @@
+//! `bonafide review …`: decisions on attempts that wait for a person, until the portal has them.
+
+use anyhow::{Context, anyhow};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use store::{Db, Scope, merchants};
+use uuid::Uuid;
+use verification::status::Decision;
+
+use super::{Unusable, block_on, data, say};
+use crate::api::time::iso;
+use crate::app::reviews;
+use crate::config::DataConfig;
+
+/// Most attempts that are listed at once.
+const LISTED: i64 = 200;
+
+/// `bonafide review`.
+#[derive(Args)]
+pub(crate) struct ReviewCommand {
+    #[command(subcommand)]
+    action: Action,
+    /// The account; needed when there are several.
+    #[arg(long, global = true)]
+    merchant: Option<Uuid>,
+    /// Live attempts instead of the sandbox's; by default whichever mode has the attempt.
+    #[arg(long, global = true, conflicts_with = "sandbox")]
+    live: bool,
+    /// The sandbox's attempts.
+    #[arg(long, global = true)]
+    sandbox: bool,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Attempts that wait, oldest first, one JSON object a line.
+    List,
+    /// The attempt passes.
+    Approve {
+        log_id: i64,
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// The attempt does not pass.
+    Decline {
+        log_id: i64,
+        /// Why; kept with the decision.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// The attempt shall be looked at again.
+    Reopen {
+        log_id: i64,
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+/// Runs it.
+pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
+    block_on(async {
+        let db = data::open(&command.data).await?.db;
+        let scopes = scopes(&db, &command).await?;
+        let (log_id, decision, reason) = match &command.action {
+            Action::List => return list(&db, &scopes).await,
+            Action::Approve { log_id, reason } => (*log_id, Decision::Approve, reason),
+            Action::Decline { log_id, reason } => (*log_id, Decision::Decline, reason),
+            Action::Reopen { log_id, reason } => (*log_id, Decision::Reopen, reason),
+        };
+        let mut holders = Vec::new();
+        for scope in scopes {
+            if store::attempts::get(&mut db.read().await?, scope, log_id).await?.is_some() {
+                holders.push(scope);
+            }
+        }
+        let scope = match holders.as_slice() {
+            [scope] => *scope,
+            [] => return Err(anyhow!("no attempt {log_id}")),
+            _ => {
+                let text = format!("several accounts or modes have an attempt {log_id}: add --merchant, and --live or --sandbox");
+                return Err(Unusable(text).into());
+            }
+        };
+        let status = reviews::decide(&db, scope, log_id, decision, reason.as_deref(), "command line")
+            .await
+            .map_err(|problem| anyhow!("{problem}"))?;
+        say(&json!({"logId": log_id, "status": status}).to_string())
+    })
+}
+
+async fn scopes(db: &Db, command: &ReviewCommand) -> anyhow::Result<Vec<Scope>> {
+    let ids = match command.merchant {
+        Some(id) => vec![merchants::get(&mut db.read().await?, id).await?.context("no such merchant")?.id],
+        None => merchants::list(&mut db.read().await?).await?.into_iter().map(|merchant| merchant.id).collect(),
+    };
+    let modes: &[bool] = match (command.live, command.sandbox) {
+        (true, _) => &[false],
+        (_, true) => &[true],
+        _ => &[false, true],
+    };
+    Ok(ids.into_iter().flat_map(|merchant_id| modes.iter().map(move |sandbox| Scope { merchant_id, sandbox: *sandbox })).collect())
+}
+
+async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
+    for scope in scopes {
+        for attempt in reviews::pending(db, *scope, 0, LISTED).await.map_err(|problem| anyhow!("{problem}"))? {
+            let codes: serde_json::Value = serde_json::from_str(&attempt.codes)?;
+            say(&json!({
+                "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
+                "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
+                "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
+            }).to_string())?;
+        }
+    }
+    Ok(())
+}

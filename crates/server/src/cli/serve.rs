@@ -1,0 +1,106 @@
+//! `bonafide serve`: starts everything, serves, and stops without losing a request.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tokio::net::TcpListener;
+
+use super::{block_on, data, demo, say};
+use crate::app::cpu::CpuPool;
+use crate::app::decoders::Decoders;
+use crate::app::engines::Engines;
+use crate::app::face_replicas::FaceReplicas;
+use crate::app::lists::Lists;
+use crate::app::{App, Shared};
+use crate::config::ServeConfig;
+use crate::{logging, router};
+
+/// Runs the server until it is asked to stop.
+pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
+    logging::start(config.log_json);
+    // One TLS stack for the object store and, later, webhooks.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    block_on(serve(config))
+}
+
+async fn serve(config: ServeConfig) -> anyhow::Result<()> {
+    let engines = Engines::load(config.models.clone());
+    let data = data::open(&config.data).await?;
+    if data.keyring_made {
+        say(&format!(
+            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
+            config.data.master_key_file().display()
+        ))?;
+    }
+    let listener = TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
+    let address = listener.local_addr()?;
+    let public_url = match &config.public_url {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => format!("http://{}", if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address }),
+    };
+    let app: Shared = Arc::new(App {
+        public_url,
+        db: data.db,
+        objects: data.objects,
+        lists: Lists::open(&config)?,
+        decoders: Arc::new(Decoders::new(std::env::current_exe()?, Duration::from_secs(config.decode_seconds))),
+        cpu: CpuPool::new(config.workers()),
+        faces: FaceReplicas::default(),
+        engines,
+        metrics: PrometheusBuilder::new().install_recorder().context("metrics cannot be recorded")?,
+        config,
+    });
+    tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));
+    let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
+    tracing::info!(%address, "listening");
+    if app.config.demo {
+        // The summary promises a working pipeline, so it waits for the models.
+        let engines = app.engines.clone();
+        tokio::task::spawn_blocking(move || engines.wait()).await?;
+        demo::seed(&app).await?;
+    }
+    serving.await??;
+    app.db.close().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Serves until asked to stop; then running requests get their time.
+async fn accept(listener: TcpListener, app: Shared) -> anyhow::Result<()> {
+    let service = router::router(Arc::clone(&app)).into_make_service_with_connect_info::<SocketAddr>();
+    let (stopping, stop) = tokio::sync::watch::channel(false);
+    let graceful = axum::serve(listener, service).with_graceful_shutdown(async move {
+        asked_to_stop().await;
+        tracing::info!("stopping: running requests are being finished");
+        let _ = stopping.send(true);
+    });
+    let grace = Duration::from_secs(app.config.shutdown_seconds);
+    let mut stop_for_limit = stop.clone();
+    tokio::select! {
+        served = graceful => served.context("serving failed"),
+        () = async { let _ = stop_for_limit.wait_for(|stopping| *stopping).await; tokio::time::sleep(grace).await } => {
+            tracing::warn!("some requests did not finish in time");
+            Ok(())
+        }
+    }
+}
+
+/// SIGTERM or Ctrl-C.
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = terminate => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}

@@ -1,0 +1,169 @@
+//! Every setting, in one place: a flag, its environment variable, its default, and what it means.
+//!
+//! Settings of a merchant or a Flow are data, not settings of the program; they live in the store.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use sanctions::ListStore;
+use secrecy::SecretString;
+
+/// Where the data lives; every command that touches data takes these.
+#[derive(Args, Clone, Debug)]
+pub struct DataConfig {
+    /// Folder of everything that is not elsewhere: the embedded database, objects, lists, the master key.
+    #[arg(long, env = "BONAFIDE_DATA", default_value = "data", global = true)]
+    pub data: PathBuf,
+    /// `postgres://…`, or `sqlite:PATH`; by default `DATA/bonafide.db`.
+    #[arg(long, env = "BONAFIDE_DATABASE", global = true, hide_env_values = true)]
+    pub database: Option<String>,
+    /// `s3://BUCKET/PREFIX` (credentials from the AWS_* variables) or `file:FOLDER`; by default `DATA/objects`.
+    #[arg(long, env = "BONAFIDE_OBJECTS", global = true)]
+    pub objects: Option<String>,
+    /// The master key; by default `DATA/master.key`, made at the first start. Keep a copy apart from the backups.
+    #[arg(long, env = "BONAFIDE_MASTER_KEY", global = true)]
+    pub master_key: Option<PathBuf>,
+    /// Hours after which an imported sanctions list is too old to screen against; 0: age does not matter.
+    #[arg(long, env = "BONAFIDE_LIST_MAX_AGE_HOURS", default_value_t = 24 * 30, global = true)]
+    pub list_max_age_hours: u64,
+}
+
+impl DataConfig {
+    /// The database's URL.
+    pub fn database_url(&self) -> String {
+        self.database.clone().unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
+    }
+
+    /// The objects' URL.
+    pub fn objects_url(&self) -> String {
+        self.objects.clone().unwrap_or_else(|| format!("file:{}", self.data.join("objects").display()))
+    }
+
+    /// The master key's file.
+    pub fn master_key_file(&self) -> PathBuf {
+        self.master_key.clone().unwrap_or_else(|| self.data.join("master.key"))
+    }
+
+    /// Where large uploads wait, sealed, in files without a name.
+    pub fn spill_dir(&self) -> PathBuf {
+        self.data.join("spill")
+    }
+
+    /// The sanctions lists' folder.
+    pub fn list_store(&self) -> Result<ListStore, sanctions::StoreError> {
+        ListStore::open(&self.data.join("lists"), Duration::from_secs(self.list_max_age_hours * 3_600))
+    }
+}
+
+/// How the server runs.
+#[derive(Args, Clone, Debug)]
+pub struct ServeConfig {
+    /// Where the data lives.
+    #[command(flatten)]
+    pub data: DataConfig,
+    /// Address and port to listen on; port 0 takes a free one.
+    #[arg(long, env = "BONAFIDE_LISTEN", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
+    /// Seed a sandbox merchant with Flows, lists and specimens, and print how to use them. Limits are off unless set.
+    #[arg(long, env = "BONAFIDE_DEMO")]
+    pub demo: bool,
+    /// Public address of `{base_url}`, `{api_url}` and `{websdk_url}`; by default the listening address.
+    #[arg(long, env = "BONAFIDE_PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// The model folder; by default `models` beside the program, then `./models`.
+    #[arg(long, env = "BONAFIDE_MODELS")]
+    pub models: Option<PathBuf>,
+    /// The specimens that `--demo` offers; by default `./specimens`.
+    #[arg(long, env = "BONAFIDE_SPECIMENS", default_value = "specimens")]
+    pub specimens: PathBuf,
+    /// Verifications processed at once; by default one a core.
+    #[arg(long, env = "BONAFIDE_WORKERS")]
+    pub workers: Option<usize>,
+    /// Seconds a decoder may take for one file before its process is killed.
+    #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]
+    pub decode_seconds: u64,
+    /// Proxies whose forwarded client addresses are believed.
+    #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Token that `/metrics` asks for as Bearer; without it `/metrics` answers the local machine only.
+    #[arg(long, env = "BONAFIDE_METRICS_TOKEN", hide_env_values = true)]
+    pub metrics_token: Option<SecretString>,
+    /// Requests a minute and key on verify; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_VERIFY")]
+    pub rate_verify: Option<u32>,
+    /// Requests a minute and key on transaction monitoring; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_MONITORING")]
+    pub rate_monitoring: Option<u32>,
+    /// Reading requests a minute and key; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_READS")]
+    pub rate_reads: Option<u32>,
+    /// Writing and link requests a minute and key; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_WRITES")]
+    pub rate_writes: Option<u32>,
+    /// Exchanges of link tokens a minute and address; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_EXCHANGE")]
+    pub rate_exchange: Option<u32>,
+    /// Failed authentications a minute, key and address; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_FAILED_AUTH")]
+    pub rate_failed_auth: Option<u32>,
+    /// Seconds that running requests get when the server is asked to stop.
+    #[arg(long, env = "BONAFIDE_SHUTDOWN_SECONDS", default_value_t = 30)]
+    pub shutdown_seconds: u64,
+    /// Log lines as JSON instead of text.
+    #[arg(long, env = "BONAFIDE_LOG_JSON")]
+    pub log_json: bool,
+}
+
+/// A class of requests that has a limit of its own (`decisions.md` §8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateClass {
+    /// `POST /v2/idv/verify`.
+    Verify,
+    /// `POST /v2/public/transaction-monitoring`.
+    Monitoring,
+    /// Every GET.
+    Reads,
+    /// Every other write, links included.
+    Writes,
+    /// The exchange of link tokens.
+    Exchange,
+    /// Failed authentications.
+    FailedAuth,
+}
+
+impl RateClass {
+    /// The name in the limiter's key.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RateClass::Verify => "verify",
+            RateClass::Monitoring => "monitoring",
+            RateClass::Reads => "reads",
+            RateClass::Writes => "writes",
+            RateClass::Exchange => "exchange",
+            RateClass::FailedAuth => "failed-auth",
+        }
+    }
+}
+
+impl ServeConfig {
+    /// Requests a minute for a class; `None` is off.
+    pub fn rate(&self, class: RateClass) -> Option<u32> {
+        let (set, default) = match class {
+            RateClass::Verify => (self.rate_verify, 60),
+            RateClass::Monitoring => (self.rate_monitoring, 120),
+            RateClass::Reads => (self.rate_reads, 300),
+            RateClass::Writes => (self.rate_writes, 60),
+            RateClass::Exchange => (self.rate_exchange, 30),
+            RateClass::FailedAuth => (self.rate_failed_auth, 30),
+        };
+        let rate = set.unwrap_or(if self.demo { 0 } else { default });
+        (rate > 0).then_some(rate)
+    }
+
+    /// How many verifications are processed at once.
+    pub fn workers(&self) -> usize {
+        self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1)
+    }
+}

@@ -1,0 +1,103 @@
+//! Reads the `Authorization` header (contract §5; RFC 7617, RFC 6750). Pure: knows no account.
+
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::SecretString;
+
+/// What a caller presents.
+#[derive(Debug)]
+pub enum Authorization {
+    /// Merchant key and secret.
+    Basic {
+        /// The API key: the user name.
+        key: String,
+        /// The secret: the password.
+        secret: SecretString,
+    },
+    /// The short-lived token of a hosted session.
+    Bearer(SecretString),
+}
+
+/// The header is absent or cannot be read; the text says which and how to mend it.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthorizationError {
+    /// No header.
+    #[error("Authorization header is missing: send `Basic base64(<API_KEY>:<SECRET>)`")]
+    Missing,
+    /// More than one header.
+    #[error("Authorization header is sent more than once: send it once")]
+    Doubled,
+    /// A scheme other than Basic and Bearer, or nothing after it.
+    #[error("Authorization header is malformed: send `Basic base64(<API_KEY>:<SECRET>)` or `Bearer <ACCESS_TOKEN>`")]
+    Malformed,
+    /// The part after `Basic` is not base64 of UTF-8 with a colon in it.
+    #[error("Authorization header is malformed: what follows `Basic` must be base64 of `<API_KEY>:<SECRET>`")]
+    NotKeyAndSecret,
+}
+
+/// Keys and tokens are short; anything longer is refused unread.
+const MAX_HEADER: usize = 2_048;
+
+/// The credentials that the headers carry.
+pub fn parse(headers: &HeaderMap) -> Result<Authorization, AuthorizationError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let value = values.next().ok_or(AuthorizationError::Missing)?;
+    if values.next().is_some() {
+        return Err(AuthorizationError::Doubled);
+    }
+    parse_value(value.as_bytes())
+}
+
+/// The credentials in one header value.
+pub fn parse_value(value: &[u8]) -> Result<Authorization, AuthorizationError> {
+    if value.len() > MAX_HEADER {
+        return Err(AuthorizationError::Malformed);
+    }
+    let value = std::str::from_utf8(value).map_err(|_| AuthorizationError::Malformed)?.trim();
+    let (scheme, rest) = value.split_once(' ').ok_or(AuthorizationError::Malformed)?;
+    let rest = rest.trim();
+    if rest.is_empty() {
+        return Err(AuthorizationError::Malformed);
+    }
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Ok(Authorization::Bearer(rest.to_owned().into()));
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return Err(AuthorizationError::Malformed);
+    }
+    let decoded = STANDARD.decode(rest).map_err(|_| AuthorizationError::NotKeyAndSecret)?;
+    let text = String::from_utf8(decoded).map_err(|_| AuthorizationError::NotKeyAndSecret)?;
+    let (key, secret) = text.split_once(':').ok_or(AuthorizationError::NotKeyAndSecret)?;
+    Ok(Authorization::Basic { key: key.to_owned(), secret: secret.to_owned().into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    #[test]
+    fn basic_is_split_at_the_first_colon() {
+        let Ok(Authorization::Basic { key, secret }) = parse_value(b"bAsIc a2V5OnM6ZWNyZXQ=") else { panic!("basic") };
+        assert_eq!((key.as_str(), secret.expose_secret()), ("key", "s:ecret"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        use AuthorizationError::*;
+        for (value, error) in [
+            ("", Malformed),
+            ("Basic", Malformed),
+            ("Basic ", Malformed),
+            ("Digest abc", Malformed),
+            ("Basic !!!", NotKeyAndSecret),
+            ("Basic bm9jb2xvbg==", NotKeyAndSecret),
+            ("Basic /////w==", NotKeyAndSecret),
+        ] {
+            assert_eq!(parse_value(value.as_bytes()).unwrap_err(), error, "{value}");
+        }
+        assert_eq!(parse(&HeaderMap::new()).unwrap_err(), Missing);
+    }
+}

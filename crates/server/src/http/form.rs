@@ -1,0 +1,233 @@
+//! `multipart/form-data` bodies, streamed: small texts to memory, files through [`Spill`], unknown parts thrown away.
+//!
+//! Only the shape is judged here (`decisions.md` §4: at most 64 parts, no field twice, 10 MB a file); what fields mean is not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use tokio::sync::Mutex;
+
+use super::spill::Spill;
+use crate::error::{Kind, Problem};
+
+/// Most parts a form may have.
+pub const MAX_PARTS: usize = 64;
+/// Largest file; a byte more and it is reported as too large (its rest is not kept).
+pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+/// Longest text field, far above any rule's own limit.
+pub const MAX_TEXT_BYTES: usize = 64 * 1024;
+/// What is read of one body at most, so that an answer reaches a client that is still sending.
+const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
+/// How long a client may pause between two pieces of its body.
+const PAUSE: Duration = Duration::from_secs(30);
+/// How long the rest of a refused body is read before the connection is closed.
+const DRAIN: Duration = Duration::from_secs(15);
+
+/// A form's known fields.
+#[derive(Default)]
+pub struct Form {
+    /// Text fields by name.
+    pub texts: BTreeMap<String, String>,
+    /// Files by field name.
+    pub files: BTreeMap<String, File>,
+}
+
+/// An uploaded file.
+pub struct File {
+    /// Its bytes, at most [`MAX_FILE_BYTES`] of them.
+    pub content: Spill,
+    /// Whether it was longer than that.
+    pub too_large: bool,
+}
+
+/// Which fields a form keeps.
+pub struct Fields<'a> {
+    /// Names of text fields.
+    pub texts: &'a [&'a str],
+    /// Names of file fields.
+    pub files: &'a [&'a str],
+}
+
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>;
+
+/// Reads the whole body. All faults of shape are reported together, but for those that end the reading.
+pub async fn read(headers: &HeaderMap, body: Body, fields: &Fields<'_>, spill_dir: &Path) -> Result<Form, Problem> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let source = Arc::new(Mutex::new((Box::pin(body.into_data_stream()) as Chunks, 0_u64)));
+    let result = match multer::parse_boundary(content_type) {
+        Ok(boundary) => {
+            let multipart = multer::Multipart::new(bounded(Arc::clone(&source)), boundary);
+            read_parts(multipart, fields, spill_dir).await
+        }
+        Err(_) => {
+            let fault = "body - Content-Type must be multipart/form-data with a boundary";
+            Err(Problem::validation(vec![fault.into()]))
+        }
+    };
+    if result.is_err() {
+        // A client that is still sending would see a closed connection instead of the answer.
+        let drain = async { while bounded(Arc::clone(&source)).next().await.is_some_and(|chunk| chunk.is_ok()) {} };
+        let _ = tokio::time::timeout(DRAIN, drain).await;
+    }
+    result
+}
+
+/// The body's chunks, bounded in total and in pauses, from a source that outlives the parser.
+fn bounded(source: Arc<Mutex<(Chunks, u64)>>) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
+    Box::pin(futures_util::stream::unfold(source, |source| async move {
+        let mut locked = source.lock().await;
+        let (chunks, read) = &mut *locked;
+        let next = match tokio::time::timeout(PAUSE, chunks.next()).await {
+            Err(_) => Some(Err(BodyFault::Paused)),
+            Ok(None) => None,
+            Ok(Some(Err(error))) => Some(Err(BodyFault::Broken(error.to_string()))),
+            Ok(Some(Ok(chunk))) => {
+                *read += chunk.len() as u64;
+                if *read > MAX_BODY_BYTES { Some(Err(BodyFault::TooLarge)) } else { Some(Ok(chunk)) }
+            }
+        };
+        drop(locked);
+        next.map(|item| (item, source))
+    }))
+}
+
+#[derive(Debug, thiserror::Error)]
+enum BodyFault {
+    #[error("the sender paused too long")]
+    Paused,
+    #[error("the body is too large")]
+    TooLarge,
+    #[error("the body broke off: {0}")]
+    Broken(String),
+}
+
+async fn read_parts(
+    mut multipart: multer::Multipart<'static>,
+    fields: &Fields<'_>,
+    spill_dir: &Path,
+) -> Result<Form, Problem> {
+    let mut form = Form::default();
+    let mut faults = Vec::new();
+    let mut parts = 0;
+    while let Some(mut part) = multipart.next_field().await.map_err(|error| unreadable(&error))? {
+        parts += 1;
+        if parts > MAX_PARTS {
+            return Err(Problem::validation(vec![format!("body - has more than {MAX_PARTS} parts")]));
+        }
+        let Some(name) = part.name().map(str::to_owned) else {
+            faults.push(format!("body - part {parts} has no field name"));
+            continue;
+        };
+        let is_file = fields.files.contains(&name.as_str());
+        if !is_file && !fields.texts.contains(&name.as_str()) {
+            while part.chunk().await.map_err(|error| unreadable(&error))?.is_some() {}
+            continue;
+        }
+        if form.texts.contains_key(&name) || form.files.contains_key(&name) {
+            let fault = format!("{name} - is sent more than once; send it once");
+            if !faults.contains(&fault) {
+                faults.push(fault);
+            }
+            continue;
+        }
+        if is_file {
+            let mut file = File { content: Spill::new(), too_large: false };
+            while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
+                file.too_large |= file.content.len() + chunk.len() as u64 > MAX_FILE_BYTES;
+                if !file.too_large {
+                    file.content.write(&chunk, spill_dir).map_err(Problem::internal)?;
+                }
+            }
+            form.files.insert(name, file);
+        } else {
+            let mut bytes = Vec::new();
+            while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
+                bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_TEXT_BYTES + 1 - bytes.len().min(MAX_TEXT_BYTES + 1))]);
+            }
+            if bytes.len() > MAX_TEXT_BYTES {
+                faults.push(format!("{name} - is longer than {MAX_TEXT_BYTES} bytes"));
+            }
+            let text = String::from_utf8(bytes).unwrap_or_else(|_| {
+                faults.push(format!("{name} - is not valid UTF-8"));
+                String::new()
+            });
+            form.texts.insert(name, text);
+        }
+    }
+    if faults.is_empty() { Ok(form) } else { Err(Problem::validation(faults)) }
+}
+
+fn unreadable(error: &multer::Error) -> Problem {
+    if let multer::Error::StreamReadFailed(inner) = error
+        && let Some(fault) = inner.downcast_ref::<BodyFault>()
+    {
+        return match fault {
+            BodyFault::Paused => Problem::new(Kind::Timeout, "The body did not arrive in time"),
+            BodyFault::TooLarge => Problem::new(Kind::TooLarge, format!("The body is larger than {MAX_BODY_BYTES} bytes")),
+            BodyFault::Broken(_) => Problem::invalid("The body broke off before its end"),
+        };
+    }
+    Problem::validation(vec![format!("body - is not valid multipart/form-data: {error}")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    const FIELDS: Fields<'static> = Fields { texts: &["a", "b"], files: &["f"] };
+
+    async fn form(body: impl Into<Body>) -> Result<Form, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/form-data; boundary=X"));
+        read(&headers, body.into(), &FIELDS, &std::env::temp_dir()).await.map_err(|problem| format!("{problem:?}"))
+    }
+
+    fn part(name: &str, content: &str) -> String {
+        format!("--X\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{content}\r\n")
+    }
+
+    #[tokio::test]
+    async fn known_fields_are_kept_and_unknown_ones_ignored() {
+        let mut form = form(format!("{}{}{}--X--\r\n", part("a", "1"), part("zzz", "2"), part("f", "bytes"))).await.unwrap();
+        assert_eq!(form.texts, BTreeMap::from([("a".into(), "1".into())]));
+        assert_eq!(form.files.get_mut("f").unwrap().content.read().unwrap(), b"bytes");
+    }
+
+    #[tokio::test]
+    async fn faults_of_shape_are_named() {
+        let many = format!("{}--X--\r\n", (0..100_000).map(|i| part(&format!("x{i}"), "")).collect::<String>());
+        for (body, text) in [
+            (format!("{}{}--X--\r\n", part("a", "1"), part("a", "2")), "a - is sent more than once"),
+            (many, "more than 64 parts"),
+            ("--X\r\nContent-Disposition form-data\r\n\r\n1\r\n--X--\r\n".to_owned(), "not valid multipart"),
+            ("--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1".to_owned(), "not valid multipart"),
+            (String::new(), "not valid multipart"),
+            (format!("{}--X--\r\n", part("a", &"y".repeat(MAX_TEXT_BYTES + 1))), "a - is longer"),
+        ] {
+            let error = form(body).await.err().unwrap();
+            assert!(error.contains(text), "{text}: {error}");
+        }
+        let mut bad = part("a", "").into_bytes();
+        bad.truncate(bad.len() - 2);
+        bad.extend_from_slice(b"\xff\xfe\r\n--X--\r\n");
+        assert!(form(bad).await.err().unwrap().contains("a - is not valid UTF-8"));
+    }
+
+    #[tokio::test]
+    async fn a_file_of_ten_megabytes_passes_and_one_byte_more_is_marked() {
+        for (extra, too_large) in [(0, false), (1, true)] {
+            let content = "z".repeat(MAX_FILE_BYTES as usize + extra);
+            let form = form(format!("{}--X--\r\n", part("f", &content))).await.unwrap();
+            assert_eq!(form.files["f"].too_large, too_large);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What every request passes before its handler: request id, who is calling, limits, body parsing.
+//!
+//! Holds no business rule.
+
+pub mod authorization;
+pub mod form;
+pub mod gate;
+pub mod idempotency;
+pub mod json;
+pub mod path;
+pub mod query;
+pub mod request_id;
+pub mod spill;

@@ -1,0 +1,20 @@
+//! The variable part of a path, as text; what is not UTF-8 is refused in the family's own shape.
+
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+
+use crate::error::Problem;
+
+/// The one variable segment of a path.
+pub struct PathText(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(text)) => Ok(PathText(text)),
+            Err(_) => Err(Problem::validation(vec!["path - is not valid percent-encoded UTF-8".into()])),
+        }
+    }
+}

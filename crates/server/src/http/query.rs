@@ -1,0 +1,68 @@
+//! Query strings, read strictly: a parameter twice, or bytes that are no UTF-8, are refused by name.
+
+use std::collections::BTreeMap;
+
+use crate::error::Problem;
+
+/// Parameters by name.
+#[derive(Debug, Default)]
+pub struct Query(BTreeMap<String, String>);
+
+impl Query {
+    /// A parameter's value.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+/// Parses `a=1&b=2`.
+pub fn parse(raw: &str) -> Result<Query, Problem> {
+    let mut query = Query::default();
+    for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(name), Some(value)) = (decode(name), decode(value)) else {
+            return Err(Problem::validation(vec!["query - is not valid percent-encoded UTF-8".into()]));
+        };
+        if query.0.insert(name.clone(), value).is_some() {
+            return Err(Problem::validation(vec![format!("{name} - is sent more than once; send it once")]));
+        }
+    }
+    Ok(query)
+}
+
+/// Percent-decoding with `+` for a space (the HTML form rules).
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        match (first, tail) {
+            (b'%', [high, low, tail @ ..]) => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                bytes.push((digit(high)? * 16 + digit(low)?) as u8);
+                rest = tail;
+                continue;
+            }
+            (b'%', _) => return None,
+            (b'+', _) => bytes.push(b' '),
+            (byte, _) => bytes.push(*byte),
+        }
+        rest = tail;
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_decoded_and_faults_refused() {
+        let query = parse("country=C%C3%B4te+d%27Ivoire&docType=PASSPORT&&empty").unwrap();
+        assert_eq!(query.get("country"), Some("Côte d'Ivoire"));
+        assert_eq!(query.get("docType"), Some("PASSPORT"));
+        assert_eq!(query.get("empty"), Some(""));
+        for raw in ["a=%", "a=%4", "a=%zz", "a=%ff", "a=1&a=2"] {
+            assert!(parse(raw).is_err(), "{raw}");
+        }
+    }
+}

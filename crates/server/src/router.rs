@@ -1,0 +1,68 @@
+//! Every route, in one list.
+
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use axum::{Router, response::IntoResponse};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use utoipa_swagger_ui::SwaggerUi;
+
+use crate::api::openapi::Frame;
+use crate::api::{applicants, document_requirements, flows, groups, health, monitoring, openapi, sessions, verify};
+use crate::app::Shared;
+use crate::error::{self, Kind, Problem};
+use crate::http::{gate, request_id};
+
+/// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
+fn gated() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(groups::list, groups::create))
+        .routes(routes!(groups::get, groups::update, groups::delete))
+        .routes(routes!(flows::list))
+        .routes(routes!(flows::get, flows::update, flows::delete))
+        .routes(routes!(verify::verify))
+        .routes(routes!(document_requirements::get))
+        .routes(routes!(applicants::by_external_user_id_query))
+        .routes(routes!(applicants::by_external_user_id))
+        .routes(routes!(applicants::by_facemap_id))
+        .route("/v2/sdk/session/web-sdk-link", post(sessions::not_built))
+        .route("/v2/sdk/session/verification-result/{sessionId}", get(sessions::not_built))
+        .route("/v2/public/transaction-monitoring", post(monitoring::not_built))
+}
+
+/// Routes for everybody.
+fn open() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .route("/v2/sdk/session/exchange", post(sessions::not_built))
+}
+
+/// The OpenAPI document.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let (_, document) = OpenApiRouter::with_openapi(Frame::openapi()).merge(gated()).merge(open()).split_for_parts();
+    document
+}
+
+/// The whole service.
+pub fn router(app: Shared) -> Router {
+    let (gated, _) = gated().split_for_parts();
+    let (open, _) = open().split_for_parts();
+    gated
+        .route_layer(from_fn_with_state(app.clone(), gate::layer))
+        .merge(open)
+        .with_state(app)
+        .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
+        .fallback(|| async { Problem::not_found("No such path") })
+        .method_not_allowed_fallback(|| async { Problem::new(Kind::MethodNotAllowed, "This path does not have this method") })
+        // Bodies are bounded where they are read: `http::json`, `http::form`.
+        .layer(DefaultBodyLimit::disable())
+        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::internal("a handler panicked").into_response()))
+        .layer(from_fn(error::render))
+        .layer(from_fn(request_id::layer))
+}

@@ -1,0 +1,246 @@
+//! Starts the server with a database of its own and talks to it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Which database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres,
+}
+
+/// Defines the same test on both databases: `on_both!(name, |backend| { … })`.
+macro_rules! on_both {
+    ($name:ident, |$backend:ident| $body:block) => {
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            async fn run($backend: crate::harness::Backend) $body
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn sqlite() {
+                run(crate::harness::Backend::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread")]
+            async fn postgres() {
+                run(crate::harness::Backend::Postgres).await;
+            }
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// A running server; stopped when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) base: String,
+    pub(crate) dir: TempDir,
+    database: String,
+    pub(crate) http: Client,
+}
+
+/// An API key with its secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) key: String,
+    pub(crate) secret: String,
+}
+
+/// An account.
+pub(crate) struct Merchant {
+    pub(crate) id: String,
+    pub(crate) live: Key,
+    pub(crate) sandbox: Key,
+}
+
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn program(database: &str, dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bonafide"));
+    command
+        .env("BONAFIDE_DATA", dir)
+        .env("BONAFIDE_DATABASE", database)
+        .env("BONAFIDE_MODELS", workspace().join("models"))
+        .env("BONAFIDE_SPECIMENS", workspace().join("specimens"));
+    command
+}
+
+/// The address of a fresh database.
+async fn database(backend: Backend, dir: &Path) -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    match backend {
+        Backend::Sqlite => format!("sqlite:{}", dir.join("bonafide.db").display()),
+        Backend::Postgres => {
+            let cluster = std::env::var("BONAFIDE_TEST_POSTGRES")
+                .expect("PostgreSQL tests need a cluster: run them with `scripts/with-postgres cargo test`");
+            let name = format!("it_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+            let mut admin = <sqlx::PgConnection as sqlx::Connection>::connect(&cluster).await.unwrap();
+            let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+            sqlx::raw_sql(create).execute(&mut admin).await.unwrap();
+            let (server, query) = cluster.split_once('?').map_or((cluster.as_str(), None), |(a, b)| (a, Some(b)));
+            let (server, _) = server.rsplit_once('/').unwrap();
+            format!("{server}/{name}{}", query.map(|query| format!("?{query}")).unwrap_or_default())
+        }
+    }
+}
+
+impl Server {
+    /// A server without data; accounts are made with the command line.
+    pub(crate) async fn start(backend: Backend, arguments: &[&str]) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        let database = database(backend, dir.path()).await;
+        Server::start_on(dir, database, arguments)
+    }
+
+    /// A server with the sandbox merchant, and its `demo.json`.
+    pub(crate) async fn demo(backend: Backend, arguments: &[&str]) -> (Server, Value) {
+        let server = Server::start(backend, &[&["--demo"], arguments].concat()).await;
+        let file = server.dir.path().join("demo.json");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !file.exists() {
+            assert!(Instant::now() < deadline, "demo.json did not come");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let demo: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+        (server, demo)
+    }
+
+    fn start_on(dir: TempDir, database: String, arguments: &[&str]) -> Server {
+        let mut child = program(&database, dir.path())
+            .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut seen = String::new();
+        let address = loop {
+            let Some(Ok(line)) = lines.next() else { panic!("the server did not start:\n{seen}") };
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            if entry["fields"]["message"] == "listening" {
+                break entry["fields"]["address"].as_str().unwrap().to_owned();
+            }
+            seen.push_str(&line);
+            seen.push('\n');
+        };
+        let log = dir.path().join("server.log");
+        std::thread::spawn(move || {
+            use std::io::Write;
+            let mut file = std::fs::File::create(log).unwrap();
+            for line in lines.map_while(Result::ok) {
+                let _ = writeln!(file, "{line}");
+            }
+        });
+        Server { child, base: format!("http://{address}"), dir, database, http: Client::new() }
+    }
+
+    /// Kills the server as a power cut would and starts it again on the same data.
+    pub(crate) fn kill_and_restart(mut self, arguments: &[&str]) -> Server {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        Server::start_on(dir, self.database.clone(), arguments)
+    }
+
+    /// Runs a command of the command line on the server's data; its stdout.
+    pub(crate) fn bonafide(&self, arguments: &[&str]) -> String {
+        let output = program(&self.database, self.dir.path()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// A new account.
+    pub(crate) fn merchant(&self, approved: bool) -> Merchant {
+        let mut arguments = vec!["merchant", "create", "--name", "Test", "--json"];
+        arguments.extend(approved.then_some("--approved"));
+        let made: Value = serde_json::from_str(&self.bonafide(&arguments)).unwrap();
+        let key = |mode: &str| Key {
+            key: made[mode]["apiKey"].as_str().unwrap().into(),
+            secret: made[mode]["secret"].as_str().unwrap().into(),
+        };
+        Merchant { id: made["merchantId"].as_str().unwrap().into(), live: key("live"), sandbox: key("sandbox") }
+    }
+
+    /// A new sandbox Flow of an account; its id.
+    pub(crate) fn flow(&self, merchant: &Merchant, flow: &Value) -> String {
+        let file = self.dir.path().join("flow.json");
+        std::fs::write(&file, flow.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        let made =
+            self.bonafide(&["flow", "create", "--merchant", &merchant.id, "--file", file, "--sandbox", "--json"]);
+        serde_json::from_str::<Value>(&made).unwrap()["flowId"].as_str().unwrap().into()
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str, key: &Key) -> reqwest::RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).basic_auth(&key.key, Some(&key.secret))
+    }
+
+    /// Sends a JSON body (or none) and reads a JSON answer.
+    pub(crate) async fn json(&self, method: Method, path: &str, key: &Key, body: Option<Value>) -> (u16, Value) {
+        let mut request = self.request(method, path, key);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        answer(request.send().await.unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str, key: &Key) -> (u16, Value) {
+        self.json(Method::GET, path, key, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, key: &Key, body: Value) -> (u16, Value) {
+        self.json(Method::POST, path, key, Some(body)).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, key: &Key, body: Value) -> (u16, Value) {
+        self.json(Method::PUT, path, key, Some(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, key: &Key) -> (u16, Value) {
+        self.json(Method::DELETE, path, key, None).await
+    }
+
+    /// Waits until the engines are loaded.
+    pub(crate) async fn engines(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let ready = self.http.get(format!("{}/readyz", self.base)).send().await.unwrap();
+            let body: Value = ready.json().await.unwrap();
+            let engines = body["parts"].as_array().unwrap().iter().find(|part| part["name"] == "engines").unwrap();
+            if engines["ready"] == json!(true) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "the engines did not load: {body}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+/// Status and JSON body; every answer carries a request id.
+pub(crate) async fn answer(response: Response) -> (u16, Value) {
+    let status: StatusCode = response.status();
+    assert!(response.headers().contains_key("x-request-id"), "no X-Request-Id");
+    let text = response.text().await.unwrap();
+    let body = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{status}: not JSON: {text}"));
+    (status.as_u16(), body)
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
