@@ -6,9 +6,17 @@
 
 pub mod aamva;
 pub mod barcode;
+mod batch;
 pub mod compare;
+mod fields;
 pub mod locate;
 pub mod mrz;
 pub mod ocr;
+mod quality;
 pub mod read;
 pub mod reading;
+mod visual;
+mod zone;
+
+pub use batch::answer_line;
+pub use read::{DocumentEngine, ReadError, ReadHints, Side};

@@ -1,1 +1,385 @@
-//! Finding and rectifying the document in a picture.
+//! Finding things among lines of text: which way up the page is, and which lines are a machine-readable zone.
+//!
+//! Works on quadrilaterals and recognised text only; it never looks at pixels and never decides what a zone says.
+
+use imaging::{Picture, Point};
+
+use crate::ocr::{Quad, Recognised, TextRegion};
+
+/// A line of text: where, and what it says.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// Its corners, top left first as the text is read.
+    pub quad: Quad,
+    /// What was recognised.
+    pub read: Recognised,
+}
+
+/// How a picture must be turned so that its text stands upright: mirrored first, then turned clockwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// Quarter turns, clockwise.
+    pub quarter_turns: u32,
+    /// Left and right exchanged.
+    pub mirrored: bool,
+}
+
+impl Turn {
+    /// The turned picture.
+    pub fn picture(self, picture: &Picture) -> Picture {
+        if self.mirrored {
+            picture.mirrored().rotated(self.quarter_turns)
+        } else {
+            picture.rotated(self.quarter_turns)
+        }
+    }
+
+    /// Where a point of a picture of that size (width, height) lies after the turn.
+    pub fn point(self, p: Point, size: (u32, u32)) -> Point {
+        let (w, h) = (size.0 as f32, size.1 as f32);
+        let p = if self.mirrored {
+            Point::new(w - p.x, p.y)
+        } else {
+            p
+        };
+        match self.quarter_turns % 4 {
+            0 => p,
+            1 => Point::new(h - p.y, p.x),
+            2 => Point::new(w - p.x, h - p.y),
+            _ => Point::new(p.y, w - p.x),
+        }
+    }
+
+    /// What must be done so that text reading along `quad`'s own sense stands upright.
+    pub fn for_sense_of(quad: &Quad) -> Self {
+        let [a, b, _, d] = quad.0;
+        // Mirrored text: going right, then down, turns the wrong way.
+        let mirrored = (b.x - a.x) * (d.y - a.y) - (b.y - a.y) * (d.x - a.x) < 0.0;
+        let along = quad.along();
+        let along = if mirrored {
+            Point::new(-along.x, along.y)
+        } else {
+            along
+        };
+        let quarter_turns = match (along.x.abs() >= along.y.abs(), along.x >= 0.0, along.y >= 0.0) {
+            (true, true, _) => 0,
+            (true, false, _) => 2,
+            (false, _, true) => 3,
+            (false, _, false) => 1,
+        };
+        Self {
+            quarter_turns,
+            mirrored,
+        }
+    }
+}
+
+/// Whether most text (by length) runs across rather than down.
+pub fn mostly_across(regions: &[TextRegion]) -> bool {
+    let (across, down) =
+        regions
+            .iter()
+            .filter(|r| r.quad.aspect() > 2.0)
+            .fold((0.0, 0.0), |(across, down), r| {
+                let length = r.quad.length();
+                if is_across(&r.quad) {
+                    (across + length, down)
+                } else {
+                    (across, down + length)
+                }
+            });
+    across >= down
+}
+
+/// Whether a line runs across rather than down.
+pub fn is_across(quad: &Quad) -> bool {
+    let along = quad.along();
+    along.x.abs() >= along.y.abs()
+}
+
+/// A row of what may be a machine-readable zone.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The whole row's region.
+    pub quad: Quad,
+    /// The row's reading, when the detector saw the row as one region as long as its neighbours.
+    pub read: Option<Recognised>,
+}
+
+/// The rows of the machine-readable zone, top to bottom, or an empty list. What lies above a zone and looks like it (text
+/// in capitals right over the first row) may be among the rows.
+pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
+    let Some(seed) = lines
+        .iter()
+        .filter(|line| likeness(&line.read.text) >= SEED_LIKENESS)
+        .max_by(|a, b| a.quad.length().total_cmp(&b.quad.length()))
+    else {
+        return Vec::new();
+    };
+    let frame = Frame::along(seed.quad.along());
+    let height = seed.quad.height();
+    let pieces: Vec<Piece<'_>> = lines
+        .iter()
+        .filter(|line| {
+            let (along, h) = (line.quad.along(), line.quad.height());
+            let parallel = along.x * frame.u.x + along.y * frame.u.y > PARALLEL;
+            parallel && (0.5..2.0).contains(&(h / height)) && likeness(&line.read.text) > 0.0
+        })
+        .map(|line| Piece::of(line, &frame))
+        .collect();
+
+    // Pieces at one height are one row; rows about one pitch apart are neighbours.
+    let mut rows = rows_of(pieces);
+    keep_chain_around(&mut rows, frame.of(seed.quad.centre()).y, height);
+    let left = rows.iter().map(|r| r.left).fold(f32::INFINITY, f32::min);
+    let right = rows.iter().map(|r| r.right).fold(f32::NEG_INFINITY, f32::max);
+    rows.into_iter().map(|row| row.whole(left, right)).collect()
+}
+
+/// From this likeness on a line alone is evidence of a zone.
+const SEED_LIKENESS: f32 = 0.6;
+/// Cosine of the most that rows of a zone may differ in direction.
+const PARALLEL: f32 = 0.985;
+
+/// How much a recognised text looks like a row of a machine-readable zone, 0–1: long, without blanks or small letters, with
+/// fillers.
+pub fn likeness(text: &str) -> f32 {
+    let mut symbols = 0usize;
+    let mut fillers = 0usize;
+    let mut others = 0usize;
+    for c in text.chars().filter(|c| !c.is_whitespace()) {
+        match c {
+            '<' | '＜' | '〈' | '«' | '《' | '≪' | 'く' | 'ヘ' | 'へ' | 'ハ' | 'Λ' => {
+                fillers += 1;
+                symbols += 1;
+            }
+            'A'..='Z' | '0'..='9' => symbols += 1,
+            _ => others += 1,
+        }
+    }
+    let all = symbols + others;
+    if all == 0 {
+        return 0.0;
+    }
+    let clean = symbols as f32 / all as f32;
+    if clean < 0.7 {
+        return 0.0;
+    }
+    let long = (all as f32 / 26.0).min(1.0);
+    let filled = (fillers as f32 / 3.0).min(1.0);
+    let blanks = text.trim().chars().filter(|c| c.is_whitespace()).count() as f32 / all as f32;
+    (clean * (0.55 * long + 0.45 * filled) - 2.0 * blanks).max(0.0)
+}
+
+/// Coordinates along and across a direction.
+struct Frame {
+    u: Point,
+}
+
+impl Frame {
+    fn along(u: Point) -> Self {
+        Self { u }
+    }
+
+    fn of(&self, p: Point) -> Point {
+        Point::new(p.x * self.u.x + p.y * self.u.y, p.y * self.u.x - p.x * self.u.y)
+    }
+}
+
+/// A line in the frame of its zone.
+struct Piece<'a> {
+    line: &'a Line,
+    left: f32,
+    right: f32,
+    middle: f32,
+    height: f32,
+}
+
+impl<'a> Piece<'a> {
+    fn of(line: &'a Line, frame: &Frame) -> Self {
+        let [a, b, c, d] = line.quad.0.map(|p| frame.of(p));
+        Self {
+            line,
+            left: (a.x + d.x) / 2.0,
+            right: (b.x + c.x) / 2.0,
+            middle: frame.of(line.quad.centre()).y,
+            height: line.quad.height(),
+        }
+    }
+}
+
+/// Pieces at one height.
+struct RowPieces<'a> {
+    pieces: Vec<Piece<'a>>,
+    left: f32,
+    right: f32,
+    middle: f32,
+}
+
+impl RowPieces<'_> {
+    /// The row from `left` to `right`, along its longest piece.
+    fn whole(&self, left: f32, right: f32) -> Row {
+        let Some(longest) = self
+            .pieces
+            .iter()
+            .max_by(|a, b| a.line.quad.length().total_cmp(&b.line.quad.length()))
+        else {
+            unreachable!("a row has at least one piece")
+        };
+        let slack = longest.height * 0.6;
+        if longest.left - left <= slack && right - longest.right <= slack {
+            return Row {
+                quad: longest.line.quad,
+                read: Some(longest.line.read.clone()),
+            };
+        }
+        let margin = longest.height * 0.15;
+        let quad = longest
+            .line
+            .quad
+            .lengthened(longest.left - left + margin, right - longest.right + margin);
+        Row { quad, read: None }
+    }
+}
+
+fn rows_of(mut pieces: Vec<Piece<'_>>) -> Vec<RowPieces<'_>> {
+    pieces.sort_by(|a, b| a.middle.total_cmp(&b.middle));
+    let mut rows: Vec<RowPieces<'_>> = Vec::new();
+    for piece in pieces {
+        match rows.last_mut() {
+            Some(row) if (piece.middle - row.middle).abs() < 0.45 * piece.height => {
+                row.left = row.left.min(piece.left);
+                row.right = row.right.max(piece.right);
+                row.pieces.push(piece);
+            }
+            _ => rows.push(RowPieces {
+                left: piece.left,
+                right: piece.right,
+                middle: piece.middle,
+                pieces: vec![piece],
+            }),
+        }
+    }
+    rows
+}
+
+/// Keeps the row at `middle` and those that follow it up and down at less than 2.2 heights and overlap it.
+fn keep_chain_around(rows: &mut Vec<RowPieces<'_>>, middle: f32, height: f32) {
+    let Some(seed) = rows
+        .iter()
+        .position(|r| (r.middle - middle).abs() < 0.45 * height)
+    else {
+        rows.clear();
+        return;
+    };
+    let near = |a: &RowPieces<'_>, b: &RowPieces<'_>| {
+        let overlap = a.right.min(b.right) - a.left.max(b.left);
+        let shorter = (a.right - a.left).min(b.right - b.left);
+        (b.middle - a.middle).abs() < 2.2 * height && overlap > 0.6 * shorter
+    };
+    let (mut first, mut last) = (seed, seed);
+    while first > 0 && near(&rows[first], &rows[first - 1]) {
+        first -= 1;
+    }
+    while last + 1 < rows.len() && near(&rows[last], &rows[last + 1]) {
+        last += 1;
+    }
+    rows.truncate(last + 1);
+    rows.drain(..first);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ocr::ctc::Emissions;
+
+    fn line(text: &str, x: f32, y: f32, length: f32) -> Line {
+        let quad = Quad::around(
+            Point::new(x + length / 2.0, y),
+            Point::new(1.0, 0.0),
+            length,
+            20.0,
+        );
+        Line {
+            quad,
+            read: Recognised {
+                text: text.into(),
+                confidence: 0.9,
+                emissions: Emissions::default(),
+            },
+        }
+    }
+
+    #[test]
+    fn turning_brings_every_sense_upright() {
+        let picture = Picture::filled(100, 60, [0; 3]);
+        let upright = Quad::around(Point::new(40.0, 20.0), Point::new(1.0, 0.0), 30.0, 8.0);
+        for mirrored in [false, true] {
+            for quarter_turns in 0..4 {
+                let turn = Turn {
+                    quarter_turns,
+                    mirrored,
+                };
+                // The picture as it would arrive: whatever the turn makes upright.
+                let turned = turn.picture(&picture);
+                let arrived = Quad(upright.0.map(|p| inverse(turn, p, &turned)));
+                assert_eq!(Turn::for_sense_of(&arrived), turn);
+                let back = arrived.map(|p| turn.point(p, (100, 60)));
+                assert_eq!(back, upright);
+            }
+        }
+    }
+
+    /// Finds by search over the four turns which point the turn sends to `p`.
+    fn inverse(turn: Turn, p: Point, turned: &Picture) -> Point {
+        let undone = Turn {
+            quarter_turns: (4 - turn.quarter_turns) % 4,
+            mirrored: false,
+        }
+        .point(p, (turned.width, turned.height));
+        if turn.mirrored {
+            Point::new(100.0 - undone.x, undone.y)
+        } else {
+            undone
+        }
+    }
+
+    #[test]
+    fn likeness_tells_zones_from_text() {
+        for zone in [
+            "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+            "7408122F1204159UTO<<<<<<<<<<<6",
+            "I<UT0D231458907<<<",
+        ] {
+            assert!(likeness(zone) >= SEED_LIKENESS, "{zone}: {}", likeness(zone));
+        }
+        for text in [
+            "Date of birth / Date de naissance",
+            "REPUBLIC OF UTOPIA",
+            "12.08.1974",
+            "L898902C3",
+            "",
+            "---",
+        ] {
+            assert!(likeness(text) < SEED_LIKENESS, "{text}: {}", likeness(text));
+        }
+    }
+
+    #[test]
+    fn rows_are_found_and_made_equally_long() {
+        let lines = [
+            line("PASSPORT", 300.0, 20.0, 100.0),
+            line("P<UTOERIKSSON<<ANNA<MARIA", 20.0, 300.0, 300.0),
+            line("L898902C36UTO7408122F1204159ZE184226B<<<<<10", 20.0, 335.0, 500.0),
+        ];
+        let rows = mrz_rows(&lines);
+        assert_eq!(rows.len(), 2);
+        assert!(rows[0].read.is_none() && rows[1].read.is_some());
+        assert!(
+            (rows[0].quad.length() - 500.0).abs() < 20.0,
+            "{}",
+            rows[0].quad.length()
+        );
+        assert!(mrz_rows(&lines[..1]).is_empty());
+    }
+}

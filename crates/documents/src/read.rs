@@ -1,1 +1,426 @@
-//! One picture to one `DocumentReading`: the order of the stages.
+//! One picture to one [`DocumentReading`]: the order of the stages, and which source a field is taken from.
+//!
+//! Text is detected once, the page's orientation told by reading a few lines both ways, every line read, the
+//! machine-readable zone read again in other views until its check digits prove a reading, barcodes decoded, fields
+//! merged. It never decides whether the document is acceptable.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use imaging::{Picture, Point};
+use inference::Models;
+use reference::DocumentType;
+
+use crate::barcode::read_barcodes;
+use crate::locate::{self, Line, Turn};
+use crate::ocr::{Ocr, OcrError, Quad, Recognised, TextRegion, View};
+use crate::reading::{DocumentReading, TextLine};
+use crate::{fields, quality, visual, zone};
+
+/// Why a picture could not be read: always a fault of the installation, never of the picture.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The text models do not work.
+    #[error(transparent)]
+    Ocr(#[from] OcrError),
+}
+
+/// Which side of the document the picture is said to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Side {
+    /// The side with the portrait.
+    #[default]
+    Front,
+    /// The other one.
+    Back,
+}
+
+/// What the caller expects to see. Hints steer where time is spent; they never change what is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadHints {
+    /// The declared type.
+    pub document_type: Option<DocumentType>,
+    /// The declared side.
+    pub side: Side,
+    /// A machine-readable zone should be there: look harder.
+    pub expect_mrz: bool,
+    /// A barcode should be there: look harder.
+    pub expect_barcode: bool,
+}
+
+impl Default for ReadHints {
+    /// Nothing is declared, anything may be there.
+    fn default() -> Self {
+        Self {
+            document_type: None,
+            side: Side::Front,
+            expect_mrz: true,
+            expect_barcode: true,
+        }
+    }
+}
+
+/// Reads documents. Shared by all threads.
+#[derive(Debug)]
+pub struct DocumentEngine {
+    ocr: Ocr,
+}
+
+/// Pictures are read at no more than this many pixels on their longer side.
+const WORKING_SIDE: u32 = 2400;
+/// The detector sees the picture at this size.
+const DETECTION_SIDE: u32 = 736;
+/// When text covers less than this share of the picture's sides, detection is repeated on that part.
+const ZOOM_BELOW: f32 = 0.62;
+/// At most this many lines are read.
+const MAX_LINES: usize = 60;
+/// Lower lines, in pixels of the working picture, are not worth reading.
+const MIN_LINE_HEIGHT: f32 = 6.0;
+/// Lines longer than this by their height are set wide or small, and are read narrowed.
+const LONG_ASPECT: f32 = 14.0;
+/// How much they are narrowed.
+const LONG_SQUEEZE: f32 = 0.75;
+/// Time for barcodes that are expected, and for those that might be there.
+const BARCODE_BUDGET: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(250)];
+
+impl DocumentEngine {
+    /// An engine over loaded models.
+    ///
+    /// # Errors
+    /// When the text models are not what they should be.
+    pub fn new(models: Arc<Models>) -> Result<Self, ReadError> {
+        Ok(Self {
+            ocr: Ocr::new(models)?,
+        })
+    }
+
+    /// Reads one side of a document from one picture. A picture that shows none gives a reading that says so.
+    ///
+    /// # Errors
+    /// When a model does not run.
+    pub fn read(&self, picture: &Picture, hints: &ReadHints) -> Result<DocumentReading, ReadError> {
+        let mut clock = Clock::start();
+        let working = working_picture(picture);
+        let size = (working.width, working.height);
+        let regions = self.detect(&working)?;
+        clock.lap("detect");
+
+        let (turn, lines) = self.read_lines(&working, &regions)?;
+        let page: Cow<'_, Picture> = if turn == Turn::default() {
+            working
+        } else {
+            Cow::Owned(turn.picture(&working))
+        };
+        clock.lap("recognise");
+
+        let mut rows = locate::mrz_rows(&lines);
+        if rows.is_empty() && hints.expect_mrz {
+            rows = self.rows_across(&page, turn, &regions, size)?;
+        }
+        let mrz = zone::read(&self.ocr, &page, rows)?;
+        clock.lap("mrz");
+
+        let barcodes = if may_carry_barcode(hints) {
+            let budget = BARCODE_BUDGET[usize::from(!hints.expect_barcode)];
+            read_barcodes(picture, budget)
+                .into_iter()
+                .map(fields::barcode)
+                .collect()
+        } else {
+            Vec::new()
+        };
+        clock.lap("barcodes");
+
+        let mut reading = DocumentReading {
+            mrz,
+            barcodes,
+            ..DocumentReading::default()
+        };
+        let visual = visual::read(
+            &lines,
+            reading.mrz.as_ref(),
+            reading.aamva(),
+            !reading.barcodes.is_empty(),
+        );
+        reading.kind = visual.kind;
+        reading.fields = fields::merged(reading.mrz.as_ref(), reading.aamva(), visual.fields);
+        clock.lap("fields");
+        reading.quality = quality::issues(&page, &lines);
+        clock.lap("quality");
+        reading.text = lines
+            .into_iter()
+            .filter(|line| !line.read.text.is_empty())
+            .map(text_line)
+            .collect();
+        reading.timing_ms = clock.finish();
+        Ok(reading)
+    }
+
+    /// Detects text, a second time closer up when the document fills only part of the picture.
+    fn detect(&self, picture: &Picture) -> Result<Vec<TextRegion>, OcrError> {
+        let regions = self.ocr.detect(picture, DETECTION_SIDE)?;
+        let Some([x, y, w, h]) = text_area(&regions) else {
+            return Ok(regions);
+        };
+        let (width, height) = (picture.width as f32, picture.height as f32);
+        let longest = width.max(height);
+        if w.max(h) > ZOOM_BELOW * longest || longest <= DETECTION_SIDE as f32 {
+            return Ok(regions);
+        }
+        let margin = 0.12 * w.max(h);
+        let (x, y) = ((x - margin).max(0.0), (y - margin).max(0.0));
+        let Some(part) = picture.crop(
+            x as u32,
+            y as u32,
+            (w + 2.0 * margin) as u32,
+            (h + 2.0 * margin) as u32,
+        ) else {
+            return Ok(regions);
+        };
+        let (x, y) = ((x as u32) as f32, (y as u32) as f32);
+        let mut closer = self.ocr.detect(&part, DETECTION_SIDE)?;
+        for region in &mut closer {
+            region.quad = region.quad.map(|p| Point::new(p.x + x, p.y + y));
+        }
+        Ok(closer)
+    }
+
+    /// Tells which way up the page is, and reads its lines; their quads are in the turned picture.
+    fn read_lines(&self, picture: &Picture, regions: &[TextRegion]) -> Result<(Turn, Vec<Line>), OcrError> {
+        let across = locate::mostly_across(regions);
+        let mut chosen: Vec<TextRegion> = regions
+            .iter()
+            .filter(|r| r.quad.height() >= MIN_LINE_HEIGHT)
+            .filter(|r| r.quad.aspect() < 2.0 || locate::is_across(&r.quad) == across)
+            .copied()
+            .collect();
+        chosen.sort_by(|a, b| importance(b).total_cmp(&importance(a)));
+        chosen.truncate(MAX_LINES);
+        for region in &mut chosen {
+            region.quad = along_page(region.quad, across);
+        }
+        let sense = self.sense(picture, &chosen)?;
+        let probe = sense.apply(&along_page(
+            Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0),
+            across,
+        ));
+        let turn = Turn::for_sense_of(&probe);
+        let mut lines = Vec::with_capacity(chosen.len());
+        for region in &chosen {
+            let quad = sense.apply(&region.quad);
+            let read = self.recognise(picture, &quad)?;
+            lines.push(Line {
+                quad: quad.map(|p| turn.point(p, (picture.width, picture.height))),
+                read,
+            });
+        }
+        lines.sort_by(|a, b| reading_order(a).total_cmp(&reading_order(b)));
+        Ok((turn, lines))
+    }
+
+    fn recognise(&self, picture: &Picture, quad: &Quad) -> Result<Recognised, OcrError> {
+        let squeeze = if quad.aspect() > LONG_ASPECT {
+            LONG_SQUEEZE
+        } else {
+            1.0
+        };
+        self.ocr.recognise(picture, quad, View::Colour, squeeze)
+    }
+
+    /// Which way the lines are to be read, told by a few clear ones.
+    fn sense(&self, picture: &Picture, regions: &[TextRegion]) -> Result<Sense, OcrError> {
+        const PROBES: usize = 4;
+        /// With this mean confidence nobody asks further.
+        const SURE: f32 = 0.9;
+        /// Below this the text may be mirrored.
+        const POOR: f32 = 0.75;
+        let probes: Vec<&TextRegion> = regions
+            .iter()
+            .filter(|r| (2.5..10.0).contains(&r.quad.aspect()))
+            .take(PROBES)
+            .collect();
+        let probes = if probes.is_empty() {
+            regions.iter().take(PROBES).collect()
+        } else {
+            probes
+        };
+        let confidence = |sense: Sense| -> Result<f32, OcrError> {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for region in &probes {
+                let read = self
+                    .ocr
+                    .recognise(picture, &sense.apply(&region.quad), View::Colour, 1.0)?;
+                let letters = read.text.chars().filter(|c| c.is_alphanumeric()).count().min(12) as f32;
+                // What reads as nothing speaks against the sense, too.
+                sum += read.confidence * letters;
+                weight += letters.max(2.0);
+            }
+            Ok(if weight > 0.0 { sum / weight } else { 0.0 })
+        };
+        let mut best = (Sense::Plain, confidence(Sense::Plain)?);
+        if probes.is_empty() || best.1 >= SURE {
+            return Ok(best.0);
+        }
+        for (sense, unless_above) in [
+            (Sense::UpsideDown, SURE),
+            (Sense::Mirrored, POOR),
+            (Sense::MirroredUpsideDown, POOR),
+        ] {
+            if best.1 >= unless_above {
+                break;
+            }
+            let score = confidence(sense)?;
+            if score > best.1 + 0.03 {
+                best = (sense, score);
+            }
+        }
+        Ok(best.0)
+    }
+
+    /// Rows of a machine-readable zone that runs across the page's own text, as on a passport photographed open.
+    fn rows_across(
+        &self,
+        page: &Picture,
+        turn: Turn,
+        regions: &[TextRegion],
+        size: (u32, u32),
+    ) -> Result<Vec<locate::Row>, OcrError> {
+        let across = locate::mostly_across(regions);
+        let mut best: Vec<locate::Row> = Vec::new();
+        for upside_down in [false, true] {
+            let mut lines = Vec::new();
+            for region in regions
+                .iter()
+                .filter(|r| r.quad.aspect() > 9.0 && locate::is_across(&r.quad) != across)
+                .take(8)
+            {
+                let quad = region.quad.map(|p| turn.point(p, size));
+                let quad = if turn.mirrored { quad.mirrored() } else { quad };
+                let quad = if upside_down { quad.upside_down() } else { quad };
+                lines.push(Line {
+                    quad,
+                    read: self.recognise(page, &quad)?,
+                });
+            }
+            let rows = locate::mrz_rows(&lines);
+            if rows.len() > best.len() {
+                best = rows;
+            }
+        }
+        Ok(best)
+    }
+}
+
+/// How lines are to be read compared with how their quads lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sense {
+    Plain,
+    UpsideDown,
+    Mirrored,
+    MirroredUpsideDown,
+}
+
+impl Sense {
+    fn apply(self, quad: &Quad) -> Quad {
+        match self {
+            Self::Plain => *quad,
+            Self::UpsideDown => quad.upside_down(),
+            Self::Mirrored => quad.mirrored(),
+            Self::MirroredUpsideDown => quad.mirrored().upside_down(),
+        }
+    }
+}
+
+/// Milliseconds per stage.
+struct Clock {
+    start: Instant,
+    last: Instant,
+    laps: BTreeMap<String, f64>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let now = Instant::now();
+        Self {
+            start: now,
+            last: now,
+            laps: BTreeMap::new(),
+        }
+    }
+
+    fn lap(&mut self, stage: &str) {
+        let now = Instant::now();
+        self.laps.insert(stage.to_owned(), milliseconds(now - self.last));
+        self.last = now;
+    }
+
+    fn finish(mut self) -> BTreeMap<String, f64> {
+        self.laps
+            .insert("total".to_owned(), milliseconds(self.start.elapsed()));
+        self.laps
+    }
+}
+
+/// Milliseconds with three decimals.
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn working_picture(picture: &Picture) -> Cow<'_, Picture> {
+    if picture.width.max(picture.height) <= WORKING_SIDE {
+        Cow::Borrowed(picture)
+    } else {
+        let scale = WORKING_SIDE as f32 / picture.width.max(picture.height) as f32;
+        let side = |length: u32| (length as f32 * scale).round() as u32;
+        Cow::Owned(picture.resized(side(picture.width), side(picture.height)))
+    }
+}
+
+/// The rectangle around all text: x, y, width, height.
+fn text_area(regions: &[TextRegion]) -> Option<[f32; 4]> {
+    regions.iter().map(|r| r.quad.bounds()).reduce(|a, b| {
+        let (x, y) = (a[0].min(b[0]), a[1].min(b[1]));
+        [
+            x,
+            y,
+            (a[0] + a[2]).max(b[0] + b[2]) - x,
+            (a[1] + a[3]).max(b[1] + b[3]) - y,
+        ]
+    })
+}
+
+/// Large and long lines first.
+fn importance(region: &TextRegion) -> f32 {
+    region.score * region.quad.height() * region.quad.length().sqrt()
+}
+
+/// Nearly square regions have no direction of their own: they take the page's.
+fn along_page(quad: Quad, across: bool) -> Quad {
+    if locate::is_across(&quad) == across {
+        return quad;
+    }
+    let [a, b, c, d] = quad.0;
+    // A quarter turn of the corners' order; the other sense would be upside down, which is asked for later.
+    Quad(if across { [b, c, d, a] } else { [d, a, b, c] })
+}
+
+fn reading_order(line: &Line) -> f32 {
+    let centre = line.quad.centre();
+    // Rows of about a line's height, left to right within.
+    (centre.y / line.quad.height().max(8.0)).round() * 1e5 + centre.x
+}
+
+fn text_line(line: Line) -> TextLine {
+    TextLine {
+        bounds: line.quad.bounds(),
+        text: line.read.text,
+        confidence: line.read.confidence,
+    }
+}
+
+/// Passports carry no PDF417; cards may carry one on either side.
+fn may_carry_barcode(hints: &ReadHints) -> bool {
+    hints.expect_barcode || hints.document_type != Some(DocumentType::Passport)
+}

@@ -1,1 +1,117 @@
-//! Optical character recognition: pictures of lines to text with probabilities.
+//! Optical character recognition with PP-OCR: where text is ([`Ocr::detect`]) and what it says ([`Ocr::recognise`]).
+//!
+//! A line is recognised as text and, for machine-readable zones, as [`ctc::Emissions`]: how likely each of the zone's
+//! characters is at each step along the line. This module never decides what a text means.
+
+pub mod ctc;
+mod detect;
+mod quad;
+mod recognise;
+mod regions;
+
+use std::sync::Arc;
+
+use inference::{ModelName, Models};
+
+pub use quad::Quad;
+pub use recognise::{Recognised, View};
+
+use ctc::SYMBOLS;
+
+/// Why no text could be looked for. Never the picture's fault: those who see it have broken models.
+#[derive(Debug, thiserror::Error)]
+pub enum OcrError {
+    /// A model is missing or does not run.
+    #[error(transparent)]
+    Model(#[from] inference::ModelError),
+    /// The recogniser carries no alphabet, or one that does not fit its output.
+    #[error("the text recogniser's alphabet does not fit its output: run `make models` again")]
+    Alphabet,
+}
+
+/// A piece of text in a picture, not yet read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextRegion {
+    /// Its corners, with the long side taken for the reading direction: rightwards, or downwards when steep.
+    pub quad: Quad,
+    /// The detector's mean probability inside, 0–1.
+    pub score: f32,
+}
+
+/// The two text models with the recogniser's alphabet.
+#[derive(Debug)]
+pub struct Ocr {
+    models: Arc<Models>,
+    /// What each output class of the recogniser stands for; class 0 is CTC's blank.
+    classes: Vec<Box<str>>,
+    /// Class, symbol of the MRZ alphabet, share of the class's probability.
+    symbol_classes: Vec<(usize, usize, f32)>,
+}
+
+impl Ocr {
+    /// Prepares the alphabet of the recogniser.
+    ///
+    /// # Errors
+    /// When the recogniser carries no alphabet.
+    pub fn new(models: Arc<Models>) -> Result<Self, OcrError> {
+        let characters = models
+            .metadata(ModelName::TextRecogniser, "character")
+            .ok_or(OcrError::Alphabet)?;
+        // PaddleOCR's order: blank, the dictionary line by line, the space.
+        let classes: Vec<Box<str>> = std::iter::once("")
+            .chain(characters.split('\n'))
+            .chain(std::iter::once(" "))
+            .map(Into::into)
+            .collect();
+        let symbol_classes = classes
+            .iter()
+            .enumerate()
+            .flat_map(|(class, text)| look_alikes(text).map(move |(symbol, share)| (class, symbol, share)))
+            .collect();
+        Ok(Self {
+            models,
+            classes,
+            symbol_classes,
+        })
+    }
+}
+
+/// The symbols of the MRZ alphabet that a class of the recogniser may have been printed as, with the share of its
+/// probability that each gets. The recogniser knows 18,000 characters, and a blurred `<` looks like several of them.
+fn look_alikes(class: &str) -> impl Iterator<Item = (usize, f32)> + use<> {
+    let mut chars = class.chars();
+    let only = chars.next().filter(|_| chars.next().is_none());
+    let shares: Vec<(char, f32)> = match only {
+        Some(c) if c.is_ascii_alphanumeric() => vec![(c.to_ascii_uppercase(), 1.0)],
+        Some(
+            '<' | '＜' | '〈' | '‹' | '«' | '《' | '≪' | 'く' | 'ㄑ' | '∠' | 'ヘ' | 'へ' | 'ハ' | 'ぐ' | '八',
+        ) => {
+            vec![('<', 1.0)]
+        }
+        Some('Λ' | '∧' | '^') => vec![('<', 0.5), ('A', 0.5)],
+        Some('(' | '[' | '{' | '¢' | '€') => vec![('<', 0.3), ('C', 0.7)],
+        Some('〇' | '○') => vec![('0', 0.5), ('O', 0.5)],
+        Some('|' | '!' | 'ı') => vec![('1', 0.5), ('I', 0.5)],
+        Some('Ñ' | 'ñ') => vec![('Ñ', 1.0)],
+        _ => vec![],
+    };
+    shares
+        .into_iter()
+        .filter_map(|(symbol, share)| Some((SYMBOLS.iter().position(|&s| s == symbol)?, share)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn look_alikes_share_out_at_most_everything() {
+        for class in ["<", "Λ", "o", "O", "7", "く", "é", "ab", "", " "] {
+            let total: f32 = look_alikes(class).map(|(_, share)| share).sum();
+            assert!(total <= 1.0, "{class}");
+        }
+        assert_eq!(look_alikes("<").next(), Some((36, 1.0)));
+        assert_eq!(look_alikes("o").next(), Some((24, 1.0)));
+        assert_eq!(look_alikes("é").next(), None);
+    }
+}

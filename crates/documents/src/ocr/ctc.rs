@@ -1,0 +1,346 @@
+//! A line of known length from CTC output: how likely each character is in each cell.
+//!
+//! A machine-readable zone has a fixed number of characters at a fixed pitch. CTC output knows neither, and loses or
+//! doubles characters in long runs of `<`. Here every alignment of exactly *n* characters is summed up (the forward-backward
+//! algorithm), first freely, then with each character drawn towards its place on the pitch that the first pass shows.
+//! The result is a lattice of cells for `mrz` to decode; nothing is decided here.
+
+/// The characters of a machine-readable zone (ICAO 9303-3 §4.3), and the Ñ that Spain prints.
+pub const SYMBOLS: [char; SYMBOL_COUNT] = [
+    'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 'P', 'Q', 'R', 'S', 'T', 'U',
+    'V', 'W', 'X', 'Y', 'Z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '<', 'Ñ',
+];
+/// How many there are.
+pub const SYMBOL_COUNT: usize = 38;
+
+/// The probability of each symbol in one cell; sums to 1.
+pub type Cell = [f32; SYMBOL_COUNT];
+
+/// What no network should be trusted to exclude.
+const FLOOR: f64 = 1e-5;
+/// How far, in pitches, a character may stray from its place at the cost of a half nat.
+const STRAY: f64 = 0.5;
+/// A stray that is never ruled out.
+const STRAY_FLOOR: f64 = 1e-4;
+
+/// The recogniser's output along a line: per step the probability of a blank and of each symbol.
+#[derive(Debug, Clone, Default)]
+pub struct Emissions {
+    blank: Vec<f32>,
+    symbols: Vec<Cell>,
+}
+
+/// A line read as exactly as many characters as asked for.
+#[derive(Debug, Clone)]
+pub struct FixedLength {
+    /// One cell per character.
+    pub cells: Vec<Cell>,
+    /// Natural logarithm of the probability that the line holds exactly that many symbols, at whatever pitch.
+    pub log_likelihood: f64,
+    /// The farthest that any character lies from its place on the pitch, in pitches.
+    pub misfit: f32,
+}
+
+impl Emissions {
+    /// Adds the next step.
+    pub fn push(&mut self, blank: f32, symbols: Cell) {
+        self.blank.push(blank);
+        self.symbols.push(symbols);
+    }
+
+    /// How many steps there are.
+    pub fn steps(&self) -> usize {
+        self.blank.len()
+    }
+
+    /// The line as exactly `length` symbols; `None` when it has too few steps for them, or nothing at all in it.
+    pub fn fixed_length(&self, length: usize) -> Option<FixedLength> {
+        if length < 3 || length > self.steps() {
+            return None;
+        }
+        let free = self.pass(length, None)?;
+        let pitch = Pitch::fit(&free.times);
+        let drawn = self.pass(length, Some(&pitch))?;
+        Some(FixedLength {
+            misfit: pitch.misfit(&drawn.times) as f32,
+            cells: drawn.cells,
+            log_likelihood: free.log_likelihood,
+        })
+    }
+
+    /// One forward and one backward sweep over all alignments, in probabilities scaled to sum 1 at each step.
+    ///
+    /// State `(i, k)`: the i-th character has begun, it is symbol k, and no blank came since. State `i` of `rest`: a blank came
+    /// since. A symbol's repetition needs a blank between, as CTC has it.
+    fn pass(&self, length: usize, pitch: Option<&Pitch>) -> Option<Pass> {
+        let steps = self.steps();
+        let attraction = |i: usize, t: usize| pitch.map_or(1.0, |p| p.attraction(i, t));
+        let symbol = |t: usize, k: usize| f64::from(self.symbols[t][k]) + FLOOR;
+        let blank = |t: usize| f64::from(self.blank[t]) + FLOOR;
+
+        let mut on = vec![[0.0; SYMBOL_COUNT]; length + 1];
+        let mut rest = vec![0.0; length + 1];
+        rest[0] = 1.0;
+        let mut entered = vec![[0.0; SYMBOL_COUNT]; steps * (length + 1)];
+        let mut scales = Vec::with_capacity(steps);
+        let mut log_likelihood = 0.0;
+        for t in 0..steps {
+            let here = &mut entered[t * (length + 1)..][..=length];
+            let totals: Vec<f64> = on.iter().map(|row| row.iter().sum()).collect();
+            let mut sum = 0.0;
+            for i in (1..=length).rev() {
+                let pull = attraction(i - 1, t);
+                for k in 0..SYMBOL_COUNT {
+                    let p = symbol(t, k);
+                    let enter = (rest[i - 1] + totals[i - 1] - on[i - 1][k]).max(0.0) * pull * p;
+                    here[i][k] = enter;
+                    on[i][k] = on[i][k] * p + enter;
+                    sum += on[i][k];
+                }
+            }
+            for (rest, total) in rest.iter_mut().zip(&totals) {
+                *rest = (*rest + total) * blank(t);
+                sum += *rest;
+            }
+            if sum <= f64::MIN_POSITIVE {
+                return None;
+            }
+            for value in on
+                .iter_mut()
+                .flatten()
+                .chain(&mut rest)
+                .chain(here.iter_mut().flatten())
+            {
+                *value /= sum;
+            }
+            log_likelihood += sum.ln();
+            scales.push(sum);
+        }
+        let reached = rest[length] + on[length].iter().sum::<f64>();
+        if reached <= f64::MIN_POSITIVE {
+            return None;
+        }
+        log_likelihood += reached.ln();
+
+        let mut after_on = vec![[0.0; SYMBOL_COUNT]; length + 1];
+        let mut after_rest = vec![0.0; length + 1];
+        after_on[length] = [1.0; SYMBOL_COUNT];
+        after_rest[length] = 1.0;
+        let mut weights = vec![[0.0; SYMBOL_COUNT]; length];
+        let mut times = vec![0.0; length];
+        for t in (0..steps).rev() {
+            let here = &entered[t * (length + 1)..][..=length];
+            for i in 1..=length {
+                for k in 0..SYMBOL_COUNT {
+                    let weight = here[i][k] * after_on[i][k];
+                    weights[i - 1][k] += weight;
+                    times[i - 1] += weight * t as f64;
+                }
+            }
+            // What follows being in a state before this step.
+            for i in 0..=length {
+                let next_pull = if i < length { attraction(i, t) } else { 0.0 };
+                let mut next = [0.0; SYMBOL_COUNT];
+                if i < length {
+                    for (k, value) in next.iter_mut().enumerate() {
+                        *value = symbol(t, k) * after_on[i + 1][k];
+                    }
+                }
+                let all_next: f64 = next.iter().sum();
+                let into_rest = after_rest[i] * blank(t);
+                after_rest[i] = (into_rest + next_pull * all_next) / scales[t];
+                for k in 0..SYMBOL_COUNT {
+                    let stay = symbol(t, k) * after_on[i][k];
+                    after_on[i][k] =
+                        (into_rest + stay + next_pull * (all_next - next[k]).max(0.0)) / scales[t];
+                }
+            }
+        }
+        let mut cells = Vec::with_capacity(length);
+        for (weights, time) in weights.iter().zip(&mut times) {
+            let total: f64 = weights.iter().sum();
+            if !(total.is_finite() && total > 0.0) {
+                return None;
+            }
+            *time /= total;
+            cells.push(weights.map(|w| (w / total) as f32));
+        }
+        Some(Pass {
+            cells,
+            times,
+            log_likelihood,
+        })
+    }
+}
+
+/// What one pass found.
+struct Pass {
+    cells: Vec<Cell>,
+    /// The step at which each character begins, in the mean.
+    times: Vec<f64>,
+    log_likelihood: f64,
+}
+
+/// Where the characters of a line lie: step = `a + b·i + c·i²`, the square for perspective.
+struct Pitch {
+    a: f64,
+    b: f64,
+    c: f64,
+    middle: f64,
+}
+
+impl Pitch {
+    /// The parabola through the characters' steps; far strays count little.
+    fn fit(times: &[f64]) -> Self {
+        let middle = (times.len() - 1) as f64 / 2.0;
+        let mut pitch = Self {
+            a: 0.0,
+            b: 0.0,
+            c: 0.0,
+            middle,
+        };
+        let mut weights = vec![1.0; times.len()];
+        for _ in 0..6 {
+            // Normal equations for 1, x, x² with x counted from the middle.
+            let mut m = [[0.0f64; 4]; 3];
+            for (i, (&time, &weight)) in times.iter().zip(&weights).enumerate() {
+                let x = i as f64 - middle;
+                let powers = [1.0, x, x * x];
+                for (row, p) in m.iter_mut().zip(powers) {
+                    for (cell, q) in row.iter_mut().zip([powers[0], powers[1], powers[2], time]) {
+                        *cell += weight * p * q;
+                    }
+                }
+            }
+            let Some([a, b, c]) = solve(m) else { break };
+            pitch = Self { a, b, c, middle };
+            for (i, (&time, weight)) in times.iter().zip(&mut weights).enumerate() {
+                let stray = (time - pitch.step(i)) / pitch.width() / 0.3;
+                *weight = 1.0 / (1.0 + stray * stray);
+            }
+        }
+        pitch
+    }
+
+    fn step(&self, i: usize) -> f64 {
+        let x = i as f64 - self.middle;
+        self.a + self.b * x + self.c * x * x
+    }
+
+    fn width(&self) -> f64 {
+        self.b.max(0.5)
+    }
+
+    fn attraction(&self, i: usize, t: usize) -> f64 {
+        let stray = (t as f64 - self.step(i)) / (STRAY * self.width());
+        (-0.5 * stray * stray).exp() + STRAY_FLOOR
+    }
+
+    fn misfit(&self, times: &[f64]) -> f64 {
+        let strays = times
+            .iter()
+            .enumerate()
+            .map(|(i, &time)| (time - self.step(i)).abs() / self.width());
+        strays.fold(0.0, f64::max)
+    }
+}
+
+/// Gaussian elimination with pivoting of three equations.
+fn solve(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
+    for column in 0..3 {
+        let pivot = (column..3).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs()))?;
+        if m[pivot][column].abs() < 1e-9 {
+            return None;
+        }
+        m.swap(column, pivot);
+        let pivot_row = m[column];
+        for (at, row) in m.iter_mut().enumerate().filter(|(at, _)| *at != column) {
+            debug_assert_ne!(at, column);
+            let factor = row[column] / pivot_row[column];
+            for (cell, pivot) in row.iter_mut().zip(pivot_row) {
+                *cell -= factor * pivot;
+            }
+        }
+    }
+    Some([m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]])
+}
+
+/// The most probable character of each cell.
+pub fn most_probable(cells: &[Cell]) -> String {
+    let best = |cell: &Cell| {
+        let likelier = |best: (char, f32), (&symbol, &p)| if p > best.1 { (symbol, p) } else { best };
+        SYMBOLS.iter().zip(cell).fold(('<', f32::MIN), likelier).0
+    };
+    cells.iter().map(best).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Emissions as a recogniser gives them: each character peaks once, `pitch` steps apart; `lost` characters are blanks.
+    fn emissions(text: &str, pitch: usize, lost: &[usize]) -> Emissions {
+        let mut out = Emissions::default();
+        for (i, c) in text.chars().enumerate() {
+            for step in 0..pitch {
+                let mut symbols = [0.0; SYMBOL_COUNT];
+                let k = SYMBOLS.iter().position(|&s| s == c).unwrap();
+                let shown = step == pitch / 2 && !lost.contains(&i);
+                symbols[k] = if shown { 0.98 } else { 0.001 };
+                out.push(if shown { 0.01 } else { 0.99 }, symbols);
+            }
+        }
+        out
+    }
+
+    const NAMES: &str = "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<";
+
+    #[test]
+    fn plain_lines_come_back() {
+        let line = emissions(NAMES, 3, &[]).fixed_length(44).unwrap();
+        assert_eq!(most_probable(&line.cells), NAMES);
+        assert!(line.misfit < 0.1);
+        for cell in &line.cells {
+            assert!((cell.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn lost_fillers_come_back_in_their_places() {
+        // One of the double fillers between the names, and some of the tail.
+        let line = emissions(NAMES, 4, &[14, 30, 31, 40]).fixed_length(44).unwrap();
+        assert_eq!(most_probable(&line.cells), NAMES);
+    }
+
+    #[test]
+    fn the_true_length_is_the_likeliest() {
+        let line = emissions("I<UTOD231458907<<<<<<<<<<<<<<<", 4, &[20]);
+        let at = |n| line.fixed_length(n).map_or(f64::MIN, |l| l.log_likelihood);
+        assert!(at(30) > at(36) && at(30) > at(44));
+    }
+
+    #[test]
+    fn too_short_lines_are_refused() {
+        assert!(Emissions::default().fixed_length(30).is_none());
+        assert!(emissions("ABC", 3, &[]).fixed_length(30).is_none());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn any_emissions_give_finite_cells(values in prop::collection::vec(0f32..=1.0, 0..60), length in 0usize..50) {
+            let mut line = Emissions::default();
+            for (t, &v) in values.iter().enumerate() {
+                let mut symbols = [0.0; SYMBOL_COUNT];
+                symbols[t % SYMBOL_COUNT] = v;
+                line.push(1.0 - v, symbols);
+            }
+            if let Some(line) = line.fixed_length(length) {
+                prop_assert_eq!(line.cells.len(), length);
+                prop_assert!(line.cells.iter().flatten().all(|p| p.is_finite()));
+                prop_assert!(line.log_likelihood.is_finite());
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Quadrilaterals around lines of text: pure geometry, no pixels.
+
+use imaging::Point;
+
+/// A line of text's four corners in the picture, in the text's own sense: top left, top right, bottom right, bottom left.
+///
+/// For text that stands on its head the top left corner lies bottom right, so a quad also says which way to read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quad(pub [Point; 4]);
+
+impl Quad {
+    /// The quad around a centre, along the unit vector `along`, of a given length and height. The text's "down" is
+    /// `along` turned clockwise.
+    pub fn around(centre: Point, along: Point, length: f32, height: f32) -> Self {
+        let corner = |l: f32, h: f32| {
+            let (l, h) = (l * length / 2.0, h * height / 2.0);
+            Point::new(
+                centre.x + along.x * l - along.y * h,
+                centre.y + along.y * l + along.x * h,
+            )
+        };
+        Self([
+            corner(-1.0, -1.0),
+            corner(1.0, -1.0),
+            corner(1.0, 1.0),
+            corner(-1.0, 1.0),
+        ])
+    }
+
+    /// Length in the reading direction.
+    pub fn length(&self) -> f32 {
+        let [a, b, c, d] = self.0;
+        (a.distance(b) + d.distance(c)) / 2.0
+    }
+
+    /// Height across the reading direction.
+    pub fn height(&self) -> f32 {
+        let [a, b, c, d] = self.0;
+        (a.distance(d) + b.distance(c)) / 2.0
+    }
+
+    /// Length by height.
+    pub fn aspect(&self) -> f32 {
+        self.length() / self.height().max(1e-3)
+    }
+
+    /// The mean of the corners.
+    pub fn centre(&self) -> Point {
+        let sum = |f: fn(&Point) -> f32| self.0.iter().map(f).sum::<f32>() / 4.0;
+        Point::new(sum(|p| p.x), sum(|p| p.y))
+    }
+
+    /// The reading direction as a unit vector.
+    pub fn along(&self) -> Point {
+        let [a, b, c, d] = self.0;
+        let (x, y) = (b.x - a.x + c.x - d.x, b.y - a.y + c.y - d.y);
+        let length = x.hypot(y);
+        if length > 0.0 {
+            Point::new(x / length, y / length)
+        } else {
+            Point::new(1.0, 0.0)
+        }
+    }
+
+    /// The same region read the other way up.
+    pub fn upside_down(&self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([c, d, a, b])
+    }
+
+    /// The same region read right to left, as mirrored text must be.
+    pub fn mirrored(&self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([b, a, d, c])
+    }
+
+    /// The quad with each corner moved by `f`.
+    pub fn map(&self, f: impl FnMut(Point) -> Point) -> Self {
+        Self(self.0.map(f))
+    }
+
+    /// The quad lengthened at its start and end by that many pixels, along its own edges.
+    pub fn lengthened(&self, start: f32, end: f32) -> Self {
+        let [a, b, c, d] = self.0;
+        let length = self.length().max(1e-3);
+        let stretch = |from: Point, to: Point, by: f32| {
+            let t = by / length;
+            Point::new(to.x + (to.x - from.x) * t, to.y + (to.y - from.y) * t)
+        };
+        Self([
+            stretch(b, a, start),
+            stretch(a, b, end),
+            stretch(d, c, end),
+            stretch(c, d, start),
+        ])
+    }
+
+    /// The smallest upright rectangle around it: x, y, width, height.
+    pub fn bounds(&self) -> [f32; 4] {
+        let low = |f: fn(&Point) -> f32| self.0.iter().map(f).fold(f32::INFINITY, f32::min);
+        let high = |f: fn(&Point) -> f32| self.0.iter().map(f).fold(f32::NEG_INFINITY, f32::max);
+        let (x, y) = (low(|p| p.x), low(|p| p.y));
+        [x, y, high(|p| p.x) - x, high(|p| p.y) - y]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quad_knows_its_sense() {
+        let quad = Quad::around(Point::new(50.0, 20.0), Point::new(1.0, 0.0), 60.0, 10.0);
+        assert_eq!(quad.0[0], Point::new(20.0, 15.0));
+        assert_eq!(quad.bounds(), [20.0, 15.0, 60.0, 10.0]);
+        assert_eq!(quad.upside_down().along(), Point::new(-1.0, 0.0));
+        assert_eq!(quad.mirrored().mirrored(), quad);
+        let longer = quad.lengthened(5.0, 10.0);
+        assert_eq!(
+            (longer.0[0].x, longer.0[1].x, longer.height()),
+            (15.0, 90.0, 10.0)
+        );
+    }
+}

@@ -1,0 +1,300 @@
+//! What kind of document a picture shows, by what is printed and coded on it. Conservative: what cannot be told is
+//! [`DocumentKind::Unknown`], and only a picture with nothing of a document in it is [`DocumentKind::None`].
+
+use crate::locate::Line;
+use crate::reading::{Aamva, DocumentKind, MrzReading};
+
+use super::labels::{folded, labels_in};
+
+/// Titles that documents print, folded, with the kind that they prove. The longest matching title of all lines decides.
+const TITLES: &[(DocumentKind, &[&str])] = &[
+    (
+        DocumentKind::ResidencyCard,
+        &[
+            "RESIDENCE PERMIT",
+            "RESIDENCE CARD",
+            "PERMANENT RESIDENT",
+            "PERMANENT RESIDENT CARD",
+            "RESIDENT CARD",
+            "TITRE DE SEJOUR",
+            "CARTE DE SEJOUR",
+            "CARTE DE RESIDENT",
+            "AUFENTHALTSTITEL",
+            "AUFENTHALTSKARTE",
+            "NIEDERLASSUNGSERLAUBNIS",
+            "PERMISO DE RESIDENCIA",
+            "TARJETA DE RESIDENCIA",
+            "PERMESSO DI SOGGIORNO",
+            "CARTA DI SOGGIORNO",
+            "TITULO DE RESIDENCIA",
+            "AUTORIZACAO DE RESIDENCIA",
+            "KARTA POBYTU",
+            "POVOLENI K POBYTU",
+            "POVOLENIE NA POBYT",
+            "VERBLIJFSTITEL",
+            "VERBLIJFSDOCUMENT",
+            "UPPEHALLSTILLSTAND",
+            "OPHOLDSTILLADELSE",
+            "OPHOLDSKORT",
+            "OLESKELULUPA",
+            "ELAMISLUBA",
+            "UZTURESANAS ATLAUJA",
+            "LEIDIMAS GYVENTI",
+            "DOZVOLA BORAVKA",
+            "DOVOLJENJE ZA PREBIVANJE",
+            "TARTOZKODASI ENGEDELY",
+            "PERMIS DE SEDERE",
+            "ADEIA DIAMONIS",
+            "RESIDENCY CARD",
+            "RESIDENCE IDENTITY CARD",
+        ],
+    ),
+    (
+        DocumentKind::Drivers,
+        &[
+            "DRIVING LICENCE",
+            "DRIVING LICENSE",
+            "DRIVER LICENSE",
+            "DRIVER S LICENSE",
+            "DRIVERS LICENSE",
+            "DRIVER LICENCE",
+            "DRIVERS LICENCE",
+            "DRIVER S LICENCE",
+            "PERMIS DE CONDUIRE",
+            "FUEHRERSCHEIN",
+            "FUHRERSCHEIN",
+            "PERMISO DE CONDUCCION",
+            "LICENCIA DE CONDUCIR",
+            "LICENCIA DE CONDUCCION",
+            "LICENCIA PARA CONDUCIR",
+            "PATENTE DI GUIDA",
+            "CARTA DE CONDUCAO",
+            "CARTEIRA NACIONAL DE HABILITACAO",
+            "PRAWO JAZDY",
+            "RIDICSKY PRUKAZ",
+            "VODICSKY PREUKAZ",
+            "VOZACKA DOZVOLA",
+            "VOZNISKO DOVOLJENJE",
+            "RIJBEWIJS",
+            "KORKORT",
+            "KOREKORT",
+            "FORERKORT",
+            "AJOKORTTI",
+            "JUHILUBA",
+            "VADITAJA APLIECIBA",
+            "VAIRUOTOJO PAZYMEJIMAS",
+            "VEZETOI ENGEDELY",
+            "PERMIS DE CONDUCERE",
+            "SURUCU BELGESI",
+            "CEADUNAS TIOMANA",
+            "LICENZJA TAS SEWQAN",
+            "PROVISIONAL LICENCE",
+            "COMMERCIAL DRIVER LICENSE",
+        ],
+    ),
+    (
+        DocumentKind::IdCard,
+        &[
+            "IDENTITY CARD",
+            "ID CARD",
+            "NATIONAL IDENTITY CARD",
+            "IDENTIFICATION CARD",
+            "CARTE NATIONALE D IDENTITE",
+            "CARTE D IDENTITE",
+            "PERSONALAUSWEIS",
+            "IDENTITATSKARTE",
+            "IDENTITAETSKARTE",
+            "DOCUMENTO NACIONAL DE IDENTIDAD",
+            "CEDULA DE IDENTIDAD",
+            "CEDULA DE CIUDADANIA",
+            "CARTA D IDENTITA",
+            "CARTA DI IDENTITA",
+            "CARTAO DE CIDADAO",
+            "BILHETE DE IDENTIDADE",
+            "DOWOD OSOBISTY",
+            "OBCANSKY PRUKAZ",
+            "OBCIANSKY PREUKAZ",
+            "OSOBNA ISKAZNICA",
+            "LICNA KARTA",
+            "OSEBNA IZKAZNICA",
+            "IDENTITEITSKAART",
+            "IDENTITETSKORT",
+            "NATIONELLT IDENTITETSKORT",
+            "HENKILOKORTTI",
+            "ISIKUTUNNISTUS",
+            "PERSONAS APLIECIBA",
+            "ASMENS TAPATYBES KORTELE",
+            "SZEMELYAZONOSITO IGAZOLVANY",
+            "CARTE DE IDENTITATE",
+            "KIMLIK KARTI",
+            "NATIONAL ID",
+        ],
+    ),
+    (
+        DocumentKind::Passport,
+        &[
+            "PASSPORT",
+            "PASSEPORT",
+            "PASAPORTE",
+            "REISEPASS",
+            "PASSAPORTO",
+            "PASSAPORTE",
+            "PASZPORT",
+            "CESTOVNI PAS",
+            "CESTOVNY PAS",
+            "PUTOVNICA",
+            "POTNI LIST",
+            "PASPOORT",
+            "PASSI",
+            "UTLEVEL",
+            "PASE",
+            "PASAPORT",
+            "PASAPORTI",
+        ],
+    ),
+    (DocumentKind::Visa, &["VISA", "VISUM"]),
+];
+
+/// What the picture shows.
+pub(super) fn kind_of(
+    lines: &[Line],
+    mrz: Option<&MrzReading>,
+    aamva: Option<&Aamva>,
+    any_barcode: bool,
+) -> DocumentKind {
+    let texts: Vec<String> = lines
+        .iter()
+        .filter(|l| l.read.confidence > 0.5)
+        .map(|l| folded(&l.read.text))
+        .collect();
+    let titled = title(&texts);
+    if let Some(mrz) = mrz {
+        return by_code(mrz, titled);
+    }
+    if let Some(card) = aamva {
+        return if card.subfile.as_deref() == Some("ID") {
+            DocumentKind::IdCard
+        } else {
+            DocumentKind::Drivers
+        };
+    }
+    if let Some(kind) = titled {
+        return kind;
+    }
+    let labels = texts
+        .iter()
+        .flat_map(|text| labels_in(&text.split(' ').collect::<Vec<_>>()))
+        .count();
+    let letters: usize = texts.iter().map(String::len).sum();
+    if any_barcode || labels > 0 || (texts.len() >= 4 && letters >= 30) {
+        DocumentKind::Unknown
+    } else {
+        DocumentKind::None
+    }
+}
+
+/// The zone's document code (ICAO 9303-3 §5, 9303-5 §4.2.2), the title where the code says less.
+fn by_code(mrz: &MrzReading, titled: Option<DocumentKind>) -> DocumentKind {
+    let code = mrz.fields.document_code.as_bytes();
+    match (code.first(), code.get(1)) {
+        (Some(b'P'), _) => DocumentKind::Passport,
+        (Some(b'V'), _) => DocumentKind::Visa,
+        // IR and AR are what the European Union's and others' permits print; US permanent residents carry C1 and C2.
+        (Some(b'I' | b'A'), Some(b'R')) | (Some(b'C'), Some(b'1' | b'2')) => DocumentKind::ResidencyCard,
+        (Some(b'I' | b'A' | b'C'), _) => match titled {
+            Some(kind @ (DocumentKind::ResidencyCard | DocumentKind::Passport | DocumentKind::Drivers)) => {
+                kind
+            }
+            _ => DocumentKind::IdCard,
+        },
+        // ISO 18013-1 licences.
+        (Some(b'D'), _) => DocumentKind::Drivers,
+        _ => titled.unwrap_or(DocumentKind::Unknown),
+    }
+}
+
+/// The kind that the printed titles prove: the longest wins, so `RESIDENT CARD` beats the `PASSPORT` of a label.
+fn title(texts: &[String]) -> Option<DocumentKind> {
+    let mut best: Option<(usize, DocumentKind)> = None;
+    for text in texts {
+        let padded = format!(" {text} ");
+        for &(kind, titles) in TITLES {
+            for title in titles {
+                if padded.contains(&format!(" {title} "))
+                    && best.is_none_or(|(length, _)| title.len() > length)
+                {
+                    best = Some((title.len(), kind));
+                }
+            }
+        }
+    }
+    best.map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::{MrzFields, MrzFormat};
+
+    fn mrz(code: &str) -> MrzReading {
+        MrzReading {
+            format: MrzFormat::Td1,
+            lines: vec![],
+            valid: true,
+            accepted: true,
+            failed_checks: vec![],
+            fields: MrzFields {
+                document_code: code.into(),
+                ..MrzFields::default()
+            },
+            warnings: vec![],
+            margin: None,
+        }
+    }
+
+    #[test]
+    fn titles_are_whole_words() {
+        for (_, titles) in TITLES {
+            for title in *titles {
+                assert_eq!(folded(title), *title);
+            }
+        }
+        let title = |text: &str| title(&[folded(text)]);
+        assert_eq!(
+            title("République française – Titre de séjour"),
+            Some(DocumentKind::ResidencyCard)
+        );
+        assert_eq!(title("DRIVER'S LICENSE"), Some(DocumentKind::Drivers));
+        assert_eq!(
+            title("Passport No / Carte d'identité"),
+            Some(DocumentKind::IdCard)
+        );
+        assert_eq!(title("PASSPORTS ARE FINE"), None);
+    }
+
+    #[test]
+    fn document_codes_tell_the_kind() {
+        let rows = [
+            ("P", None, DocumentKind::Passport),
+            ("IR", None, DocumentKind::ResidencyCard),
+            ("C1", None, DocumentKind::ResidencyCard),
+            ("ID", None, DocumentKind::IdCard),
+            (
+                "I",
+                Some(DocumentKind::ResidencyCard),
+                DocumentKind::ResidencyCard,
+            ),
+            ("V", Some(DocumentKind::Passport), DocumentKind::Visa),
+            ("X", None, DocumentKind::Unknown),
+        ];
+        for (code, titled, expected) in rows {
+            assert_eq!(by_code(&mrz(code), titled), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_no_document() {
+        assert_eq!(kind_of(&[], None, None, false), DocumentKind::None);
+        assert_eq!(kind_of(&[], None, None, true), DocumentKind::Unknown);
+    }
+}

@@ -1,0 +1,360 @@
+//! The visual zone: fields from printed labels, and the kind of document.
+//!
+//! Values are looked for where documents print them: after a label on its line, under it, right of it; on European driving
+//! licences after the field's number. Nothing is invented: a value that does not look like its field is not taken, and this
+//! module never checks one source against another (`compare` does).
+
+mod dates;
+mod kind;
+mod labels;
+
+use std::collections::BTreeMap;
+
+use imaging::Point;
+
+use crate::locate::{Line, likeness};
+use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source, field};
+
+use dates::{Order, dates};
+use labels::{Label, folded, labels_in};
+
+/// What the visual zone says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Visual {
+    pub(crate) kind: DocumentKind,
+    pub(crate) fields: BTreeMap<String, Field>,
+}
+
+/// Reads the visual zone from the picture's lines, upright and in reading order.
+pub(crate) fn read(lines: &[Line], mrz: Option<&MrzReading>, aamva: Option<&Aamva>, any_barcode: bool) -> Visual {
+    let kind = kind::kind_of(lines, mrz, aamva, any_barcode);
+    let items = items(lines);
+    let mut fields = BTreeMap::new();
+    let order = date_order(&items, mrz, aamva);
+    labelled(&items, order, &mut fields);
+    if kind == DocumentKind::Drivers {
+        numbered(&items, order, &mut fields);
+    }
+    orphan_dates(&items, order, &mut fields);
+    drop_contradicting_dates(&mut fields);
+    Visual { kind, fields }
+}
+
+/// Two-digit years of printed dates: expiries reach some years ahead; births of that short a form are told apart by order.
+const CENTURY_END: i16 = 2049;
+
+/// A line in the frame of the page: x along the text, y down.
+struct Item<'a> {
+    text: &'a str,
+    words: Vec<String>,
+    labels: Vec<labels::Found>,
+    left: f32,
+    right: f32,
+    middle: f32,
+    height: f32,
+    confidence: f32,
+}
+
+fn items(lines: &[Line]) -> Vec<Item<'_>> {
+    let (x, y) = lines.iter().fold((0.0, 0.0), |(x, y), line| {
+        let (along, weight) = (line.quad.along(), line.quad.length());
+        (x + along.x * weight, y + along.y * weight)
+    });
+    let norm = x.hypot(y);
+    let u = if norm > 0.0 { Point::new(x / norm, y / norm) } else { Point::new(1.0, 0.0) };
+    lines
+        .iter()
+        .filter(|line| likeness(&line.read.text) < 0.6)
+        .map(|line| {
+            let corners = line.quad.0.map(|p| (p.x * u.x + p.y * u.y, p.y * u.x - p.x * u.y));
+            let folded = folded(&line.read.text);
+            let words: Vec<&str> = folded.split_whitespace().collect();
+            Item {
+                text: &line.read.text,
+                labels: labels_in(&words),
+                words: words.iter().map(|w| (*w).to_owned()).collect(),
+                left: (corners[0].0 + corners[3].0) / 2.0,
+                right: (corners[1].0 + corners[2].0) / 2.0,
+                middle: corners.iter().map(|c| c.1).sum::<f32>() / 4.0,
+                height: line.quad.height(),
+                confidence: line.read.confidence,
+            }
+        })
+        .collect()
+}
+
+/// Documents of the United States print the month first.
+fn date_order(items: &[Item<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> Order {
+    let american = match (mrz, aamva) {
+        (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
+        (None, Some(card)) => card.country.as_deref() == Some("USA"),
+        (None, None) => items.iter().any(|item| {
+            item.words.iter().any(|w| w == "USA") || item.words.windows(2).any(|w| w[0] == "UNITED" && w[1] == "STATES")
+        }),
+    };
+    if american { Order::MonthFirst } else { Order::DayFirst }
+}
+
+fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+    for (at, item) in items.iter().enumerate() {
+        for (nth, found) in item.labels.iter().enumerate() {
+            let Some(name) = key(found.label) else { continue };
+            if fields.contains_key(name) {
+                continue;
+            }
+            // On the label's own line up to the next label, then below, then to the right.
+            let until = item.labels.get(nth + 1).map_or(item.words.len(), |next| next.start);
+            let own = after_words(item.text, found.end, until);
+            let own = value(found.label, &own, order).filter(|_| !is_multilingual(item));
+            let value = own.map(|v| (v, item.confidence)).or_else(|| {
+                neighbours(items, at).find_map(|other| {
+                    let value = value(found.label, other.text, order)?;
+                    Some((value, other.confidence))
+                })
+            });
+            if let Some((value, confidence)) = value {
+                insert(fields, name, value, confidence, found.label);
+            }
+        }
+    }
+}
+
+fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confidence: f32, label: Label) {
+    let field = |value: &str| Field { value: value.to_owned(), source: Source::Ocr, confidence: confidence * 0.9 };
+    let mut split = |given: &str| {
+        let mut names = given.splitn(2, ' ');
+        if let Some(first) = names.next() {
+            fields.entry(field::FIRST_NAME.into()).or_insert_with(|| field(first));
+        }
+        if let Some(rest) = names.next() {
+            fields.entry(field::MIDDLE_NAME.into()).or_insert_with(|| field(rest));
+        }
+    };
+    match label {
+        Label::GivenNames => split(&value),
+        // A whole name: `SURNAME, GIVEN` says which is which, else the last word is taken for the family's.
+        Label::Name => {
+            let (surname, given) = match value.split_once(',') {
+                Some((surname, given)) => (surname.trim(), given.trim()),
+                None => value.rsplit_once(' ').map_or((value.as_str(), ""), |(given, surname)| (surname, given)),
+            };
+            if !given.is_empty() {
+                split(given);
+            }
+            fields.entry(field::LAST_NAME.into()).or_insert_with(|| field(surname));
+        }
+        _ => {
+            fields.entry(name.into()).or_insert_with(|| field(&value));
+        }
+    }
+}
+
+/// The field that a label's value goes to (of names, the first of them).
+fn key(label: Label) -> Option<&'static str> {
+    Some(match label {
+        Label::Surname | Label::Name => field::LAST_NAME,
+        Label::GivenNames => field::FIRST_NAME,
+        Label::Birth => field::BIRTH_DATE,
+        Label::Expiry => field::EXPIRY_DATE,
+        Label::Issue => field::ISSUE_DATE,
+        Label::Number => field::DOCUMENT_NUMBER,
+        Label::Nationality => field::NATIONALITY,
+        Label::Sex => field::SEX,
+        Label::IssuerCode => field::ISSUER,
+        Label::Other => return None,
+    })
+}
+
+/// A line of several labels or with slashes is a list of translations; its rest is one more of them, unless it is a date.
+fn is_multilingual(item: &Item<'_>) -> bool {
+    let same = item.labels.windows(2).any(|w| w[0].label == w[1].label);
+    let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
+    (same || item.text.contains('/')) && digits < 4
+}
+
+/// The part of a line's text from its `start`-th to before its `end`-th word.
+fn after_words(text: &str, start: usize, end: usize) -> String {
+    let mut words = Vec::new();
+    let mut seen = 0;
+    for piece in text.split(|c: char| c.is_whitespace() || c == ':') {
+        let count = folded(piece).split_whitespace().count();
+        if seen >= start && seen < end && count > 0 {
+            words.push(piece);
+        }
+        seen += count;
+    }
+    words.join(" ")
+}
+
+/// Lines where a label's value may stand: under it (nearest first), then right of it.
+fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = &'b Item<'a>> {
+    let label = &items[at];
+    let height = label.height;
+    let others = || items.iter().enumerate().filter(move |(i, _)| *i != at).map(|(_, item)| item);
+    let mut below: Vec<&Item<'a>> = others()
+        .filter(|item| {
+            let gap = item.middle - label.middle;
+            let reach = (height + item.height) * 1.3;
+            let aligned = item.left < label.right && item.right > label.left - height && item.left > label.left - 3.0 * height;
+            gap > 0.45 * height && gap < reach && aligned && !is_label_only(item)
+        })
+        .collect();
+    below.sort_by(|a, b| a.middle.total_cmp(&b.middle).then(a.left.total_cmp(&b.left)));
+    let mut beside: Vec<&Item<'a>> = others()
+        .filter(|item| {
+            (item.middle - label.middle).abs() < 0.5 * height && item.left > label.right - height && !is_label_only(item)
+        })
+        .collect();
+    beside.sort_by(|a, b| a.left.total_cmp(&b.left));
+    below.into_iter().chain(beside.into_iter().take(1))
+}
+
+/// A line that labels name wholly or mostly.
+fn is_label_only(item: &Item<'_>) -> bool {
+    let labelled: usize = item.labels.iter().map(|f| f.end - f.start).sum();
+    let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
+    labelled * 2 >= item.words.len().max(1) && digits < 4
+}
+
+/// The value in a text, when it looks like one of that label's.
+fn value(label: Label, text: &str, order: Order) -> Option<String> {
+    match label {
+        Label::Surname | Label::GivenNames | Label::Name => name(text),
+        Label::Birth | Label::Expiry | Label::Issue => dates(text, order, CENTURY_END).first().map(ToString::to_string),
+        Label::Number => number(text),
+        Label::Nationality | Label::IssuerCode => country(text),
+        Label::Sex => sex(text),
+        Label::Other => None,
+    }
+}
+
+/// Letters, blanks, hyphens, apostrophes, full stops; a comma parts whole names.
+fn name(text: &str) -> Option<String> {
+    let text = text.trim_matches(|c: char| !c.is_alphabetic());
+    let allowed = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '\'' | '’' | '.' | ',');
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let length = text.chars().count();
+    let small = text.chars().next().is_some_and(char::is_lowercase);
+    (letters >= 2 && length <= 60 && !small && text.chars().all(allowed))
+        .then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A run of capitals and digits, at least five with at least three digits; blanks and hyphens inside are dropped.
+fn number(text: &str) -> Option<String> {
+    let joined: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '.')).collect();
+    let plausible = |candidate: &str| {
+        let digits = candidate.bytes().filter(u8::is_ascii_digit).count();
+        (5..=20).contains(&candidate.len())
+            && digits >= 3
+            && candidate.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+    };
+    if plausible(&joined) && dates(text, Order::DayFirst, CENTURY_END).is_empty() {
+        return Some(joined);
+    }
+    text.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| plausible(word)).map(str::to_owned)
+}
+
+/// A country by its alpha-3 code or its name in any language; several languages may stand side by side.
+fn country(text: &str) -> Option<String> {
+    let by_code = |word: &str| {
+        (word.len() == 3).then(|| reference::icao::issuer(word)).flatten().map(|issuer| {
+            issuer.country.map_or(issuer.code, |country| country.alpha3).to_owned()
+        })
+    };
+    let by_name = |name: &str| reference::country_by_name(name.trim()).ok().map(|country| country.alpha3.to_owned());
+    text.split_whitespace()
+        .find_map(by_code)
+        .or_else(|| by_name(text))
+        .or_else(|| text.split(['/', ',', '-', '|']).filter(|part| part.trim().len() > 3).find_map(by_name))
+}
+
+/// `M`, `F` or `X`, alone or beside its translation (`F/M` is how Hungarian says M; two different letters say nothing).
+fn sex(text: &str) -> Option<String> {
+    let folded = folded(text);
+    let mut found = None;
+    for word in folded.split_whitespace().take(4) {
+        let sex = match word {
+            "M" | "MALE" | "MASCULIN" | "MANNLICH" | "HOMME" | "HOMBRE" => "M",
+            "F" | "FEMALE" | "FEMININ" | "WEIBLICH" | "FEMME" | "MUJER" => "F",
+            "X" => "X",
+            _ => continue,
+        };
+        if found.is_some_and(|f| f != sex) {
+            return None;
+        }
+        found = Some(sex);
+    }
+    found.map(str::to_owned)
+}
+
+/// Fields of European licences (Directive 2006/126/EC annex I) and of those that follow ISO 18013-1: `1.` surname, `2.` given
+/// names, `3.` birth, `4a.` issue, `4b.` expiry, `5.` number.
+fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+    const NUMBERS: [(&str, Label); 7] = [
+        ("4A", Label::Issue),
+        ("4B", Label::Expiry),
+        ("4D", Label::Number),
+        ("1", Label::Surname),
+        ("2", Label::GivenNames),
+        ("3", Label::Birth),
+        ("5", Label::Number),
+    ];
+    for item in items {
+        // Two numbered fields often share a line: 4a … 4c …; the dates' own digits are no numbers, being longer.
+        for (at, word) in item.words.iter().enumerate() {
+            let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else { continue };
+            let Some(name) = key(label) else { continue };
+            let starts = at == 0 || number.len() == 2;
+            if !starts || fields.contains_key(name) {
+                continue;
+            }
+            let until = item.words[at + 1..]
+                .iter()
+                .position(|w| NUMBERS.iter().any(|(n, _)| n.len() == 2 && w == n))
+                .map_or(item.words.len(), |i| at + 1 + i);
+            let rest = after_words(item.text, at + 1, until);
+            if let Some(value) = value(label, &rest, order) {
+                insert(fields, name, value, item.confidence * 0.9, label);
+            }
+        }
+    }
+}
+
+/// When no label helped: of three dates or more the earliest is the birth, the latest the expiry, if years lie between.
+fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
+    let mut all: Vec<(PartialDate, f32)> = items
+        .iter()
+        .flat_map(|item| dates(item.text, order, CENTURY_END).into_iter().map(move |d| (d, item.confidence)))
+        .collect();
+    all.sort_by_key(|(date, _)| *date);
+    all.dedup_by_key(|(date, _)| *date);
+    let [first, .., last] = all[..] else { return };
+    if all.len() < 3 || last.0.year() - first.0.year() < 12 {
+        return;
+    }
+    for (name, (date, confidence)) in [(field::BIRTH_DATE, first), (field::EXPIRY_DATE, last)] {
+        let field = Field { value: date.to_string(), source: Source::Ocr, confidence: confidence * 0.4 };
+        fields.entry(name.into()).or_insert(field);
+    }
+}
+
+/// A birth is before an issue, an issue before an expiry; of a pair that is not, neither is believed.
+fn drop_contradicting_dates(fields: &mut BTreeMap<String, Field>) {
+    for (earlier, later) in [
+        (field::BIRTH_DATE, field::ISSUE_DATE),
+        (field::ISSUE_DATE, field::EXPIRY_DATE),
+        (field::BIRTH_DATE, field::EXPIRY_DATE),
+    ] {
+        let contradict = match (fields.get(earlier), fields.get(later)) {
+            (Some(a), Some(b)) => a.value >= b.value,
+            _ => false,
+        };
+        if contradict {
+            fields.remove(earlier);
+            fields.remove(later);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

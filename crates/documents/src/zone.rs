@@ -1,0 +1,261 @@
+//! The machine-readable zone optically: rows of text to cells of fixed length, in as many views as it takes.
+//!
+//! Each row is read as exactly as many characters as the format has; `mrz::repair` says which string its rules and check
+//! digits allow. While that is not proven, the rows are read again in another view (without colours, then softened) and the
+//! cells of all views averaged: errors of one view are seldom those of another. Repair itself is `mrz`'s alone.
+
+use imaging::{Picture, Point};
+
+use crate::locate::{Row, likeness};
+use crate::mrz;
+use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
+use crate::ocr::{Ocr, OcrError, Quad, View};
+use crate::reading::{MrzReading, MrzWarning};
+
+/// Rows and characters of every format: TD1; TD2, MRV-B and the French card; TD3 and MRV-A.
+const SIZES: [(usize, usize); 3] = [(3, 30), (2, 36), (2, 44)];
+/// How much rows are narrowed for recognition: their characters are set wide.
+const SQUEEZE: f32 = 0.8;
+/// The views, in the order in which they are tried.
+const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
+/// Less likely characters are not handed on.
+const LEAST: f32 = 1e-3;
+/// Characters that stray farther than this from the pitch, in pitches, make a reading uncertain.
+const MISFIT: f32 = 0.9;
+/// A view this many nats less clear than the clearest weighs e times less.
+const CLARITY: f64 = 6.0;
+/// Rows are this far apart, in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
+const ROW_DISTANCE: f32 = 2.5;
+
+/// Reads a zone from its rows, top to bottom; `None` when they are none.
+///
+/// # Errors
+/// When a model does not run.
+pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Option<MrzReading>, OcrError> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let mut rows: Vec<ReadRow> = rows.into_iter().map(ReadRow::new).collect();
+    let mut best = read_in_views(ocr, picture, &mut rows)?;
+    if !best.as_ref().is_some_and(|b| b.mrz.valid) {
+        // A row may have been overlooked: look where it should be.
+        let found = add_neighbours(ocr, picture, &mut rows)?;
+        if found {
+            best = better(best, read_in_views(ocr, picture, &mut rows)?);
+        }
+    }
+    Ok(best.map(Candidate::into_reading))
+}
+
+/// A row with what each view read.
+struct ReadRow {
+    quad: Quad,
+    views: Vec<Emissions>,
+}
+
+impl ReadRow {
+    fn new(row: Row) -> Self {
+        Self {
+            quad: row.quad,
+            views: row.read.into_iter().map(|read| read.emissions).collect(),
+        }
+    }
+
+    /// The row as exactly `length` characters: the mean of all views, each weighing by how clearly it shows that many.
+    fn cells(&self, length: usize) -> Option<FixedLength> {
+        let views: Vec<FixedLength> = self
+            .views
+            .iter()
+            .filter_map(|view| view.fixed_length(length))
+            .collect();
+        let clearest = views
+            .iter()
+            .map(|view| view.log_likelihood)
+            .fold(f64::MIN, f64::max);
+        let mut mean = FixedLength {
+            cells: vec![[0.0; SYMBOL_COUNT]; length],
+            log_likelihood: clearest,
+            misfit: f32::MAX,
+        };
+        let mut total = 0.0;
+        for view in &views {
+            let weight = ((view.log_likelihood - clearest) / CLARITY).exp() as f32;
+            total += weight;
+            for (sum, p) in mean.cells.iter_mut().flatten().zip(view.cells.iter().flatten()) {
+                *sum += weight * p;
+            }
+            mean.misfit = mean.misfit.min(view.misfit);
+        }
+        for p in mean.cells.iter_mut().flatten() {
+            *p /= total;
+        }
+        (!views.is_empty()).then_some(mean)
+    }
+}
+
+/// What one choice of rows and size gave.
+struct Candidate {
+    mrz: MrzReading,
+    log_likelihood: f64,
+    misfit: f32,
+}
+
+impl Candidate {
+    /// Accepted before valid before likeliest.
+    fn rank(&self) -> (bool, bool, f64) {
+        (self.mrz.accepted, self.mrz.valid, self.log_likelihood)
+    }
+
+    fn into_reading(self) -> MrzReading {
+        let mut mrz = self.mrz;
+        if self.misfit > MISFIT && mrz.accepted {
+            mrz.accepted = false;
+            mrz.warnings.push(MrzWarning::UncertainReading);
+        }
+        mrz
+    }
+}
+
+fn better(a: Option<Candidate>, b: Option<Candidate>) -> Option<Candidate> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b.rank() > a.rank() { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+fn read_in_views(ocr: &Ocr, picture: &Picture, rows: &mut [ReadRow]) -> Result<Option<Candidate>, OcrError> {
+    let mut best = None;
+    for (nth, view) in VIEWS.into_iter().enumerate() {
+        for row in rows.iter_mut().filter(|row| row.views.len() <= nth) {
+            row.views
+                .push(ocr.recognise(picture, &row.quad, view, SQUEEZE)?.emissions);
+        }
+        best = better(best, decode(rows));
+        if best.as_ref().is_some_and(|b| b.mrz.accepted) {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// The best reading of the size that the rows' lengths speak for, over all runs of neighbouring rows.
+///
+/// The size is chosen before any check digit is looked at: of the many strings of a wrong length some always satisfy
+/// the digits.
+fn decode(rows: &[ReadRow]) -> Option<Candidate> {
+    let sized: Vec<Sized> = SIZES.iter().map(|&size| Sized::new(rows, size)).collect();
+    let likeliest = sized
+        .iter()
+        .max_by(|a, b| a.support(&sized).total_cmp(&b.support(&sized)))?;
+    let mut best = None;
+    for run in likeliest.lines.windows(likeliest.rows) {
+        let Some(run) = run
+            .iter()
+            .map(Option::as_ref)
+            .collect::<Option<Vec<&FixedLength>>>()
+        else {
+            continue;
+        };
+        let lines: Vec<mrz::Line> = run
+            .iter()
+            .map(|line| line.cells.iter().map(to_cell).collect())
+            .collect();
+        let Some(mrz) = mrz::repair(&lines) else { continue };
+        let candidate = Candidate {
+            mrz,
+            log_likelihood: run.iter().map(|line| line.log_likelihood).sum::<f64>(),
+            misfit: run.iter().map(|line| line.misfit).fold(0.0, f32::max),
+        };
+        best = better(best, Some(candidate));
+    }
+    best
+}
+
+/// Every row read at one size's length.
+struct Sized {
+    /// How many rows a zone of this size has.
+    rows: usize,
+    lines: Vec<Option<FixedLength>>,
+}
+
+impl Sized {
+    fn new(rows: &[ReadRow], (count, length): (usize, usize)) -> Self {
+        Self {
+            rows: count,
+            lines: rows.iter().map(|row| row.cells(length)).collect(),
+        }
+    }
+
+    /// How much the rows speak for this size: log-likelihoods below the best size's, row by row. One row that is none of
+    /// the zone's cannot say much.
+    fn support(&self, all: &[Self]) -> f64 {
+        const LEAST_SAY: f64 = -40.0;
+        let at = |sized: &Self, row: usize| {
+            sized.lines[row]
+                .as_ref()
+                .map_or(f64::MIN, |line| line.log_likelihood)
+        };
+        (0..self.lines.len())
+            .map(|row| {
+                let most = all.iter().map(|sized| at(sized, row)).fold(f64::MIN, f64::max);
+                (at(self, row) - most).max(LEAST_SAY)
+            })
+            .sum()
+    }
+}
+
+fn to_cell(cell: &Cell) -> mrz::Cell {
+    let candidates = SYMBOLS
+        .iter()
+        .zip(cell)
+        .filter(|&(_, &p)| p >= LEAST)
+        .map(|(&symbol, p)| (symbol, p.ln()));
+    mrz::Cell {
+        candidates: candidates.collect(),
+    }
+}
+
+/// Reads above the first and below the last row; keeps what looks like a row of the zone.
+fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Result<bool, OcrError> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Ok(false);
+    };
+    if rows.len() > 2 {
+        return Ok(false);
+    }
+    let step = if rows.len() == 2 {
+        let (a, b) = (first.quad.centre(), last.quad.centre());
+        vec![Point::new(b.x - a.x, b.y - a.y)]
+    } else {
+        let along = first.quad.along();
+        let at = |length: usize| {
+            let distance = ROW_DISTANCE * first.quad.length() / length as f32;
+            Point::new(-along.y * distance, along.x * distance)
+        };
+        SIZES.iter().map(|&(_, length)| at(length)).collect()
+    };
+    let (first, last) = (first.quad, last.quad);
+    let mut found = false;
+    let look = |quad: Quad| -> Result<Option<ReadRow>, OcrError> {
+        let read = ocr.recognise(picture, &quad, View::Colour, SQUEEZE)?;
+        Ok((likeness(&read.text) > 0.35).then(|| ReadRow {
+            quad,
+            views: vec![read.emissions],
+        }))
+    };
+    for step in &step {
+        if let Some(row) = look(last.map(|p| Point::new(p.x + step.x, p.y + step.y)))? {
+            rows.push(row);
+            found = true;
+            break;
+        }
+    }
+    for step in &step {
+        if let Some(row) = look(first.map(|p| Point::new(p.x - step.x, p.y - step.y)))? {
+            rows.insert(0, row);
+            found = true;
+            break;
+        }
+    }
+    Ok(found)
+}
