@@ -178,3 +178,112 @@ fn id_doc(document: &DocumentEvidence, country: Option<&str>) -> IdDoc {
         dob: date(value(|d| d.birth_date.as_ref())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use reference::DocumentType;
+    use serde_json::json;
+
+    use super::*;
+    use crate::evidence::{Consistency, MrzRead};
+    use crate::submission::tests::{live, submit};
+
+    fn passport(number: &str) -> Evidence {
+        let text = |t: &str| Some(t.to_owned());
+        let document = DocumentEvidence {
+            document_type: DocumentType::Passport,
+            front: None,
+            back: None,
+            mrz: MrzFinding::Read(MrzRead {
+                format: "TD3".into(),
+                valid: true,
+                accepted: true,
+                data: DocumentData {
+                    document_number: text(number),
+                    surname: text("LOVELACE"),
+                    birth_date: text("1985-12"),
+                    expiry_date: text("2030-01-31"),
+                    ..DocumentData::default()
+                },
+            }),
+            barcode: BarcodeFinding::NotFound,
+            visual: DocumentData {
+                given_names: text("ADA"),
+                ..DocumentData::default()
+            },
+            sides: Consistency::Unknown,
+            portrait_match: None,
+        };
+        Evidence {
+            documents: vec![document],
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn newest_first_per_field() {
+        let full = [
+            ("dob", "12/10/1985"),
+            ("phone", "+14155552671"),
+            ("email", "a@example.org"),
+            ("country", "GBR"),
+            ("nationality", "GBR"),
+            ("street", "1 High St"),
+            ("street2", "Flat 2"),
+            ("city", "London"),
+            ("state", "LND"),
+            ("postcode", "SW1"),
+            ("documentTypes", "PASSPORT"),
+            ("documentCountry", "GBR"),
+        ];
+        let oldest = ApplicantInfo::of_attempt(&submit(&full, &[], &live()), &passport("1"));
+        let renamed = [
+            ("lastName", "King"),
+            ("city", "Paris"),
+            ("documentTypes", "PASSPORT"),
+            ("documentCountry", "GBR"),
+        ];
+        let newest = ApplicantInfo::of_attempt(&submit(&renamed, &[], &live()), &passport("2"));
+        let info = serde_json::to_value(ApplicantInfo::assemble([newest, oldest])).expect("JSON");
+        assert_eq!(
+            info,
+            json!({
+                "firstName": "Ada", "lastName": "King", "dob": "12/10/1985", "phone": "+14155552671",
+                "email": "a@example.org", "country": "GBR", "nationality": "GBR",
+                "addresses": [{"town": "Paris"}],
+                "idDocs": [{
+                    "idDocType": "PASSPORT", "country": "GBR", "number": "2", "validUntil": "01/31/2030",
+                    "firstName": "ADA", "lastName": "LOVELACE",
+                }],
+            })
+        );
+    }
+
+    #[test]
+    fn what_was_never_submitted_is_left_out_and_records_are_kept() {
+        let attempt = ApplicantInfo::of_attempt(&submit(&[], &[], &live()), &Evidence::default());
+        let text = serde_json::to_string(&attempt).expect("JSON");
+        assert_eq!(text, r#"{"firstName":"Ada","lastName":"Lovelace"}"#);
+        assert!(serde_json::from_str::<ApplicantInfo>(&text).is_ok_and(|read| read == attempt));
+        assert!(ApplicantInfo::assemble([]) == ApplicantInfo::default());
+    }
+
+    #[test]
+    fn an_address_is_one_field() {
+        let parts = [
+            ("street", "1 High St"),
+            ("street2", "Flat 2"),
+            ("postcode", "SW1"),
+            ("country", "GBR"),
+        ];
+        let info = ApplicantInfo::of_attempt(&submit(&parts, &[], &live()), &Evidence::default());
+        let addresses = serde_json::to_value(&info.addresses).expect("JSON");
+        assert_eq!(
+            addresses,
+            json!([{"street": "1 High St, Flat 2", "postCode": "SW1", "country": "GBR"}])
+        );
+        let country_only =
+            ApplicantInfo::of_attempt(&submit(&parts[3..], &[], &live()), &Evidence::default());
+        assert!(country_only.addresses.is_empty());
+    }
+}

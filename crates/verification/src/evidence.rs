@@ -76,6 +76,7 @@ pub struct DocumentEvidence {
 
 /// A machine-readable zone.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one per document, never in bulk")]
 pub enum MrzFinding {
     /// No lines of one.
     NotFound,
@@ -335,4 +336,64 @@ fn names_overlap(a: &str, b: &str) -> bool {
     let begins = |x: &str, y: &str| x.starts_with(y) || y.starts_with(x);
     a.split(' ')
         .any(|x| b.split(' ').any(|y| x.len().min(y.len()) >= 2 && begins(x, y)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(number: &str, birth: &str, surname: &str) -> DocumentData {
+        let text = |t: &str| (!t.is_empty()).then(|| t.to_owned());
+        DocumentData {
+            document_number: text(number),
+            birth_date: text(birth),
+            surname: text(surname),
+            ..DocumentData::default()
+        }
+    }
+
+    #[test]
+    fn sides_are_compared_with_patience() {
+        use Consistency::{Consistent, Mismatch, Unknown};
+        let front = data("T22000129", "1964-08-12", "MÜLLER");
+        for (back, expected, why) in [
+            (data("", "", ""), Unknown, "nothing to compare"),
+            (
+                data("T22000129", "1964-08-12", "MUELLER"),
+                Consistent,
+                "the same card",
+            ),
+            (
+                data("T22OOO129", "1964-08-12", "MUELLER"),
+                Consistent,
+                "misread letters",
+            ),
+            (data("T-220 00129", "", ""), Consistent, "separators"),
+            (data("22000129", "", ""), Consistent, "a part of the number"),
+            (
+                data("T22000129", "1964-08-17", "MUELLER"),
+                Consistent,
+                "one misread date",
+            ),
+            (data("T22000129", "1964", ""), Consistent, "a year only"),
+            (
+                data("X99911145", "1990-01-01", "SMITH"),
+                Mismatch,
+                "another person's card",
+            ),
+            (
+                data("X99911145", "1990-01-01", "MUELLER"),
+                Mismatch,
+                "a relative's card",
+            ),
+            (
+                data("", "1990-01-01", ""),
+                Mismatch,
+                "all that can be compared differs",
+            ),
+            (data("", "nonsense", ""), Unknown, "no date"),
+        ] {
+            assert_eq!(compare_sides(&front, &back), expected, "{why}");
+        }
+    }
 }

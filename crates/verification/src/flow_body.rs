@@ -148,7 +148,7 @@ fn check_overrides(body: &mut Body<'_>, value: &Value, sandbox: bool) {
                 );
             }
             Some(c) if !seen.insert(c.alpha3) => {
-                body.fault(&field, &format!("{} has two elements", c.alpha3))
+                body.fault(&field, &format!("{} has two elements", c.alpha3));
             }
             Some(_) => {}
         }

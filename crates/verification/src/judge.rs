@@ -291,7 +291,7 @@ fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMut(Code, Sou
             PictureState::Corrupted => find(Code::DocumentCorrupted, Source::Ocr),
             PictureState::Unprocessable => find(Code::DocumentUnprocessable, Source::Ocr),
             PictureState::Processed if side.shows == Shows::Other => {
-                find(Code::DocumentTypeNotSupported, Source::Ocr)
+                find(Code::DocumentTypeNotSupported, Source::Ocr);
             }
             PictureState::Processed => {}
         }
@@ -326,7 +326,7 @@ fn examine_document(
         match document.barcode {
             BarcodeFinding::NotFound => find(Code::NoBarcode, Source::Pdf417),
             BarcodeFinding::Unreadable | BarcodeFinding::Opaque => {
-                find(Code::BarcodeUnverified, Source::Pdf417)
+                find(Code::BarcodeUnverified, Source::Pdf417);
             }
             BarcodeFinding::Read(_) => {}
         }
@@ -591,3 +591,6 @@ fn ocr_comparison(comparison: &Comparison) -> OcrComparison {
         warnings: comparison.warnings.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

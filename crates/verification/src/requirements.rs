@@ -186,3 +186,6 @@ pub fn files(submission: &Submission) -> Result<(), Refusal> {
     }
     Refusal::unless_empty(Refusal::FILE_VALIDATION_FAILED, errors)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::known_country;
 use crate::refusal::Refusal;
 
 /// Text fields, in the contract's order. Others are ignored.
-pub const TEXT_FIELDS: [&str; 20] = [
+pub const TEXT_FIELDS: [&str; 21] = [
     "firstName",
     "lastName",
     "externalUserId",
@@ -37,9 +37,8 @@ pub const TEXT_FIELDS: [&str; 20] = [
     "documentTypes",
     "documentCountry",
     "ssn",
+    "ocrMatch",
 ];
-// `ocrMatch` completes the list; it is read apart, since it is the only flag.
-const OCR_MATCH: &str = "ocrMatch";
 
 /// Largest file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
@@ -227,21 +226,6 @@ impl Submission {
             }
             kept.insert(field, text.to_owned());
         }
-        let ocr_match =
-            texts
-                .get(OCR_MATCH)
-                .and_then(|text| match text.trim().to_ascii_lowercase().as_str() {
-                    "true" => Some(true),
-                    "false" => Some(false),
-                    "" => {
-                        errors.push(format!("{OCR_MATCH} cannot be empty"));
-                        None
-                    }
-                    _ => {
-                        errors.push(format!("{OCR_MATCH} - must be true or false"));
-                        None
-                    }
-                });
         Refusal::unless_empty(Refusal::VALIDATION_FAILED, errors)?;
         let mut submission = Self {
             document_types: kept
@@ -249,8 +233,8 @@ impl Submission {
                 .and_then(|text| document_types(text))
                 .unwrap_or_default(),
             dob: kept.get("dob").and_then(|text| dates::parse_us(text)),
+            ocr_match: kept.get("ocrMatch").and_then(|text| flag(text)),
             texts: kept,
-            ocr_match,
             files,
             sandbox: context.sandbox,
             via_bearer: context.bearer_session.is_some(),
@@ -385,9 +369,14 @@ fn fault(field: &str, text: &str, context: &Context<'_>) -> Option<&'static str>
         "documentTypes" if document_types(text).is_none() => {
             Some("must be a comma-separated list of PASSPORT, DRIVERS, ID_CARD, RESIDENCY_CARD")
         }
+        "ocrMatch" if flag(text).is_none() => Some("must be true or false"),
         _ if text.chars().any(char::is_control) => Some("must not contain control characters"),
         _ => None,
     }
+}
+
+fn flag(text: &str) -> Option<bool> {
+    text.to_ascii_lowercase().parse().ok()
 }
 
 fn document_types(text: &str) -> Option<Vec<DocumentType>> {
@@ -409,7 +398,7 @@ fn is_phone(text: &str) -> bool {
     text.starts_with('+')
         && only_phone_characters
         && (7..=15).contains(&digits)
-        && phonenumber::parse(None, text).is_ok_and(|number| number.country().id().is_some())
+        && phonenumber::parse(None, text).is_ok()
 }
 
 fn is_email(text: &str) -> bool {
@@ -419,3 +408,6 @@ fn is_email(text: &str) -> bool {
     text.len() <= 254
         && email_address::EmailAddress::parse_with_options(text, options.with_required_tld()).is_ok()
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
