@@ -2,14 +2,15 @@
 
 use super::person::{Date, Person};
 
-/// The invented holders. A holder's number is also that of the sitter who lends the face.
+/// The invented holders. A holder's number is also that of the sitter who lends the face. Days are past the twelfth where a
+/// licence prints the date in figures, month first.
 const PEOPLE: [(&str, &str, &str, Date); 21] = [
     ("Velloway", "Tamsin Iris", "UTA100231", day(1991, 3, 14)),
-    ("Pendrake", "Isaura", "UTB200342", day(1988, 11, 2)),
+    ("Pendrake", "Isaura", "UTB200342", day(1988, 11, 22)),
     ("Quillfeather", "Noemi", "UTC300453", day(1994, 7, 23)),
     ("Ashgrove", "Linnea Mae", "UTD400564", day(1990, 1, 30)),
     ("Merrowick", "Odile", "UTE500675", day(1986, 5, 19)),
-    ("Larkhurst", "Bettina", "UTF600786", day(1989, 9, 8)),
+    ("Larkhurst", "Bettina", "UTF600786", day(1989, 9, 18)),
     ("Thornbury", "Cosima Jane", "UTG700897", day(1993, 12, 12)),
     ("Fairwether", "Delphine", "UTH800918", day(1987, 4, 27)),
     ("Saltmarsh", "Elodie", "UTJ900129", day(1992, 8, 5)),
@@ -19,7 +20,7 @@ const PEOPLE: [(&str, &str, &str, Date); 21] = [
     ("Dovecote", "Marguerite", "UTN140563", day(1990, 3, 3)),
     ("Nightingale", "Paloma", "UTP150674", day(1991, 7, 16)),
     ("Copperfield", "Yolanda", "UTQ160785", day(1988, 12, 24)),
-    ("Elderberry", "Winifred", "UTR170896", day(1993, 5, 9)),
+    ("Elderberry", "Winifred", "UTR170896", day(1993, 5, 29)),
     ("Foxglove", "Henrietta", "UTS180917", day(1992, 1, 28)),
     ("Goldcrest", "Amabel", "UTT190128", day(1989, 9, 19)),
     ("Harebell", "Clementine", "UTU210239", day(1994, 4, 6)),
@@ -97,7 +98,7 @@ pub(crate) enum Fault {
     OtherSurnameSent,
     /// The print gives another birth date than MRZ and request.
     OtherPrint,
-    /// Nothing on it can be read.
+    /// Labels and no values: worn off.
     Illegible,
     /// A holder of fourteen.
     Minor,

@@ -35,7 +35,7 @@ impl Default for Person {
             issued: Date {
                 year: 2024,
                 month: 5,
-                day: 6,
+                day: 16,
             },
             expires: Date {
                 year: 2044,
