@@ -1,0 +1,254 @@
+//! Names: the same person's, however they are spelled, split, cut or ordered.
+
+use reference::icao::transliterate;
+
+use super::{Claimed, NEARLY, Said, Verdict};
+
+const SWAPPED: &str = "Given and family names seem to be swapped";
+const CUT: &str = "A name on the document may be cut short";
+const PART: &str = "Only a part of a name agrees";
+const INITIAL: &str = "A name is only an initial";
+const NO_MIDDLE: &str = "The document holds no middle name";
+const SPELLING: &str = "A name is spelled differently";
+const UNDIVIDED: &str = "The document does not divide given from family names";
+
+/// How the names agree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Names {
+    pub(super) first: Verdict,
+    pub(super) middle: Verdict,
+    pub(super) last: Verdict,
+}
+
+/// The words of a name as an MRZ would write them, without titles and generation suffixes.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let all: Vec<String> = transliterate(name)
+        .split(' ')
+        .filter(|w| !w.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let extra = |w: &String| ["JR", "SR", "II", "III", "IV", "MR", "MRS", "MS", "DR"].contains(&w.as_str());
+    let kept: Vec<String> = all.iter().filter(|w| !extra(w)).cloned().collect();
+    if kept.is_empty() { all } else { kept }
+}
+
+/// Compares the submitted names with a source's.
+pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
+    let of = |name: &Option<String>| words(name.as_deref().unwrap_or_default());
+    let (first, middle, last) = (
+        of(&claimed.first_name),
+        of(&claimed.middle_name),
+        of(&claimed.last_name),
+    );
+    let (given, surname) = (of(&said.given_names), of(&said.surname));
+    let context = Context {
+        truncated: said.truncated,
+        certain: said.certain,
+    };
+
+    // Some zones hold every name in one run, and some people have one name only.
+    if given.is_empty() || surname.is_empty() {
+        let all: Vec<String> = surname.iter().chain(&given).cloned().collect();
+        let part = |name: &[String]| match context.part_of(name, &all) {
+            Some(verdict) => Verdict {
+                note: Some(UNDIVIDED),
+                ..verdict
+            },
+            // Forms want a first name even of those who have none.
+            None if all == last && (name == ["FNU"] || name == ["LNU"] || name == all) => {
+                Verdict::unclear(UNDIVIDED)
+            }
+            None => Verdict::different(closest(name, &all)),
+        };
+        return Names {
+            first: part(&first),
+            middle: part(&middle),
+            last: part(&last),
+        };
+    }
+
+    let mut names = Names {
+        first: context.given(&first, &given),
+        middle: context.middle(&middle, &first, &given),
+        last: context.surname(&last, &surname),
+    };
+    let contradicts = |v: Verdict| v.matches == Some(false);
+    if contradicts(names.first) && contradicts(names.last) {
+        let (first_as_last, last_as_first) =
+            (context.surname(&first, &surname), context.given(&last, &given));
+        if !contradicts(first_as_last) && !contradicts(last_as_first) {
+            names.first = Verdict::same(80.0, Some(SWAPPED));
+            names.last = Verdict::same(80.0, Some(SWAPPED));
+        }
+    } else if contradicts(names.middle) {
+        // A middle name that the document holds as part of the family name.
+        if let Some(verdict) = context.part_of(&middle, &surname) {
+            names.middle = Verdict {
+                note: Some(PART),
+                ..verdict
+            };
+        }
+    }
+    names
+}
+
+/// What is known of a source's letters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context {
+    pub(super) truncated: bool,
+    pub(super) certain: bool,
+}
+
+impl Context {
+    /// Family names: the same, or a part of each other where there are several.
+    pub(super) fn surname(self, claimed: &[String], read: &[String]) -> Verdict {
+        self.same(claimed, read)
+            .or_else(|| self.part_of(claimed, read))
+            .or_else(|| self.part_of(read, claimed))
+            .unwrap_or_else(|| Verdict::different(similarity(&claimed.concat(), &read.concat())))
+    }
+
+    /// Given names: the document may hold more than were submitted.
+    pub(super) fn given(self, claimed: &[String], read: &[String]) -> Verdict {
+        if let Some(verdict) = self.same(claimed, read) {
+            return verdict;
+        }
+        // The first of several is wholly right; the prefix may be written in one word or more.
+        for count in 1..read.len() {
+            if let Some(verdict) = self.same(claimed, &read[..count]) {
+                return verdict;
+            }
+        }
+        self.part_of(claimed, read)
+            .or_else(|| self.part_of(read, claimed))
+            .unwrap_or_else(|| Verdict::different(closest(claimed, read)))
+    }
+
+    /// Middle names: among the given names after the first, where the document has any.
+    fn middle(self, claimed: &[String], first: &[String], read: &[String]) -> Verdict {
+        let after_first = read.get(1..).unwrap_or_default();
+        if after_first.is_empty() || read.len() <= first.len() {
+            return Verdict::unclear(NO_MIDDLE);
+        }
+        let one_by_one = claimed.len() == 1
+            && after_first
+                .iter()
+                .any(|w| self.same(claimed, std::slice::from_ref(w)).is_some());
+        match self.same(claimed, after_first) {
+            Some(verdict) => verdict,
+            None if one_by_one => Verdict::same(90.0, Some(PART)),
+            None => self.given(claimed, read),
+        }
+    }
+
+    /// Whether two names are the same but for blanks, spelling and the source's weaknesses.
+    fn same(self, claimed: &[String], read: &[String]) -> Option<Verdict> {
+        if claimed.is_empty() || read.is_empty() {
+            return None;
+        }
+        let (a, b) = (claimed.concat(), read.concat());
+        if a == b {
+            return Some(Verdict::same(100.0, None));
+        }
+        if folded(&a) == folded(&b) {
+            return Some(Verdict::same(97.0, Some(SPELLING)));
+        }
+        let initial = |a: &str, b: &str| a.len() == 1 && b.starts_with(a);
+        if initial(&a, &b) || initial(&b, &a) {
+            return Some(Verdict::same(80.0, Some(INITIAL)));
+        }
+        if self.truncated && b.len() >= 3 && a.starts_with(&b) {
+            return Some(Verdict::same(95.0, Some(CUT)));
+        }
+        // A letter or two misread in a long name of the visual zone.
+        if !self.certain && similarity(&a, &b) >= 84.0 && a.len() >= 5 {
+            return Some(Verdict::same(90.0, Some(SPELLING)));
+        }
+        None
+    }
+
+    /// Whether every word of one name is a word of the other, in any order.
+    fn part_of(self, few: &[String], many: &[String]) -> Option<Verdict> {
+        if few.is_empty() {
+            return None;
+        }
+        let mut free: Vec<&String> = many.iter().collect();
+        let mut worst = 100.0_f64;
+        for word in few {
+            let at = free.iter().position(|w| {
+                self.same(std::slice::from_ref(word), std::slice::from_ref(*w))
+                    .is_some()
+            })?;
+            let verdict = self.same(std::slice::from_ref(word), std::slice::from_ref(free.remove(at)))?;
+            worst = worst.min(verdict.score);
+        }
+        // Initials alone say too little.
+        if few.iter().all(|w| w.len() == 1) && many.len() > few.len() {
+            return None;
+        }
+        Some(Verdict::same(worst.min(85.0), (!free.is_empty()).then_some(PART)))
+    }
+}
+
+/// Umlauts and their like as anybody may type them: ICAO's `UE`, `AA`, `SS` (and the older `UXX`, `NXX`) as one letter.
+fn folded(name: &str) -> String {
+    let mut folded = name.to_owned();
+    for (letters, letter) in [
+        ("NXX", "N"),
+        ("UXX", "U"),
+        ("AE", "A"),
+        ("OE", "O"),
+        ("UE", "U"),
+        ("AA", "A"),
+        ("SS", "S"),
+        ("IJ", "Y"),
+    ] {
+        folded = folded.replace(letters, letter);
+    }
+    folded
+}
+
+/// The best similarity between a name and any word, or all words, of another; below a match.
+fn closest(name: &[String], words: &[String]) -> f64 {
+    let name = name.concat();
+    let whole = similarity(&name, &words.concat());
+    words
+        .iter()
+        .map(|word| similarity(&name, word))
+        .fold(whole, f64::max)
+}
+
+/// 0–99: one minus the edit distance (insert, delete, replace, swap neighbours) over the longer length.
+/// One edit in a word of four letters or more is at least "nearly".
+pub(super) fn similarity(a: &str, b: &str) -> f64 {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().take(100).collect());
+    let longest = a.len().max(b.len());
+    if longest == 0 {
+        return 0.0;
+    }
+    let mut rows = vec![vec![0_usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    let edits = rows[a.len()][b.len()];
+    let share = 100.0 * (1.0 - edits as f64 / longest as f64);
+    let share = if edits == 1 && longest >= 4 {
+        share.max(NEARLY)
+    } else {
+        share
+    };
+    share.min(99.0)
+}

@@ -1,0 +1,181 @@
+//! Whether the two sides of a card belong together. A false mismatch fails an honest person, so one field alone, which may
+//! be misread or mistaken for another, seldom decides.
+
+use serde::Serialize;
+
+use super::names::{Context, similarity, words};
+use super::{Said, look, plain_number};
+use crate::reading::{PartialDate, Source, field};
+
+/// Whether two sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Consistency {
+    /// Nothing that both say clearly enough.
+    #[default]
+    Unknown,
+    /// They agree.
+    Consistent,
+    /// They contradict each other.
+    Mismatch,
+}
+
+/// Two sides compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct SideComparison {
+    /// The conclusion.
+    pub consistency: Consistency,
+    /// Fields (constants of [`field`]) that agree.
+    pub agreeing: Vec<&'static str>,
+    /// Fields that clearly differ.
+    pub differing: Vec<&'static str>,
+}
+
+/// How one field compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Agrees,
+    Differs,
+    Unclear,
+}
+
+/// Below this similarity (0–100) two texts are not readings of the same text.
+const FOREIGN: f64 = 60.0;
+
+/// Compares what the two sides of one card say.
+pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
+    let [last, first, birth, number, expiry] = [
+        name(&front.surname, &back.surname, front, back, false),
+        name(&front.given_names, &back.given_names, front, back, true),
+        date(front.birth_date, back.birth_date, front, back),
+        numbers(front, back),
+        date(front.expiry_date, back.expiry_date, front, back),
+    ];
+    let signs = [
+        (field::LAST_NAME, last),
+        (field::FIRST_NAME, first),
+        (field::BIRTH_DATE, birth),
+        (field::DOCUMENT_NUMBER, number),
+        (field::EXPIRY_DATE, expiry),
+    ];
+    let with = |sign: Sign| {
+        signs
+            .iter()
+            .filter(|(_, s)| *s == sign)
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+    };
+    let (agreeing, differing) = (with(Sign::Agrees), with(Sign::Differs));
+    use Sign::{Agrees, Differs};
+    let certain = front.certain && back.certain;
+    let barcode = front.source == Source::Pdf417 || back.source == Source::Pdf417;
+    let mismatch = match (last, first, birth) {
+        // Another person.
+        (Differs, Differs, b) if b != Agrees => true,
+        (Differs, _, Differs) | (_, Differs, Differs) => true,
+        (_, _, Differs) if certain || number == Differs => true,
+        // Another card of the same person.
+        _ if number == Differs && expiry == Differs => true,
+        // Both print the one number that a barcode's issuer knows.
+        _ => number == Differs && barcode && agreeing.is_empty(),
+    };
+    let consistency = match (mismatch, agreeing.is_empty()) {
+        (true, _) => Consistency::Mismatch,
+        (false, false) => Consistency::Consistent,
+        (false, true) => Consistency::Unknown,
+    };
+    SideComparison {
+        consistency,
+        agreeing,
+        differing,
+    }
+}
+
+fn name(front: &Option<String>, back: &Option<String>, a: &Said, b: &Said, given: bool) -> Sign {
+    let (Some(front), Some(back)) = (front, back) else {
+        return Sign::Unclear;
+    };
+    let (front, back) = (words(front), words(back));
+    if front.is_empty() || back.is_empty() {
+        return Sign::Unclear;
+    }
+    let context = Context {
+        truncated: a.truncated || b.truncated,
+        certain: a.certain && b.certain,
+    };
+    let either = |x: &[String], y: &[String]| {
+        if given {
+            context.given(x, y)
+        } else {
+            context.surname(x, y)
+        }
+    };
+    let (there, here) = (either(&front, &back), either(&back, &front));
+    if there.matches == Some(true) || here.matches == Some(true) {
+        return Sign::Agrees;
+    }
+    let nearness = there
+        .score
+        .max(here.score)
+        .max(similarity(&front.concat(), &back.concat()));
+    if nearness < FOREIGN {
+        Sign::Differs
+    } else {
+        Sign::Unclear
+    }
+}
+
+fn date(front: Option<PartialDate>, back: Option<PartialDate>, a: &Said, b: &Said) -> Sign {
+    let (Some(front), Some(back)) = (front, back) else {
+        return Sign::Unclear;
+    };
+    if front.agrees_with(&back) {
+        return Sign::Agrees;
+    }
+    if a.certain && b.certain {
+        return Sign::Differs;
+    }
+    // The visual zone's reader may have misread a digit or two, swapped day and month, or taken one date for another.
+    let swapped = |d: PartialDate| {
+        d.month()
+            .zip(d.day())
+            .and_then(|(m, day)| PartialDate::from_ymd(d.year(), day, m))
+    };
+    let other = |said: &Said, d| [said.birth_date, said.expiry_date, said.issue_date].contains(&Some(d));
+    let wrong = front
+        .to_string()
+        .bytes()
+        .zip(back.to_string().bytes())
+        .filter(|(x, y)| x != y)
+        .count();
+    if wrong <= 1 || swapped(front) == Some(back) || other(b, front) || other(a, back) {
+        Sign::Unclear
+    } else {
+        Sign::Differs
+    }
+}
+
+fn numbers(front: &Said, back: &Said) -> Sign {
+    let plain = |said: &Said| {
+        said.document_number
+            .as_deref()
+            .map(|n| look(&plain_number(n)))
+            .filter(|n| n.len() >= 4)
+    };
+    let (Some(a), Some(b)) = (plain(front), plain(back)) else {
+        return Sign::Unclear;
+    };
+    let among = |said: &Said, n: &str| {
+        said.other_numbers
+            .iter()
+            .any(|other| look(&plain_number(other)).contains(n))
+    };
+    if a == b || a.contains(&b) || b.contains(&a) {
+        return Sign::Agrees;
+    }
+    if among(front, &b) || among(back, &a) || similarity(&a, &b) >= FOREIGN {
+        Sign::Unclear
+    } else {
+        Sign::Differs
+    }
+}
