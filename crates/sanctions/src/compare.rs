@@ -64,7 +64,19 @@ const JOINED: f32 = 0.97;
 
 /// Compares a query's name with a candidate's.
 pub(crate) fn compare(query: &Name, candidate: &Name) -> Comparison {
-    let mut found = align(query, candidate);
+    let person = query.person && candidate.person;
+    compare_with(query, candidate, |i, j| {
+        token_similarity(&query.tokens[i], &candidate.tokens[j], person)
+    })
+}
+
+/// [`compare`] with the similarity of the query's token to the candidate's from elsewhere.
+pub(crate) fn compare_with(
+    query: &Name,
+    candidate: &Name,
+    similarity: impl FnMut(usize, usize) -> f32,
+) -> Comparison {
+    let mut found = align(query, candidate, similarity);
     found.score = weigh(query, candidate, &found.pairs);
     if found.score < 0.95 {
         if let Some(whole) = whole(query, candidate).filter(|w| w.score > found.score) {
@@ -121,13 +133,12 @@ fn same_script(a: &str, b: &str) -> f32 {
     if alike < 0.5 { 0.0 } else { alike }
 }
 
-fn align(query: &Name, candidate: &Name) -> Comparison {
+fn align(query: &Name, candidate: &Name, mut similarity: impl FnMut(usize, usize) -> f32) -> Comparison {
     let (q, c) = (&query.tokens, &candidate.tokens);
-    let person = query.person && candidate.person;
     let mut options: SmallVec<[(f32, usize, usize); 24]> = SmallVec::new();
     for (i, a) in q.iter().enumerate() {
         for (j, b) in c.iter().enumerate() {
-            let mut alike = token_similarity(a, b, person);
+            let mut alike = similarity(i, j);
             let exchanged = matches!(
                 (a.role, b.role),
                 (Role::Given, Role::Family) | (Role::Family, Role::Given)
@@ -229,6 +240,10 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     if !words || len.abs_diff(one.text.len()) > 2 || one.text.len() < 4 {
         return None;
     }
+    let signature = joined_signature(parts);
+    if signature.least_cost(&one.signature) > distance::budget(one.text.len()) {
+        return None;
+    }
     let text: String = parts.iter().map(|t| &*t.text).collect();
     let sound: String = parts.iter().map(|t| &*t.sound).collect();
     let script = parts[0].script;
@@ -237,7 +252,7 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
             text: &text,
             sound: &sound,
             script,
-            signature: joined_signature(parts),
+            signature,
         },
         &side(one),
     ) * JOINED;

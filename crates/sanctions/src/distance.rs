@@ -137,14 +137,11 @@ impl Signature {
     }
 
     /// The least that an edit distance between two words of these signatures can be, in tenths: no edit changes the
-    /// counts by one for less than two tenths (by two for less than four).
+    /// count of a vowel for less than two tenths, nor that of consonants for less than three each and six together.
     pub(crate) fn least_cost(&self, other: &Signature) -> u16 {
-        2 * self
-            .0
-            .iter()
-            .zip(&other.0)
-            .map(|(a, b)| u16::from(a.abs_diff(*b)))
-            .sum::<u16>()
+        let differs = |i: usize| u16::from(self.0[i].abs_diff(other.0[i]));
+        let consonants = 3 * (5..16).map(differs).sum::<u16>();
+        2 * (0..5).map(differs).sum::<u16>() + if consonants > 0 { consonants.max(6) } else { 0 }
     }
 
     /// The signature of two words joined.
@@ -172,22 +169,18 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
     let shorter = a.text.len().min(b.text.len());
     let longer = a.text.len().max(b.text.len());
     let limit = budget(shorter);
-    // A slip may change what a letter sounds like, hence the margin.
-    if a.signature.least_cost(&b.signature) > limit + 4 {
+    if a.signature.least_cost(&b.signature) > limit {
         return 0.0;
     }
-    let by_sound = if a.sound == b.sound {
-        Some(2)
-    } else if limit > 2 {
-        edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2)
-    } else {
-        None
+    let by_sound = match limit {
+        _ if a.sound == b.sound => Some(2),
+        0..=2 => None,
+        _ => edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2),
     };
-    let spelled = edit_cost(a.text, b.text, limit.min(by_sound.unwrap_or(limit)));
-    let cost = spelled.or(by_sound);
-    cost.map_or(0.0, |c| {
-        (1.0 - f32::from(c) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
-    })
+    // What sounds too different is not saved by its spelling.
+    let Some(by_sound) = by_sound else { return 0.0 };
+    let cost = edit_cost(a.text, b.text, by_sound).unwrap_or(by_sound);
+    (1.0 - f32::from(cost) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
 }
 
 /// Arabic and Hebrew are written without short vowels: only consonants compare, and where both are, as spelled.

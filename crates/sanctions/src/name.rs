@@ -2,7 +2,7 @@
 //!
 //! It never compares; see [`crate::compare`].
 
-use crate::distance::Signature;
+use crate::distance::{Signature, edit_cost};
 use crate::entity::{Entity, Schema};
 use crate::tables::{self, Form};
 use crate::text::{self, Script, Word};
@@ -266,7 +266,7 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
                 },
                 Kind::Number,
                 1.3,
-                1.3,
+                1.6,
             ));
             at += len;
             continue;
@@ -284,7 +284,7 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
         } else if tables::COUNTRY_WORDS.contains(text) {
             token(word, Kind::Word, 1.0, 0.3)
         } else if tables::GENERIC.contains(text) {
-            token(word, Kind::Word, 0.6, 0.6)
+            token(word, Kind::Word, 0.6, 0.8)
         } else {
             token(word, Kind::Word, 1.0, 1.0)
         });
@@ -314,13 +314,22 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
 }
 
 fn legal_form(words: &[Word]) -> Option<(usize, Form)> {
-    let candidates = tables::FORMS.get(words.first()?.text.as_str())?;
+    // The longer words of forms are often misspelt.
+    let same =
+        |form: &str, word: &str| form == word || (form.len() >= 7 && edit_cost(form, word, 12).is_some());
     let starts =
-        |form: &[String]| form.len() <= words.len() && form.iter().zip(words).all(|(f, w)| *f == w.text);
-    candidates
-        .iter()
-        .find(|(form, _)| starts(form))
-        .map(|(form, class)| (form.len(), *class))
+        |form: &[String]| form.len() <= words.len() && form.iter().zip(words).all(|(f, w)| same(f, &w.text));
+    let first = words.first()?.text.as_str();
+    if let Some(candidates) = tables::FORMS.get(first) {
+        return candidates
+            .iter()
+            .find(|(form, _)| starts(form))
+            .map(|(form, class)| (form.len(), *class));
+    }
+    let long = tables::LONG_FORMS.iter().filter(|_| first.len() >= 9);
+    long.into_iter()
+        .find(|(form, _)| same(form, first))
+        .map(|(_, class)| (1, *class))
 }
 
 /// A number and how many words it takes: "forty four", "Forty 4" and "44" are one.
@@ -391,6 +400,8 @@ mod tests {
     fn organisations() {
         for (name, expect) in [
             ("Siemens Aktiengesellschaft", "siemens"),
+            ("Siemens Aktiengeselschaft", "siemens"),
+            ("Zarya Joint Stock Compan", "zarya"),
             ("FABERLIC EUROPE Sp. z o.o.", "faberlic europe"),
             ("Brigade Forty-Four", "brigade 44"),
             ("1st International Bank", "1 international bank"),

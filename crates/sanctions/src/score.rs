@@ -104,9 +104,27 @@ impl Facts {
     }
 }
 
+/// The names that an organisation's name gives with a slash between them, such as "Lantern Front/Hollow Army".
+fn alternatives(name: &str) -> Vec<String> {
+    let parts: Vec<&str> = name.split('/').map(str::trim).collect();
+    let all_names = parts.len() > 1
+        && parts
+            .iter()
+            .all(|p| p.chars().filter(|c| c.is_alphabetic()).count() >= 5);
+    if all_names {
+        parts.into_iter().map(str::to_owned).collect()
+    } else {
+        Vec::new()
+    }
+}
+
 /// All full names of an entity; where there is none, its given and family names together.
 fn full_names(entity: &Entity) -> Vec<String> {
     let mut names: Vec<String> = entity.names.iter().chain(&entity.aliases).cloned().collect();
+    if !entity.schema.is_person() {
+        let more: Vec<String> = names.iter().flat_map(|n| alternatives(n)).collect();
+        names.extend(more);
+    }
     if names.is_empty() {
         let given = entity.given_names.join(" ");
         if entity.family_names.is_empty() {

@@ -99,6 +99,20 @@ struct Listed {
     subject: Subject,
 }
 
+/// A name of a listed entity.
+struct ListedName {
+    entity: u32,
+    /// Its place among the entity's names.
+    place: u32,
+    /// The dictionary's word for each of its tokens; [`NO_WORD`] for those that names are not found by.
+    words: Box<[u32]>,
+}
+
+const NO_WORD: u32 = u32::MAX;
+
+/// Similarities of the tokens of one query name to words of the dictionary, computed once.
+struct Memo(Vec<FxHashMap<u32, f32>>);
+
 /// A distinct word of the listed names, and the names that have it.
 struct DictionaryWord {
     token: Token,
@@ -110,14 +124,13 @@ struct DictionaryWord {
 pub struct Screener {
     lists: BTreeMap<String, String>,
     listed: Vec<Listed>,
-    /// Every name: its entity and its place among the entity's names.
-    names: Vec<(u32, u32)>,
+    names: Vec<ListedName>,
     words: Vec<DictionaryWord>,
     by_text: FxHashMap<Box<str>, Vec<u32>>,
     /// Words by their skeleton.
     by_skeleton: FxHashMap<Box<str>, Vec<u32>>,
-    /// Longer words by their skeleton without one of its consonants.
-    by_shortened: FxHashMap<Box<str>, Vec<u32>>,
+    /// Longer words by their skeleton without one of its consonants, and with `?` for one.
+    by_pattern: FxHashMap<Box<str>, Vec<u32>>,
     by_acronym: FxHashMap<Box<str>, Vec<u32>>,
     by_weak_alias: FxHashMap<String, Vec<u32>>,
     by_identifier: FxHashMap<String, Vec<u32>>,
@@ -128,6 +141,8 @@ pub struct Screener {
 struct Unit {
     token: Token,
     covers: u64,
+    /// The token's place, where the unit is just that token.
+    place: Option<usize>,
 }
 
 impl Screener {
@@ -148,8 +163,10 @@ impl Screener {
                 .or_default()
                 .push(id);
             let skeleton = text::skeleton(&word.token.sound);
-            for key in shortened(&word.token, &skeleton) {
-                screener.by_shortened.entry(key.into()).or_default().push(id);
+            if one_may_differ(&word.token, &skeleton) {
+                for key in lacking_one(&skeleton).chain(any_for_one(&skeleton)) {
+                    screener.by_pattern.entry(key.into()).or_default().push(id);
+                }
             }
             screener.by_skeleton.entry(skeleton.into()).or_default().push(id);
         }
@@ -161,8 +178,9 @@ impl Screener {
         let subject = Subject::of(&entity, false);
         for (place, name) in (0u32..).zip(&subject.names) {
             let name_id = self.names.len() as u32;
-            self.names.push((id, place));
-            for token in indexed_tokens(name) {
+            let mut words = vec![NO_WORD; name.tokens.len()];
+            for at in indexed_places(name) {
+                let token = &name.tokens[at];
                 let key = (token.script, token.text.clone(), token.original.clone());
                 let word = *word_ids.entry(key).or_insert_with(|| {
                     self.words.push(DictionaryWord {
@@ -171,11 +189,17 @@ impl Screener {
                     });
                     self.words.len() as u32 - 1
                 });
+                words[at] = word;
                 let names = &mut self.words[word as usize].names;
                 if names.last() != Some(&name_id) {
                     names.push(name_id);
                 }
             }
+            self.names.push(ListedName {
+                entity: id,
+                place,
+                words: words.into(),
+            });
             if !name.acronym.is_empty() {
                 self.by_acronym
                     .entry(name.acronym.clone())
@@ -240,13 +264,28 @@ impl Screener {
                     MOST_GAIN
                 };
             for (at, name) in subject.names.iter().enumerate() {
-                for name_id in self.candidates(name, least) {
-                    let (listed, place) = self.names[name_id as usize];
+                let mut memo = Memo(vec![FxHashMap::default(); name.tokens.len()]);
+                for name_id in self.candidates(name, least, &mut memo) {
+                    let ListedName {
+                        entity: listed,
+                        place,
+                        words,
+                    } = &self.names[name_id as usize];
+                    let (listed, place) = (*listed, *place);
                     let other = &self.listed[listed as usize].subject;
                     if !entity.schema.may_be(other.schema) {
                         continue;
                     }
-                    let comparison = compare::compare(name, &other.names[place as usize]);
+                    let candidate = &other.names[place as usize];
+                    let person = name.person && candidate.person;
+                    let comparison = compare::compare_with(name, candidate, |i, j| {
+                        let (a, b) = (&name.tokens[i], &candidate.tokens[j]);
+                        if words[j] == NO_WORD || a.kind != Kind::Word || person != name.person {
+                            return compare::token_similarity(a, b, person);
+                        }
+                        let known = memo.0[i].entry(words[j]);
+                        *known.or_insert_with(|| compare::token_similarity(a, b, person))
+                    });
                     let best = candidates.entry(listed).or_default();
                     if comparison.score > best.as_ref().map_or(0.0, |(_, b)| b.comparison.score) {
                         *best = Some((
@@ -351,10 +390,11 @@ impl Screener {
     }
 
     /// The names that may score `least` or more against this one.
-    fn candidates(&self, name: &Name, least: f32) -> Vec<u32> {
+    fn candidates(&self, name: &Name, least: f32, memo: &mut Memo) -> Vec<u32> {
         let mut covered: FxHashMap<u32, u64> = FxHashMap::default();
         for unit in self.units(name) {
-            for word in self.similar_words(&unit.token, name.person) {
+            let known = unit.place.map(|at| &mut memo.0[at]);
+            for word in self.similar_words(&unit.token, name.person, known) {
                 for id in &self.words[word as usize].names {
                     *covered.entry(*id).or_default() |= unit.covers;
                 }
@@ -400,6 +440,7 @@ impl Screener {
             units.push(Unit {
                 token: token.clone(),
                 covers: 1 << at,
+                place: Some(*at),
             });
             if token.original.is_empty() {
                 self.split(token, 1 << at, &mut units);
@@ -414,10 +455,12 @@ impl Screener {
                         Unit {
                             token: given,
                             covers: 1 << at,
+                            place: None,
                         },
                         Unit {
                             token: whole,
                             covers: 1 << at,
+                            place: None,
                         },
                     ]);
                 }
@@ -442,6 +485,7 @@ impl Screener {
                     units.push(Unit {
                         token,
                         covers: span.fold(0, |bits, i| bits | 1 << i),
+                        place: None,
                     });
                 }
             }
@@ -455,29 +499,43 @@ impl Screener {
             if self.by_text.contains_key(a) && self.by_text.contains_key(b) && a.len().max(b.len()) >= 4 {
                 for half in [a, b] {
                     let token = respelled(token, half, text::sound(half));
-                    units.push(Unit { token, covers });
+                    units.push(Unit {
+                        token,
+                        covers,
+                        place: None,
+                    });
                 }
             }
         }
     }
 
     /// The dictionary's words that are alike to this one at all.
-    fn similar_words(&self, token: &Token, person: bool) -> Vec<u32> {
+    fn similar_words<'a>(
+        &'a self,
+        token: &Token,
+        person: bool,
+        known: Option<&mut FxHashMap<u32, f32>>,
+    ) -> Vec<u32> {
+        let mut unused = FxHashMap::default();
+        let known = known.unwrap_or(&mut unused);
         let mut found: Vec<u32> = self.by_text.get(&token.text).cloned().unwrap_or_default();
         if token.kind == Kind::Word {
             let skeleton = text::skeleton(&token.sound);
-            let fewer = shortened(token, &skeleton);
-            // The same consonants; one that only the query has; one that only the listed word has; one exchanged.
-            let same = self.by_skeleton.get(&*skeleton).into_iter();
-            let less = fewer.iter().filter_map(|key| self.by_skeleton.get(&**key));
-            let more = self.by_shortened.get(&*skeleton).into_iter();
-            let exchanged = fewer.iter().filter_map(|key| self.by_shortened.get(&**key));
-            let near = same.chain(less).chain(more).chain(exchanged).flatten();
-            found.extend(
-                near.filter(|w| {
-                    compare::token_similarity(token, &self.words[**w as usize].token, person) > 0.0
-                }),
-            );
+            let mut keys: Vec<&'a [u32]> = Vec::new();
+            let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
+            put(self.by_skeleton.get(&*skeleton));
+            if one_may_differ(token, &skeleton) {
+                // One that only the query has, or two exchanged; one that only the listed word has; one for another.
+                let near = lacking_one(&skeleton).chain(exchanged(&skeleton));
+                near.for_each(|key| put(self.by_skeleton.get(&*key)));
+                put(self.by_pattern.get(&*skeleton));
+                any_for_one(&skeleton).for_each(|key| put(self.by_pattern.get(&*key)));
+            }
+            let near = keys.into_iter().flatten();
+            found.extend(near.filter(|w| {
+                let compute = || compare::token_similarity(token, &self.words[**w as usize].token, person);
+                *known.entry(**w).or_insert_with(compute) > 0.0
+            }));
             if person {
                 let variants = tables::given_name_variants(&token.text);
                 found.extend(variants.iter().filter_map(|v| self.by_text.get(*v)).flatten());
@@ -520,10 +578,6 @@ fn indexed_places(name: &Name) -> Vec<usize> {
     }
 }
 
-fn indexed_tokens(name: &Name) -> impl Iterator<Item = &Token> {
-    indexed_places(name).into_iter().map(|i| &name.tokens[i])
-}
-
 /// A token like another with other letters, in an alphabet.
 fn respelled(like: &Token, text: &str, sound: String) -> Token {
     Token {
@@ -535,20 +589,31 @@ fn respelled(like: &Token, text: &str, sound: String) -> Token {
     }
 }
 
-/// The skeleton without each of its consonants, for words long enough that one may differ. Two words that differ in
-/// one consonant share one of these.
-fn shortened(token: &Token, skeleton: &str) -> Vec<String> {
-    let mut keys = Vec::new();
-    let fuzzy = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
-    if fuzzy && !skeleton.starts_with('=') && skeleton.len() >= 2 {
-        for i in 0..skeleton.len() {
-            let key = format!("{}{}", &skeleton[..i], &skeleton[i + 1..]);
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-    }
-    keys
+/// Whether a word is long enough that one of its consonants may differ.
+fn one_may_differ(token: &Token, skeleton: &str) -> bool {
+    let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
+    long && !skeleton.starts_with('=') && skeleton.len() >= 2
+}
+
+/// The skeleton without each of its consonants.
+fn lacking_one(skeleton: &str) -> impl Iterator<Item = String> {
+    let alike = |i: usize| i > 0 && skeleton.as_bytes()[i] == skeleton.as_bytes()[i - 1];
+    let places = (0..skeleton.len()).filter(move |i| !alike(*i));
+    places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
+}
+
+/// The skeleton with `?` for each of its consonants.
+fn any_for_one(skeleton: &str) -> impl Iterator<Item = String> {
+    (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
+}
+
+/// The skeleton with each two neighbours exchanged.
+fn exchanged(skeleton: &str) -> impl Iterator<Item = String> {
+    let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
+    places.map(move |i| {
+        let (a, b) = (&skeleton[i - 1..i], &skeleton[i..=i]);
+        format!("{}{b}{a}{}", &skeleton[..i - 1], &skeleton[i + 1..])
+    })
 }
 
 /// The best score that a name sharing these tokens could have: they match fully, and whatever else the query has is

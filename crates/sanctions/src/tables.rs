@@ -202,6 +202,17 @@ pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<(Vec<String>, Form)>>> =
     map
 });
 
+/// The forms of a single word that is long enough to be known when it is misspelt.
+pub(crate) static LONG_FORMS: LazyLock<Vec<(&str, Form)>> = LazyLock::new(|| {
+    let forms = FORMS
+        .values()
+        .flatten()
+        .filter(|(words, _)| words.len() == 1 && words[0].len() >= 10);
+    let mut forms: Vec<(&str, Form)> = forms.map(|(words, class)| (words[0].as_str(), *class)).collect();
+    forms.sort_unstable_by_key(|(word, _)| *word);
+    forms
+});
+
 /// The number that a word stands for: cardinals, ordinals, and with `roman` Roman numerals from II.
 pub(crate) fn number(word: &str, roman: bool) -> Option<u32> {
     const CARDINALS: [&str; 21] = [
