@@ -24,6 +24,8 @@ const SAME_BY_INSIDE: f32 = 0.6;
 
 /// The score from which a box may be a face. Dogs and printed patterns reach 0.59.
 pub(crate) const MIN_SCORE: f32 = 0.65;
+/// The smallest face that the detector sees, as a part of the side of the window it looks through: 20 of 256 pixels.
+pub(crate) const SMALLEST_SEEN: f32 = 0.08;
 /// Pictures are searched in a copy no larger than this; three tiles a side then show the smallest face that counts.
 const SEARCH_SIDE: u32 = 1280;
 

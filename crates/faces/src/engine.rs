@@ -6,13 +6,13 @@ use imaging::{Picture, Point};
 use inference::Models;
 
 use crate::align::{chip, embed};
-use crate::detector::{Detection, Search, merged};
+use crate::detector::{Detection, SMALLEST_SEEN, Search, merged};
 use crate::embedding::Embedding;
 use crate::error::FaceError;
 use crate::liveness::{self, Liveness};
 use crate::mesh::{MIN_FLAG, Mesh, Pose};
 use crate::quality::{self, Light, Measured, QualityIssue};
-use crate::significance::{Seen, foreground, is_ghost};
+use crate::significance::{BACKGROUND_SIDE, Seen, foreground, is_ghost};
 
 /// Faces that are confirmed by a mesh at most: a crowd must not take seconds.
 const MAX_MESHES: usize = 64;
@@ -20,12 +20,10 @@ const MAX_MESHES: usize = 64;
 const MAX_EMBEDDED: usize = 16;
 /// Space around the picture when it is searched for a face that fills it.
 const WIDE_MARGIN: f32 = 0.6;
-/// While the largest face found is smaller than this part of the picture's shorter side, there may be more that only
-/// tiles show.
-const SMALL_FACE: f32 = 0.3;
-/// A face that fills this part of the shorter side may have hidden its true extent: look again from further away.
-const FILLING_FACE: f32 = 0.6;
-
+/// The same for tiny pictures, which show nothing else.
+const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
+/// Sides of tiles as parts of the picture's shorter side.
+const TILES: [f32; 2] = [0.7, 0.45];
 /// What a picture is supposed to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureKind {
@@ -109,8 +107,7 @@ impl FaceEngine {
     /// # Errors
     /// When a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
-        let mut found = self.confirmed(picture, self.detections(picture, kind)?)?;
-        found.sort_by(|a, b| b.side().total_cmp(&a.side()));
+        let found = self.confirmed(picture, self.detections(picture, kind)?)?;
         let sides: Vec<f32> = found.iter().map(Found::side).collect();
         let in_foreground = foreground(&sides);
 
@@ -140,41 +137,57 @@ impl FaceEngine {
         liveness::check(picture, reading)
     }
 
-    /// Where faces may be. Looks as little as the picture allows: upright and whole first.
+    /// Where faces may be. Looks as little as the picture allows: upright and whole, then with space around it (a face
+    /// that fills the picture is seen only so), and further only when a document or what was found asks for it.
     fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
         let search = Search::new(&self.models, picture);
-        let shorter = picture.width.min(picture.height) as f32;
         let mut found = search.frame(0, 0.0)?;
+        found.extend(search.frame(0, WIDE_MARGIN)?);
         if kind == PictureKind::Document || found.is_empty() {
             for turn in 1..4 {
                 found.extend(search.frame(turn, 0.0)?);
             }
         }
-        if largest(&found) > FILLING_FACE * shorter || found.is_empty() {
-            found.extend(search.frame(0, WIDE_MARGIN)?);
+        // Look closer for as long as a face that would count could still be too small to see.
+        let largest = found.iter().map(|detection| detection.side).fold(0.0, f32::max);
+        let counts = BACKGROUND_SIDE * largest;
+        let (width, height) = (picture.width as f32, picture.height as f32);
+        // A document lies one way: its portrait, once seen, tells which.
+        let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
+        let turn = best.map_or(0, |face| quarter_turns(face.angle));
+        let mut seen = width.max(height);
+        for fraction in TILES {
+            if counts >= SMALLEST_SEEN * seen {
+                break;
+            }
+            found.extend(search.tiles(turn, fraction)?);
+            seen = fraction * width.min(height);
         }
-        if largest(&found) < SMALL_FACE * shorter {
-            // A document lies one way: its portrait, once seen, tells which.
-            let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
-            let turn = best.map_or(0, |face| quarter_turns(face.angle));
-            for fraction in [0.7, 0.45] {
-                found.extend(search.tiles(turn, fraction)?);
+        if found.is_empty() {
+            for margin in WIDER_MARGINS {
+                found.extend(search.frame(0, margin)?);
             }
         }
         Ok(merged(found))
     }
 
-    /// The detections that the mesh confirms, each face once.
+    /// The detections that the mesh confirms, each face once, largest first.
     fn confirmed(&self, picture: &Picture, detections: Vec<Detection>) -> Result<Vec<Found>, FaceError> {
-        let mut confirmed: Vec<Found> = Vec::new();
+        let mut confirmed = Vec::new();
         for detection in detections.into_iter().take(MAX_MESHES) {
             let mesh = Mesh::of(&self.models, picture, &detection)?;
-            let found = Found { detection, mesh };
-            if found.mesh.flag >= MIN_FLAG && !confirmed.iter().any(|other| other.is_same(&found)) {
-                confirmed.push(found);
+            if mesh.flag >= MIN_FLAG {
+                confirmed.push(Found { detection, mesh });
             }
         }
-        Ok(confirmed)
+        confirmed.sort_by(|a, b| b.side().total_cmp(&a.side()));
+        let mut distinct: Vec<Found> = Vec::new();
+        for found in confirmed {
+            if !distinct.iter().any(|larger| larger.covers(&found)) {
+                distinct.push(found);
+            }
+        }
+        Ok(distinct)
     }
 
     fn face(
@@ -230,19 +243,14 @@ impl Found {
         ((right - left) * (bottom - top)).max(0.0).sqrt()
     }
 
-    /// Two meshes of one face have their eyes in the same places.
-    fn is_same(&self, other: &Self) -> bool {
-        let near = self.side().max(other.side()) * 0.35;
-        let middle = |found: &Self| {
-            let [right, left] = found.mesh.eyes();
-            Point::new((right.x + left.x) / 2.0, (right.y + left.y) / 2.0)
-        };
-        middle(self).distance(middle(other)) < near
+    /// Whether a face no larger than this one is this one again, or a part of it mistaken for a face: between its eyes
+    /// lies a point of this face.
+    fn covers(&self, smaller: &Self) -> bool {
+        let [left, top, right, bottom] = self.mesh.bounds();
+        let [a, b] = smaller.mesh.eyes();
+        let (x, y) = ((a.x + b.x) / 2.0, (a.y + b.y) / 2.0);
+        (left..right).contains(&x) && (top..bottom).contains(&y)
     }
-}
-
-fn largest(found: &[Detection]) -> f32 {
-    found.iter().map(|detection| detection.side).fold(0.0, f32::max)
 }
 
 /// The number of clockwise quarter turns that bring a face turned by `angle` nearest to upright.

@@ -36,14 +36,19 @@ pub struct Liveness {
     pub cues: Option<Cues>,
 }
 
-/// Peaks from here on are `not_live`.
-const PATTERN_NOT_LIVE: f32 = 6.5;
-/// Peaks from here on are doubtful.
-const PATTERN_DOUBTFUL: f32 = 5.5;
+/// Patterns from here on are `not_live`.
+///
+/// Measured in November 2026: 67 photographs of real and rendered faces reach 3.4 at most; re-encoded, enlarged, sharpened
+/// and reduced (318 pictures) 3.6. None is called an attack: BPCER 0 of 67 (95 % confidence: at most 4.4 %), 0 of 385 with
+/// the variants. Rendered recaptures: halftone prints 7.3–9.2 (20 of 20 caught), screens at three of four distances 6.1–8.7
+/// (28 of 28 caught), at the fourth 2.3–5.2 (most pass). Clean prints without a pattern pass.
+const PATTERN_NOT_LIVE: f32 = 5.0;
+/// Patterns from here on are doubtful.
+const PATTERN_DOUBTFUL: f32 = 4.0;
 /// Mean distance of a pixel from grey below which a picture has no colour.
 const MIN_COLOUR: f32 = 3.0;
 /// The spectrum needs a face of some pixels.
-const MIN_FACE_SIDE: f32 = PATCH as f32 * 1.2;
+const MIN_FACE_SIDE: f32 = PATCH as f32;
 /// Patches along a side of the face.
 const PATCHES: usize = 5;
 

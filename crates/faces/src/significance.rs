@@ -3,7 +3,7 @@
 use crate::embedding::{Embedding, distance};
 
 /// A face whose side is below this part of the largest face's is somebody in the background.
-const BACKGROUND_SIDE: f32 = 0.4;
+pub(crate) const BACKGROUND_SIDE: f32 = 0.4;
 /// In a document, a smaller face this near to the main portrait is the same portrait printed again: ghost images are
 /// faint, tinted and screened, so they drift further than a second photograph of a person would.
 const GHOST_DISTANCE: f32 = 0.65;
