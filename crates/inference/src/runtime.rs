@@ -44,6 +44,8 @@ pub(crate) fn session(environment: &Environment, model: &Path, threads: usize) -
             .with_inter_threads(1)?
             // A waiting thread that spins takes the core from whoever has work.
             .with_intra_op_spinning(false)?
+            // Planned memory is kept per shape of input, and text comes in every width.
+            .with_memory_pattern(false)?
             .commit_from_file(model)
     };
     build().map_err(|error| error.to_string())

@@ -98,7 +98,7 @@ pub(crate) enum Fault {
     OtherSurnameSent,
     /// The print gives another birth date than MRZ and request.
     OtherPrint,
-    /// Labels and no values: worn off.
+    /// A title and a portrait; the rest is worn off.
     Illegible,
     /// A holder of fourteen.
     Minor,

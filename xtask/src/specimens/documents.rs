@@ -264,37 +264,23 @@ pub(crate) fn small_id_back(fonts: &Fonts, title: &str, mrz: &[String]) -> Pictu
     sheet.finish()
 }
 
-/// The front of a driver's licence, numbered as AAMVA's standard has it. `None` prints the labels without values.
+/// The front of a driver's licence, numbered as AAMVA's standard has it. `None` prints title and portrait only.
 pub(crate) fn licence_front(fonts: &Fonts, printed: Option<&Person>, portrait: &Picture) -> Picture {
     let waves = [[196, 180, 120], [140, 180, 190]];
     let mut sheet = Sheet::new(fonts, &TD1, [238, 236, 222], waves, "DRIVER LICENSE");
     sheet.portrait(3.5, 8.5, portrait);
-    let value = |of: fn(&Person) -> String| printed.map(of).unwrap_or_default();
-    let (left, right) = (32.0, 60.0);
-    sheet.field(left, 9.0, "4d DLN", &value(|person| person.number.to_owned()));
-    sheet.field(right, 9.0, "9 CLASS", &value(|_| "C".to_owned()));
-    sheet.field(
-        left,
-        16.5,
-        "1 Surname",
-        &value(|person| person.surname.to_uppercase()),
-    );
-    sheet.field(
-        left,
-        24.0,
-        "2 Given names",
-        &value(|person| person.given.to_uppercase()),
-    );
-    sheet.field(left, 31.5, "3 DOB", &value(|person| person.born.american()));
-    sheet.field(right, 31.5, "15 SEX", &value(|person| person.sex.to_string()));
-    sheet.field(left, 39.0, "4a ISS", &value(|person| person.issued.american()));
-    sheet.field(right, 39.0, "4b EXP", &value(|person| person.expires.american()));
-    sheet.field(
-        left,
-        46.5,
-        "8 Address",
-        &value(|_| "7 HARBOUR LANE, AMAUROTE".to_owned()),
-    );
+    if let Some(printed) = printed {
+        let (left, right) = (32.0, 60.0);
+        sheet.field(left, 9.0, "4d DLN", printed.number);
+        sheet.field(right, 9.0, "9 CLASS", "C");
+        sheet.field(left, 16.5, "1 Surname", &printed.surname.to_uppercase());
+        sheet.field(left, 24.0, "2 Given names", &printed.given.to_uppercase());
+        sheet.field(left, 31.5, "3 DOB", &printed.born.american());
+        sheet.field(right, 31.5, "15 SEX", &printed.sex.to_string());
+        sheet.field(left, 39.0, "4a ISS", &printed.issued.american());
+        sheet.field(right, 39.0, "4b EXP", &printed.expires.american());
+        sheet.field(left, 46.5, "8 Address", "7 HARBOUR LANE, AMAUROTE");
+    }
     sheet.finish()
 }
 
