@@ -1,6 +1,7 @@
 //! Prints how many photographs of a licence's barcode are read, by tilt, and how long that takes.
 //!
-//! `cargo run -p documents --example barcode_table` renders its own; with paths of pictures as arguments it reads those.
+//! `cargo run -p documents --example barcode_table` photographs its own specimens. With paths of pictures as arguments
+//! (their expected text beside them as `.txt` or `.bin`) it reads those, with `--tilt` before them photographs of those.
 
 #[path = "../src/barcode/specimen.rs"]
 mod specimen;
@@ -8,83 +9,125 @@ mod specimen;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use documents::barcode::read_barcodes;
-use specimen::{PAYLOAD, Shot, photograph};
+use documents::barcode::{RawBarcode, read_barcodes};
+use imaging::Picture;
+use specimen::{PAYLOAD, Shot, photograph, shoot};
 
 const BUDGET: Duration = Duration::from_secs(2);
 
+const PERSPECTIVES: [(f64, f64); 4] = [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0), (-18.0, 18.0)];
+
 fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let paths: Vec<String> = std::env::args().skip(1).collect();
-    if paths.is_empty() {
-        table(&mut out)
-    } else {
-        files(&mut out, &paths)
-    }
-}
-
-/// Twelve shots for each tilt: four perspectives by three sharpnesses.
-fn table(out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(out, "tilt  read  median ms  worst ms")?;
-    for tilt in (-45..=45).step_by(5).chain([90, 135, 180, 270]) {
-        let mut read = 0;
-        let mut times = Vec::new();
-        for (yaw, pitch) in [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0), (-18.0, 18.0)] {
-            for (module, blur, columns) in [(4.5, 1, 12), (3.0, 0, 10), (2.5, 0, 15)] {
-                let shot = Shot {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let tilted = arguments.first().is_some_and(|first| first == "--tilt");
+    arguments.drain(..usize::from(tilted));
+    let known: Vec<(String, Picture, Vec<u8>)> = arguments.iter().filter_map(|path| known(path)).collect();
+    if known.is_empty() {
+        tilts(&mut out, |tilt| {
+            let sharpness = [(4.5, 1, 12), (3.0, 0, 10), (2.5, 0, 15)];
+            let shots = sharpness.into_iter().flat_map(move |(module, blur, columns)| {
+                PERSPECTIVES.map(|(yaw, pitch)| Shot {
                     columns,
                     module,
-                    tilt: f64::from(tilt),
+                    tilt,
                     yaw,
                     pitch,
                     blur,
                     noise: 4.0,
-                };
-                let picture = photograph(PAYLOAD, &shot);
-                let start = Instant::now();
-                let found = read_barcodes(&picture, BUDGET);
-                times.push(start.elapsed().as_secs_f64() * 1e3);
-                let right = found.iter().any(|barcode| barcode.text == PAYLOAD);
-                read += u32::from(right);
-                if !right && std::env::var_os("VERBOSE").is_some() {
-                    writeln!(out, "  missed {shot:?}, {} × {}", picture.width, picture.height)?;
-                }
-            }
-        }
-        times.sort_by(f64::total_cmp);
-        let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
-        writeln!(
-            out,
-            "{tilt:4}  {read:2}/{}  {median:9.0}  {worst:8.0}",
-            times.len()
-        )?;
+                })
+            });
+            shots.map(|shot| {
+                (
+                    format!("{shot:?}"),
+                    photograph(PAYLOAD, &shot),
+                    PAYLOAD.as_bytes().to_vec(),
+                )
+            })
+        })
+    } else if tilted {
+        tilts(&mut out, |tilt| {
+            known.iter().flat_map(move |(path, picture, expected)| {
+                let luma = picture.luma();
+                // On a white sheet: a dark table right beside a symbol would leave it no quiet zone.
+                let margin = f64::from(picture.width.max(picture.height)) * 0.1;
+                let size = [picture.width, picture.height].map(|side| f64::from(side) + 2.0 * margin);
+                PERSPECTIVES.into_iter().map(move |(yaw, pitch)| {
+                    let shot = Shot {
+                        columns: 0,
+                        module: 2.0,
+                        tilt,
+                        yaw,
+                        pitch,
+                        blur: 1,
+                        noise: 3.0,
+                    };
+                    let photo = shoot(&shot, size, |u, v| {
+                        let (x, y) = ((u - margin) as i64, (v - margin) as i64);
+                        let inside = |at: i64, side: u32| u32::try_from(at).is_ok_and(|at| at < side);
+                        let is_ink = inside(x, luma.width) && inside(y, luma.height);
+                        if is_ink {
+                            luma.pixel(x as u32, y as u32)
+                        } else {
+                            255
+                        }
+                    });
+                    (format!("{path} {yaw} {pitch}"), photo, expected.clone())
+                })
+            })
+        })
+    } else {
+        let tally = tally(&mut out, known.into_iter())?;
+        writeln!(out, "{tally}")
+    }
+}
+
+/// One line for each tilt.
+fn tilts<I: Iterator<Item = (String, Picture, Vec<u8>)>>(
+    out: &mut impl Write,
+    cases: impl Fn(f64) -> I,
+) -> std::io::Result<()> {
+    for tilt in (-45..=45).step_by(5).chain([90, 135, 180, 270]) {
+        let tally = tally(out, cases(f64::from(tilt)))?;
+        writeln!(out, "{tilt:4}°: {tally}")?;
     }
     Ok(())
 }
 
-/// Pictures beside their expected text (`.txt` or `.bin` with the picture's name), at every tilt when one is given as
-/// `--tilt`.
-fn files(out: &mut impl Write, paths: &[String]) -> std::io::Result<()> {
-    let (mut read, mut all) = (0, 0);
-    for path in paths {
-        let bytes = std::fs::read(path)?;
-        let stem = std::path::Path::new(path).with_extension("");
-        let expected = std::fs::read(stem.with_extension("bin"))
-            .or_else(|_| std::fs::read(stem.with_extension("txt")))?;
-        let Ok(decoded) = imaging::decode(&bytes, &imaging::Limits::default()) else {
-            continue;
-        };
+/// Reads each picture, says which were missed when `VERBOSE` is set, and sums up.
+fn tally(
+    out: &mut impl Write,
+    cases: impl Iterator<Item = (String, Picture, Vec<u8>)>,
+) -> std::io::Result<String> {
+    let (mut read, mut times) = (0, Vec::new());
+    for (what, picture, expected) in cases {
         let start = Instant::now();
-        let found = read_barcodes(&decoded.picture, BUDGET);
-        let elapsed = start.elapsed().as_secs_f64() * 1e3;
-        let right = found
-            .iter()
-            .any(|barcode| barcode.bytes == expected || barcode.text.as_bytes() == expected);
-        all += 1;
-        read += u32::from(right);
-        if !right {
-            writeln!(out, "missed {path} ({elapsed:.0} ms, {} found)", found.len())?;
+        let found = read_barcodes(&picture, BUDGET);
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+        let is_right =
+            |barcode: &RawBarcode| barcode.bytes == expected || barcode.text.as_bytes() == expected;
+        if found.iter().any(is_right) {
+            read += 1;
+        } else if std::env::var_os("VERBOSE").is_some() {
+            writeln!(out, "  missed {what} ({} × {})", picture.width, picture.height)?;
         }
     }
-    writeln!(out, "{read}/{all} read")
+    times.sort_by(f64::total_cmp);
+    let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
+    Ok(format!(
+        "{read:3}/{} read, median {:.0} ms, 95 % {:.0} ms",
+        times.len(),
+        at(50),
+        at(95)
+    ))
+}
+
+/// A picture and what its barcode says.
+fn known(path: &str) -> Option<(String, Picture, Vec<u8>)> {
+    let bytes = std::fs::read(path).ok()?;
+    let stem = std::path::Path::new(path).with_extension("");
+    let expected =
+        std::fs::read(stem.with_extension("bin")).or_else(|_| std::fs::read(stem.with_extension("txt")));
+    let decoded = imaging::decode(&bytes, &imaging::Limits::default()).ok()?;
+    Some((path.to_owned(), decoded.picture, expected.ok()?))
 }

@@ -40,30 +40,45 @@ pub fn read_barcodes(picture: &Picture, budget: Duration) -> Vec<RawBarcode> {
     let deadline = Instant::now() + budget;
     let luma = picture.luma();
     let mut found: Vec<RawBarcode> = Vec::new();
+    let mut promising = luma.width * luma.height <= SMALL_PICTURE;
     for region in regions::find(&luma) {
         if Instant::now() > deadline {
             return found;
         }
-        let already = found
+        if found
             .iter()
-            .any(|barcode| encloses(&barcode.corners, region.centre));
-        if !already && let Some(barcode) = read_region(&luma, &region, deadline) {
-            found.push(barcode);
+            .any(|barcode| encloses(&barcode.corners, region.centre))
+        {
+            continue;
+        }
+        match read_region(&luma, &region, deadline) {
+            Attempt::Read(barcode) => found.push(barcode),
+            Attempt::Unreadable => promising = true,
+            Attempt::Nothing => {}
         }
     }
-    if found.is_empty() && Instant::now() < deadline {
+    if found.is_empty() && promising && Instant::now() < deadline {
         found.extend(read_whole(&luma));
     }
     found
 }
 
+/// What became of a region.
+enum Attempt {
+    Read(RawBarcode),
+    /// There is a guard pattern, so probably a symbol.
+    Unreadable,
+    Nothing,
+}
+
 /// Turns a region upright, straightens the symbol in it by its guards, and decodes it.
-fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Option<RawBarcode> {
+fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Attempt {
     let (upright, to_picture) = region.upright(luma);
-    for quad in guards::find(&upright) {
+    let guards = guards::find(&upright);
+    for quad in guards.quads {
         for (width, height) in quad.sizes() {
             if Instant::now() > deadline {
-                return None;
+                return Attempt::Unreadable;
             }
             let Some((square, to_upright)) = quad.square(&upright, width, height) else {
                 continue;
@@ -75,13 +90,17 @@ fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Opti
                 };
                 let to_picture = to_upright.then(&to_picture);
                 let corners = rectangle(width, height).map(|corner| to_picture.apply(corner));
-                return Some(raw(text, if flip { flipped(corners) } else { corners }));
+                return Attempt::Read(raw(text, if flip { flipped(corners) } else { corners }));
             }
         }
     }
-    let text = symbol::decode(&upright, false)?;
-    let corners = rectangle(upright.width, upright.height);
-    Some(raw(text, corners.map(|corner| to_picture.apply(corner))))
+    if !guards.any {
+        return Attempt::Nothing;
+    }
+    symbol::decode(&upright, false).map_or(Attempt::Unreadable, |text| {
+        let corners = rectangle(upright.width, upright.height);
+        Attempt::Read(raw(text, corners.map(|corner| to_picture.apply(corner))))
+    })
 }
 
 /// Reads a picture that is all barcode, or whose barcode is too odd to be found: as it is, and enlarged.
@@ -141,4 +160,124 @@ fn encloses(corners: &[Point; 4], point: Point) -> bool {
         (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x)
     };
     (0..4).all(|i| side(i) > 0.0) || (0..4).all(|i| side(i) < 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::specimen::{PAYLOAD, Shot, photograph, shoot};
+    use super::*;
+
+    const BUDGET: Duration = Duration::from_secs(20);
+    const STRAIGHT: Shot = Shot {
+        columns: 12,
+        module: 3.0,
+        tilt: 0.0,
+        yaw: 0.0,
+        pitch: 0.0,
+        blur: 0,
+        noise: 4.0,
+    };
+
+    fn assert_read(picture: &Picture, what: &str) -> RawBarcode {
+        let found = read_barcodes(picture, BUDGET);
+        assert_eq!(found.len(), 1, "{what}");
+        assert_eq!(found[0].text, PAYLOAD, "{what}");
+        assert_eq!(found[0].bytes, PAYLOAD.as_bytes(), "{what}");
+        found[0].clone()
+    }
+
+    #[test]
+    fn a_licence_is_read_at_every_tilt_and_perspective() {
+        for tilt in (-45..=45).step_by(15) {
+            for (yaw, pitch) in [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0)] {
+                let shot = Shot {
+                    tilt: f64::from(tilt),
+                    yaw,
+                    pitch,
+                    ..STRAIGHT
+                };
+                assert_read(&photograph(PAYLOAD, &shot), &format!("{shot:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_licence_is_read_turned_and_mirrored() {
+        let picture = photograph(
+            PAYLOAD,
+            &Shot {
+                tilt: 12.0,
+                ..STRAIGHT
+            },
+        );
+        for turns in 0..4 {
+            assert_read(&picture.rotated(turns), &format!("{turns} quarter turns"));
+            assert_read(
+                &picture.rotated(turns).mirrored(),
+                &format!("{turns} quarter turns, mirrored"),
+            );
+        }
+    }
+
+    #[test]
+    fn corners_are_given_in_reading_order() {
+        let straight = assert_read(&photograph(PAYLOAD, &STRAIGHT), "straight").corners;
+        let side = photograph(PAYLOAD, &STRAIGHT).width as f32;
+        assert!(
+            straight[0].x < straight[1].x && straight[0].y < straight[3].y,
+            "{straight:?}"
+        );
+        let head = assert_read(&photograph(PAYLOAD, &STRAIGHT).rotated(2), "upside down").corners;
+        for (a, b) in straight.iter().zip(head) {
+            assert!(
+                a.distance(Point::new(side - b.x, side - b.y)) < 6.0,
+                "{straight:?} {head:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_barcode_none_is_read() {
+        let text = shoot(&STRAIGHT, [300.0, 200.0], |u, v| {
+            if (u * v) as i64 & 5 == 0 { 30 } else { 220 }
+        });
+        let stripes = shoot(&STRAIGHT, [300.0, 200.0], |u, _| {
+            if u as i64 & 1 == 0 { 30 } else { 220 }
+        });
+        for picture in [
+            text,
+            stripes,
+            Picture::filled(300, 200, [255; 3]),
+            Picture::filled(1, 1, [0; 3]),
+        ] {
+            assert_eq!(read_barcodes(&picture, BUDGET), []);
+        }
+        assert_eq!(
+            read_barcodes(&photograph(PAYLOAD, &STRAIGHT), Duration::ZERO),
+            [],
+            "no time, no reading"
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_picture_makes_the_reader_panic(
+            width in 1u32..90,
+            height in 1u32..90,
+            cell in 1u32..6,
+            seed in prop::collection::vec(any::<u8>(), 64),
+        ) {
+            let grey = |index: u32| {
+                let (x, y) = (index % width / cell, index / width / (2 * cell));
+                seed[((x * 7 + y * 13) % 64) as usize] & 0xF8
+            };
+            let pixels = (0..width * height).flat_map(|index| [grey(index); 3]).collect();
+            let picture = Picture::new(width, height, pixels).expect("the size fits");
+            read_barcodes(&picture, Duration::from_millis(200));
+        }
+    }
 }

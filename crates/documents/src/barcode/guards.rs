@@ -79,15 +79,26 @@ impl Quad {
     }
 }
 
-/// The symbols in a picture whose stripes are upright, the best supported first.
-pub(super) fn find(luma: &Luma) -> Vec<Quad> {
+/// What the lines of a picture met.
+#[derive(Debug)]
+pub(super) struct Guards {
+    /// The symbols between a start and a stop pattern, the best supported first.
+    pub(super) quads: Vec<Quad>,
+    /// Whether there was at least one of the patterns.
+    pub(super) any: bool,
+}
+
+/// Finds the symbols in a picture whose stripes are upright.
+pub(super) fn find(luma: &Luma) -> Guards {
     let lines = edges(luma);
     let width = luma.width as f32;
     let reversed: Vec<Line> = lines.iter().map(|line| line.reversed(width)).collect();
+    let mut any = false;
     let mut quads = Vec::new();
     for (lines, turned) in [(&lines, false), (&reversed, true)] {
         let start = side(&collect(lines, &START, |edges| edges[0]), luma.height);
         let stop = side(&collect(lines, &STOP, |edges| edges[9]), luma.height);
+        any |= start.is_some() || stop.is_some();
         let (Some(start), Some(stop)) = (start, stop) else {
             continue;
         };
@@ -102,7 +113,10 @@ pub(super) fn find(luma: &Luma) -> Vec<Quad> {
         quads.push((start.hits + stop.hits, quad));
     }
     quads.sort_by_key(|&(hits, _)| std::cmp::Reverse(hits));
-    quads.into_iter().map(|(_, quad)| quad).collect()
+    Guards {
+        quads: quads.into_iter().map(|(_, quad)| quad).collect(),
+        any,
+    }
 }
 
 /// The edges along one line: white to black, black to white, and so on.

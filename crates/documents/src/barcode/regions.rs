@@ -1,5 +1,7 @@
 //! Areas of parallel stripes in a picture, by the structure tensor of their gradients. Never decides what they are.
 
+use std::f32::consts::FRAC_PI_2;
+
 use imaging::{Homography, Luma, Point};
 
 /// Longest side of the picture in which regions are sought.
@@ -16,8 +18,8 @@ const MIN_ENERGY: f32 = 0.15;
 const MIN_AGREEMENT: f32 = 0.77;
 /// Fewest tiles of a region.
 const MIN_TILES: usize = 8;
-/// Most regions that are returned.
-const MAX_REGIONS: usize = 6;
+/// Most regions of a kind that are returned.
+const MAX_REGIONS: usize = 4;
 /// Width that a region is brought to when it is turned upright, in pixels.
 const UPRIGHT_WIDTH: std::ops::RangeInclusive<f32> = 700.0..=1800.0;
 
@@ -120,26 +122,117 @@ pub(super) fn find(luma: &Luma) -> Vec<Region> {
     let strong = energies.len() * 98 / 100;
     let (_, strong, _) = energies.select_nth_unstable_by(strong, f32::total_cmp);
     let least = *strong * MIN_ENERGY;
-    let is_striped = |tensor: &Tensor| tensor.energy() > least && tensor.coherence() > MIN_COHERENCE;
-    let mut striped: Vec<bool> = tensors.iter().map(is_striped).collect();
+    let busy: Vec<bool> = tensors.iter().map(|tensor| tensor.energy() > least).collect();
+    let is_parallel = |(tensor, busy): (&Tensor, &bool)| *busy && tensor.coherence() > MIN_COHERENCE;
+    let striped: Vec<bool> = tensors.iter().zip(&busy).map(is_parallel).collect();
+    let grid = Grid {
+        tensors: &tensors,
+        columns,
+        rows,
+        scale,
+    };
+    let mut regions = grid.regions(striped, agree);
+    // Where rows are as low as modules are wide, only the guards are striped: there the busy area as a whole counts,
+    // and which of its two directions is the one across the bars is not sure.
+    for region in grid.regions(busy, |_, _| true) {
+        let (across, along) = (region.along, region.across);
+        regions.extend([
+            region,
+            Region {
+                angle: region.angle + FRAC_PI_2,
+                across,
+                along,
+                ..region
+            },
+        ]);
+    }
+    regions
+}
 
-    let mut regions: Vec<(f32, Region)> = Vec::new();
-    for start in 0..striped.len() {
-        if !striped[start] {
-            continue;
+/// The tiles of a picture.
+struct Grid<'a> {
+    tensors: &'a [Tensor],
+    columns: usize,
+    rows: usize,
+    /// Pixels of the working picture for each of the picture.
+    scale: f32,
+}
+
+impl Grid<'_> {
+    /// The connected areas of marked tiles, where `connects` says which neighbours belong together; the strongest first.
+    fn regions(&self, mut marked: Vec<bool>, connects: impl Fn(Tensor, Tensor) -> bool) -> Vec<Region> {
+        let mut regions: Vec<(f32, Region)> = Vec::new();
+        for start in 0..marked.len() {
+            if !marked[start] {
+                continue;
+            }
+            let members = self.flood(start, &mut marked, &connects);
+            if members.len() >= MIN_TILES {
+                let strength = members.iter().map(|&tile| self.tensors[tile].energy()).sum();
+                regions.push((strength, self.enclose(&members)));
+            }
         }
-        let members = flood(start, &mut striped, &tensors, columns, rows);
-        if members.len() >= MIN_TILES {
-            let strength: f32 = members.iter().map(|&tile| tensors[tile].energy()).sum();
-            regions.push((strength, enclose(&members, &tensors, columns, scale)));
+        regions.sort_by(|a, b| b.0.total_cmp(&a.0));
+        regions
+            .into_iter()
+            .take(MAX_REGIONS)
+            .map(|(_, region)| region)
+            .collect()
+    }
+
+    /// Takes a tile and all marked ones connected to it.
+    fn flood(
+        &self,
+        start: usize,
+        marked: &mut [bool],
+        connects: &impl Fn(Tensor, Tensor) -> bool,
+    ) -> Vec<usize> {
+        marked[start] = false;
+        let mut members = vec![start];
+        let mut next = 0;
+        while let Some(&tile) = members.get(next) {
+            next += 1;
+            let (x, y) = (tile % self.columns, tile / self.columns);
+            for ny in y.saturating_sub(1)..=(y + 1).min(self.rows - 1) {
+                for nx in x.saturating_sub(1)..=(x + 1).min(self.columns - 1) {
+                    let neighbour = ny * self.columns + nx;
+                    if marked[neighbour] && connects(self.tensors[tile], self.tensors[neighbour]) {
+                        marked[neighbour] = false;
+                        members.push(neighbour);
+                    }
+                }
+            }
+        }
+        members
+    }
+
+    /// The rectangle around tiles, along their common direction, with a margin for the guard patterns.
+    fn enclose(&self, members: &[usize]) -> Region {
+        let mut sum = Tensor::default();
+        for &tile in members {
+            sum.add(self.tensors[tile]);
+        }
+        let [c, s] = sum.doubled();
+        let angle = s.atan2(c) / 2.0;
+        let (sin, cos) = angle.sin_cos();
+        let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
+        for &tile in members {
+            let centre = |index: usize| (index as f32 + 0.5) * TILE as f32;
+            let (x, y) = (centre(tile % self.columns), centre(tile / self.columns));
+            for (axis, value) in [x * cos + y * sin, y * cos - x * sin].into_iter().enumerate() {
+                low[axis] = low[axis].min(value);
+                high[axis] = high[axis].max(value);
+            }
+        }
+        let [u, v] = [0, 1].map(|axis| (low[axis] + high[axis]) / 2.0);
+        let margin = (2 * TILE) as f32;
+        Region {
+            centre: Point::new((u * cos - v * sin) / self.scale, (u * sin + v * cos) / self.scale),
+            angle,
+            across: ((high[0] - low[0]) * 1.12 + 2.0 * margin) / self.scale,
+            along: (high[1] - low[1] + 2.0 * margin) / self.scale,
         }
     }
-    regions.sort_by(|a, b| b.0.total_cmp(&a.0));
-    regions
-        .into_iter()
-        .take(MAX_REGIONS)
-        .map(|(_, region)| region)
-        .collect()
 }
 
 /// The tensor of each tile. Gradients are taken within 2 × 2 pixels: stripes may be as narrow as one.
@@ -190,58 +283,8 @@ fn smoothed(tensors: &[Tensor], columns: usize, rows: usize) -> Vec<Tensor> {
     both
 }
 
-/// Takes a tile and all striped ones connected to it whose directions agree from neighbour to neighbour.
-fn flood(start: usize, striped: &mut [bool], tensors: &[Tensor], columns: usize, rows: usize) -> Vec<usize> {
-    striped[start] = false;
-    let mut members = vec![start];
-    let mut next = 0;
-    while let Some(&tile) = members.get(next) {
-        next += 1;
-        let (x, y) = (tile % columns, tile / columns);
-        for ny in y.saturating_sub(1)..=(y + 1).min(rows - 1) {
-            for nx in x.saturating_sub(1)..=(x + 1).min(columns - 1) {
-                let neighbour = ny * columns + nx;
-                if striped[neighbour] && agree(tensors[tile], tensors[neighbour]) {
-                    striped[neighbour] = false;
-                    members.push(neighbour);
-                }
-            }
-        }
-    }
-    members
-}
-
+/// Whether the directions of two neighbours agree.
 fn agree(a: Tensor, b: Tensor) -> bool {
     let ([ac, as_], [bc, bs]) = (a.doubled(), b.doubled());
     ac * bc + as_ * bs > MIN_AGREEMENT * ac.hypot(as_) * bc.hypot(bs)
-}
-
-/// The rectangle around a region's tiles, along their common direction, with a margin for the guard patterns.
-fn enclose(members: &[usize], tensors: &[Tensor], columns: usize, scale: f32) -> Region {
-    let mut sum = Tensor::default();
-    for &tile in members {
-        sum.add(tensors[tile]);
-    }
-    let [c, s] = sum.doubled();
-    let angle = s.atan2(c) / 2.0;
-    let (sin, cos) = angle.sin_cos();
-    let (mut low, mut high) = ([f32::MAX; 2], [f32::MIN; 2]);
-    for &tile in members {
-        let centre = |index: usize| (index as f32 + 0.5) * TILE as f32;
-        let (x, y) = (centre(tile % columns), centre(tile / columns));
-        for (axis, value) in [x * cos + y * sin, y * cos - x * sin].into_iter().enumerate() {
-            low[axis] = low[axis].min(value);
-            high[axis] = high[axis].max(value);
-        }
-    }
-    let [u, v] = [0, 1].map(|axis| (low[axis] + high[axis]) / 2.0);
-    let margin = (2 * TILE) as f32;
-    let across = (high[0] - low[0]) * 1.12 + 2.0 * margin;
-    let along = high[1] - low[1] + 2.0 * margin;
-    Region {
-        centre: Point::new((u * cos - v * sin) / scale, (u * sin + v * cos) / scale),
-        angle,
-        across: across / scale,
-        along: along / scale,
-    }
 }

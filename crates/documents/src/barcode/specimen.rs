@@ -35,41 +35,44 @@ pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
     // In modules: an ID-1 card is 85.6 × 54 mm, its barcode about 72 mm wide.
     let (symbol_width, symbol_height) = (symbol.width as f64, symbol.rows as f64 * 3.0);
     let (card_width, card_height) = (symbol_width * 1.19, symbol_width * 0.75);
-    let camera = Camera::new(shot, card_width);
-    let side = (card_width.hypot(card_height) * shot.module * 1.25) as u32;
+    shoot(shot, [card_width, card_height], |u, v| {
+        // The barcode lies below the card's middle, lines of text above it.
+        let column = u - (card_width - symbol_width) / 2.0;
+        let row = v - (card_height - symbol_height) / 2.0 - card_height * 0.1;
+        match symbol.is_black(column, row / 3.0) {
+            Some(true) => 40,
+            Some(false) => 215,
+            None if text_is_black(u, v, card_height) => 60,
+            None => 215,
+        }
+    })
+}
+
+/// Takes a picture of a flat thing on a dark table. `ink` is the grey at a place of it, in units of which
+/// [`Shot::module`] says the size in pixels.
+pub(crate) fn shoot(shot: &Shot, [width, height]: [f64; 2], ink: impl Fn(f64, f64) -> u8) -> Picture {
+    const SAMPLES: u32 = 2;
+    const TABLE: u8 = 70;
+    let camera = Camera::new(shot, width);
+    let side = (width.hypot(height) * shot.module * 1.25) as u32;
     let map = camera.picture_to_card(side);
     let mut noise = Noise(shot.tilt.to_bits() ^ shot.yaw.to_bits().rotate_left(7) ^ shot.pitch.to_bits());
-    let mut luma = Luma::filled(side, side, 0);
-    const SAMPLES: u32 = 3;
-    for y in 0..side {
-        for x in 0..side {
-            let mut sum = 0u32;
-            for sample in 0..SAMPLES * SAMPLES {
-                let offset = |index: u32| (index as f32 + 0.5) / SAMPLES as f32;
-                let at = Point::new(
-                    x as f32 + offset(sample % SAMPLES),
-                    y as f32 + offset(sample / SAMPLES),
-                );
-                let card = map.apply(at);
-                let (u, v) = (f64::from(card.x), f64::from(card.y));
-                sum += if u.abs() > card_width / 2.0 || v.abs() > card_height / 2.0 {
-                    70
-                } else {
-                    // The barcode lies below the card's middle, lines of text above it.
-                    let (column, row) = (
-                        u + symbol_width / 2.0,
-                        v + symbol_height / 2.0 - card_height * 0.1,
-                    );
-                    match symbol.is_black(column, row / 3.0) {
-                        Some(true) => 40,
-                        Some(false) => 215,
-                        None if text_is_black(u, v + card_height / 2.0, card_height) => 60,
-                        None => 215,
-                    }
-                };
-            }
-            luma.pixels[(y * side + x) as usize] = (sum / (SAMPLES * SAMPLES)) as u8;
+    let mut luma = Luma::filled(side, side, TABLE);
+    for (index, grey) in luma.pixels.iter_mut().enumerate() {
+        let (x, y) = (index as u32 % side, index as u32 / side);
+        let mut sum = 0;
+        for sample in 0..SAMPLES * SAMPLES {
+            let offset = |index: u32| (index as f32 + 0.5) / SAMPLES as f32;
+            let at = Point::new(
+                x as f32 + offset(sample % SAMPLES),
+                y as f32 + offset(sample / SAMPLES),
+            );
+            let at = map.apply(at);
+            let (u, v) = (f64::from(at.x) + width / 2.0, f64::from(at.y) + height / 2.0);
+            let inside = u >= 0.0 && v >= 0.0 && u < width && v < height;
+            sum += u32::from(if inside { ink(u, v) } else { TABLE });
         }
+        *grey = (sum / (SAMPLES * SAMPLES)) as u8;
     }
     let blurred = blur(&luma, shot.blur);
     let noisy = blurred

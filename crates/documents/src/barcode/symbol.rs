@@ -1,5 +1,7 @@
 //! Decoding of a symbol that stands upright, by `rxing`. Never searches.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use imaging::Luma;
 use rxing::common::{GlobalHistogramBinarizer, HybridBinarizer};
 use rxing::pdf417::PDF417Reader;
@@ -22,9 +24,10 @@ pub(super) fn decode(luma: &Luma, flip: bool) -> Option<String> {
     read(HybridBinarizer::new(source.clone())).or_else(|| read(GlobalHistogramBinarizer::new(source)))
 }
 
+/// A panic of the library, which a picture made for it might provoke, is a symbol that cannot be read: the last line of
+/// defence, since pictures are decoded where a server runs. Nothing the closure touches is used afterwards.
 fn read<B: Binarizer>(binarizer: B) -> Option<String> {
-    let result = PDF417Reader::new()
-        .decode(&mut BinaryBitmap::new(binarizer))
-        .ok()?;
+    let attempt = || PDF417Reader::new().decode(&mut BinaryBitmap::new(binarizer));
+    let result = catch_unwind(AssertUnwindSafe(attempt)).ok()?.ok()?;
     Some(result.getText().to_owned())
 }
