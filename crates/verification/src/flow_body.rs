@@ -217,9 +217,11 @@ fn webhook_url(body: &mut Body<'_>) -> Option<Option<String>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::flow::{Flow, FlowParts};
 
     fn parse(body: &Value) -> Result<FlowChanges, Refusal> {
         FlowChanges::parse(body.as_object().expect("an object"), false)
@@ -379,5 +381,102 @@ mod tests {
             refusal.errors,
             ["settings.reviewPolicy - must be never, on_match or always"]
         );
+    }
+
+    /// A member that is mostly right and sometimes of another shape.
+    fn mostly(right: impl Strategy<Value = Value> + 'static) -> BoxedStrategy<Value> {
+        let wrong = [
+            json!(null),
+            json!(1),
+            json!("x"),
+            json!([]),
+            json!({}),
+            json!([1]),
+            json!([{}]),
+            json!(true),
+        ];
+        prop_oneof![9 => right, 1 => proptest::sample::select(wrong.to_vec())].boxed()
+    }
+
+    /// An object with some of these members.
+    fn object(members: Vec<(&'static str, BoxedStrategy<Value>)>) -> impl Strategy<Value = Value> {
+        let optional = members.into_iter().map(|(key, value)| {
+            proptest::option::of(value).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
+        });
+        optional
+            .collect::<Vec<_>>()
+            .prop_map(|members| Value::Object(members.into_iter().flatten().collect()))
+    }
+
+    fn bodies() -> impl Strategy<Value = Value> {
+        let choice =
+            |values: &[&'static str]| proptest::sample::select(values.to_vec()).prop_map(Value::from);
+        let fields = || {
+            let keys = proptest::sample::select(
+                KNOWN_FIELDS
+                    .iter()
+                    .chain(&["other"])
+                    .map(|k| (*k).to_owned())
+                    .collect::<Vec<_>>(),
+            );
+            mostly(
+                proptest::collection::vec((keys, any::<bool>().prop_map(Value::from)), 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            )
+        };
+        let list =
+            |item: BoxedStrategy<Value>| mostly(proptest::collection::vec(item, 0..3).prop_map(Value::from));
+        let types = || {
+            list(mostly(choice(&[
+                "PASSPORT",
+                "DRIVERS",
+                "ID_CARD",
+                "RESIDENCY_CARD",
+            ])))
+        };
+        let country_override = object(vec![
+            ("countryAlpha2", mostly(choice(&["DE", "fr", "UT", "QQ"]))),
+            ("countryAlpha3", mostly(choice(&["DEU", "FRA", "UTO", "usa"]))),
+            ("restricted", mostly(any::<bool>().prop_map(Value::from))),
+            ("defaultFields", fields()),
+            ("defaultDocumentTypes", types()),
+        ]);
+        let blocked = object(vec![
+            ("countryAlpha2", mostly(choice(&["DE", "fr"]))),
+            ("countryName", mostly(choice(&["Germany", ""]))),
+        ]);
+        let settings = object(vec![
+            ("matchThreshold", mostly((0..=100).prop_map(Value::from))),
+            ("reviewBand", mostly((0..=100).prop_map(Value::from))),
+            ("reviewPolicy", mostly(choice(&["never", "on_match", "always"]))),
+            ("attemptsPerLink", mostly((0..=21).prop_map(Value::from))),
+        ]);
+        object(vec![
+            ("defaultFields", fields()),
+            ("defaultDocumentTypes", types()),
+            ("countryOverrides", list(country_override.boxed())),
+            ("geoBlockedCountries", list(blocked.boxed())),
+            ("minAge", mostly((0..=121).prop_map(Value::from))),
+            ("settings", mostly(settings)),
+        ])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn what_is_let_through_can_be_read_again(body in bodies(), sandbox: bool) {
+            if let Ok(changes) = FlowChanges::parse_with_settings(body.as_object().expect("an object"), sandbox) {
+                let flow = Flow::parse(&FlowParts {
+                    default_fields: changes.default_fields.as_deref().unwrap_or("{}"),
+                    default_document_types: changes.default_document_types.as_deref().unwrap_or("[]"),
+                    country_overrides: changes.country_overrides.as_deref().unwrap_or("[]"),
+                    geo_blocked_countries: changes.geo_blocked_countries.as_deref().unwrap_or("[]"),
+                    min_age: changes.min_age.flatten(),
+                    max_age: changes.max_age.flatten(),
+                    settings: changes.settings.as_deref().unwrap_or("{}"),
+                });
+                prop_assert!(flow.is_ok());
+            }
+        }
     }
 }

@@ -301,19 +301,13 @@ fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMut(Code, Sou
     }
 }
 
-/// Codes of a document's data. Nothing is said of a document whose front could not even be looked at.
+/// Codes of a document's data. What could not be opened shows no MRZ and no barcode either.
 fn examine_document(
     document: &DocumentEvidence,
     declared_country: Option<&str>,
     today: Date,
     find: &mut impl FnMut(Code, Source),
 ) {
-    if document
-        .front
-        .is_none_or(|front| front.state == PictureState::Corrupted)
-    {
-        return;
-    }
     if promises(document, declared_country, |rule| rule.mrz) {
         match &document.mrz {
             MrzFinding::NotFound => find(Code::NoMrz, Source::Mrz),

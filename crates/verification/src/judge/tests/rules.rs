@@ -94,6 +94,25 @@ fn an_mrz_is_missed_only_where_one_is_promised() {
 }
 
 #[test]
+fn a_file_that_cannot_be_opened_tells_nothing() {
+    let judgement = judge_types(&[Passport], |e, _| {
+        set_front(e, |s| {
+            *s = SideEvidence {
+                state: PictureState::Corrupted,
+                shows: Shows::Declared,
+                faces: 0,
+            }
+        });
+        e.documents[0].mrz = MrzFinding::NotFound;
+        e.documents[0].visual = DocumentData::default();
+        e.documents[0].portrait_match = None;
+        e.comparison = Some(Comparison::default());
+    });
+    assert_eq!(numbers(&judgement), [2003, 2511, 2503, 2703]);
+    assert!(!judgement.response.idv_result.facematch);
+}
+
+#[test]
 fn issuers() {
     for (code, declared, same) in [
         ("D", "DEU", true),
