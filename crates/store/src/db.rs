@@ -4,7 +4,7 @@
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
 use sqlx::pool::{PoolConnection, PoolOptions};
@@ -12,7 +12,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
-use crate::error::{Error, is_serialization_failure};
+use crate::error::{Error, is_busy, is_serialization_failure};
 use crate::keyring::Keyring;
 
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
@@ -160,13 +160,10 @@ impl Db {
                 tx.commit().await?;
             }
             Pools::Postgres(pool) => {
-                // Two sessions may race to create the table; the loser's error says that it exists by now.
-                let created =
-                    sqlx::raw_sql("create table if not exists migration_lock (id bigint primary key)");
-                if let Err(error) = created.execute(pool).await
-                    && !matches!(Error::from(error), Error::Conflict)
-                {
-                    return Err(Error::Schema);
+                // Of sessions that race to create the table all but one may fail; by then it exists.
+                let sql = "create table if not exists migration_lock (id bigint primary key)";
+                if sqlx::raw_sql(sql).execute(pool).await.is_err() {
+                    sqlx::raw_sql(sql).execute(pool).await?;
                 }
                 sqlx::query("insert into migration_lock (id) values (1) on conflict do nothing")
                     .execute(pool)
@@ -293,16 +290,29 @@ async fn connect_sqlite(url: &str, options: &Options) -> Result<Pools, Error> {
         .acquire_timeout(options.acquire_timeout)
         .test_before_acquire(false);
     // The writer first: it creates the file.
-    let writer = pool
-        .clone()
-        .max_connections(1)
-        .connect_with(connect.clone())
-        .await?;
-    let readers = pool
-        .max_connections(options.max_connections)
-        .connect_with(connect.pragma("query_only", "on"))
-        .await?;
+    let writer = open_sqlite(pool.clone().max_connections(1), connect.clone(), options).await?;
+    let readers = pool.max_connections(options.max_connections);
+    let readers = open_sqlite(readers, connect.pragma("query_only", "on"), options).await?;
     Ok(Pools::Sqlite { readers, writer })
+}
+
+/// Opens a pool. Switching a new file to WAL does not heed the busy timeout when another process does the same.
+async fn open_sqlite(
+    pool: PoolOptions<Sqlite>,
+    connect: SqliteConnectOptions,
+    options: &Options,
+) -> Result<SqlitePool, Error> {
+    let begun = Instant::now();
+    loop {
+        match pool.clone().connect_with(connect.clone()).await {
+            Err(sqlx::Error::Database(error))
+                if is_busy(error.as_ref()) && begun.elapsed() < options.busy_timeout =>
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
 }
 
 async fn connect_postgres(url: &str, options: &Options) -> Result<Pools, Error> {

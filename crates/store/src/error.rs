@@ -68,7 +68,7 @@ pub(crate) fn is_serialization_failure(error: &sqlx::Error) -> bool {
 }
 
 /// SQLITE_BUSY and its extended codes: another process held the write lock for longer than the busy timeout.
-fn is_busy(error: &dyn sqlx::error::DatabaseError) -> bool {
+pub(crate) fn is_busy(error: &dyn sqlx::error::DatabaseError) -> bool {
     error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
         && error
             .code()

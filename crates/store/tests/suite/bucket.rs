@@ -83,10 +83,17 @@ fn answer(method: &str, path: &str, body: Vec<u8>, bucket: &Bucket) -> (&'static
         }
         ("POST", query) if query.starts_with("delete") => {
             let body = String::from_utf8(body).unwrap();
-            for part in body.split("<Key>").skip(1) {
-                bucket.remove(part.split("</Key>").next().unwrap());
+            let mut deleted = String::from("<DeleteResult>");
+            for key in body
+                .split("<Key>")
+                .skip(1)
+                .filter_map(|part| part.split("</Key>").next())
+            {
+                bucket.remove(key);
+                write!(deleted, "<Deleted><Key>{key}</Key></Deleted>").unwrap();
             }
-            ("200 OK", b"<DeleteResult></DeleteResult>".to_vec())
+            deleted.push_str("</DeleteResult>");
+            ("200 OK", deleted.into_bytes())
         }
         other => panic!("{other:?}"),
     }
