@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(
             keys,
             [
-                "file", "error", "kind", "mrz", "barcodes", "text", "fields", "quality", "timingMs"
+                "file", "error", "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "timingMs"
             ]
         );
         assert_eq!(failed["error"]["code"], "empty");

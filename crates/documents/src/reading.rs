@@ -23,6 +23,8 @@ pub struct DocumentReading {
     pub text: Vec<TextLine>,
     /// The best value per field over all sources; keys are the constants of [`field`].
     pub fields: BTreeMap<String, Field>,
+    /// What the visual zone alone says, which [`DocumentReading::fields`] holds only where no better source does.
+    pub visual: BTreeMap<String, Field>,
     /// What made reading hard, with advice for the person who takes the next picture.
     pub quality: Vec<QualityIssue>,
     /// Milliseconds spent per stage.
