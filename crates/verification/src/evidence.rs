@@ -1,11 +1,9 @@
 //! What the engines found, in plain data: the input of [`crate::judge`]. The server fills it in from the engines'
 //! readings; nothing here says whether anybody passes.
 
-use reference::{DocumentType, icao};
+use reference::DocumentType;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-use crate::dates;
 
 /// Everything that was found about one submission.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +66,7 @@ pub struct DocumentEvidence {
     pub barcode: BarcodeFinding,
     /// What optical character recognition read in the visual zone.
     pub visual: DocumentData,
-    /// Whether the two sides belong together; see [`compare_sides`].
+    /// Whether the two sides belong together.
     pub sides: Consistency,
     /// The selfie compared with the front's portrait; none when either has no face.
     pub portrait_match: Option<FaceMatch>,
@@ -283,117 +281,4 @@ pub struct Identity {
     pub already_registered: bool,
     /// A new facemap whose face nearly is a known one.
     pub near_duplicate: bool,
-}
-
-/// Holds one side's data against the other's. A contradiction counts only where reading errors cannot explain it, and
-/// agreement elsewhere can outweigh it.
-pub fn compare_sides(front: &DocumentData, back: &DocumentData) -> Consistency {
-    let names = |a: &String, b: &String| names_overlap(a, b);
-    let verdicts = [
-        pair(&front.document_number, &back.document_number).map(|(a, b)| codes_agree(a, b)),
-        pair(&front.birth_date, &back.birth_date).and_then(|(a, b)| dates_agree(a, b)),
-        pair(&front.expiry_date, &back.expiry_date).and_then(|(a, b)| dates_agree(a, b)),
-        pair(&front.surname, &back.surname).map(|(a, b)| names(a, b)),
-        pair(&front.given_names, &back.given_names).map(|(a, b)| names(a, b)),
-    ];
-    let count = |wanted| verdicts.iter().filter(|v| **v == Some(wanted)).count();
-    match (count(true), count(false)) {
-        (0, 0) => Consistency::Unknown,
-        (agreements, contradictions) if contradictions > agreements => Consistency::Mismatch,
-        _ => Consistency::Consistent,
-    }
-}
-
-fn pair<'a>(a: &'a Option<String>, b: &'a Option<String>) -> Option<(&'a String, &'a String)> {
-    a.as_ref().zip(b.as_ref())
-}
-
-/// Equal but for separators and up to two misread characters of eight or more.
-fn codes_agree(a: &str, b: &str) -> bool {
-    let plain = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_uppercase()
-    };
-    let (a, b) = (plain(a), plain(b));
-    if a.len() != b.len() {
-        // One side may print only a part.
-        return a.len().min(b.len()) >= 5 && (a.contains(&b) || b.contains(&a));
-    }
-    let differing = a.bytes().zip(b.bytes()).filter(|(x, y)| x != y).count();
-    differing <= a.len() / 4
-}
-
-fn dates_agree(a: &str, b: &str) -> Option<bool> {
-    let ((a_first, a_last), (b_first, b_last)) = (dates::iso_range(a)?, dates::iso_range(b)?);
-    Some(a_first <= b_last && b_first <= a_last)
-}
-
-/// Some word of one, in MRZ letters, begins like some word of the other.
-fn names_overlap(a: &str, b: &str) -> bool {
-    let (a, b) = (icao::transliterate(a), icao::transliterate(b));
-    let begins = |x: &str, y: &str| x.starts_with(y) || y.starts_with(x);
-    a.split(' ')
-        .any(|x| b.split(' ').any(|y| x.len().min(y.len()) >= 2 && begins(x, y)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn data(number: &str, birth: &str, surname: &str) -> DocumentData {
-        let text = |t: &str| (!t.is_empty()).then(|| t.to_owned());
-        DocumentData {
-            document_number: text(number),
-            birth_date: text(birth),
-            surname: text(surname),
-            ..DocumentData::default()
-        }
-    }
-
-    #[test]
-    fn sides_are_compared_with_patience() {
-        use Consistency::{Consistent, Mismatch, Unknown};
-        let front = data("T22000129", "1964-08-12", "MÜLLER");
-        for (back, expected, why) in [
-            (data("", "", ""), Unknown, "nothing to compare"),
-            (
-                data("T22000129", "1964-08-12", "MUELLER"),
-                Consistent,
-                "the same card",
-            ),
-            (
-                data("T22OOO129", "1964-08-12", "MUELLER"),
-                Consistent,
-                "misread letters",
-            ),
-            (data("T-220 00129", "", ""), Consistent, "separators"),
-            (data("22000129", "", ""), Consistent, "a part of the number"),
-            (
-                data("T22000129", "1964-08-17", "MUELLER"),
-                Consistent,
-                "one misread date",
-            ),
-            (data("T22000129", "1964", ""), Consistent, "a year only"),
-            (
-                data("X99911145", "1990-01-01", "SMITH"),
-                Mismatch,
-                "another person's card",
-            ),
-            (
-                data("X99911145", "1990-01-01", "MUELLER"),
-                Mismatch,
-                "a relative's card",
-            ),
-            (
-                data("", "1990-01-01", ""),
-                Mismatch,
-                "all that can be compared differs",
-            ),
-            (data("", "nonsense", ""), Unknown, "no date"),
-        ] {
-            assert_eq!(compare_sides(&front, &back), expected, "{why}");
-        }
-    }
 }
