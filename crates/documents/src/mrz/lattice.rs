@@ -8,18 +8,21 @@ use super::layout::{Layout, Names, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
 /// How many strings are kept per state, and given back.
-const KEPT: usize = 6;
+const KEPT: usize = 5;
 /// Strings this many nats below the best at the same position are dropped.
-const HOPELESS: f32 = 22.0;
+const HOPELESS: f32 = 14.0;
 
 // What departures from one cell per position cost, in nats.
+// Fillers are cheap only where the line has not as many cells as positions.
 const FIRST_FILLER: f32 = 3.0;
 const NEXT_FILLER: f32 = 0.7;
 const TRAILING_FILLER: f32 = 1.0;
 const DOUBTFUL: f32 = 7.0;
+// A character against its position's class, when what is printed may be wrong: more than B for 8, less than A for 4.
+const AGAINST_CLASS: f32 = 5.5;
 // What departures from well-formed names and numbers cost.
 const ODD_NAME: f32 = 4.0;
-const ODD_NUMBER: f32 = 2.0;
+const ODD_NUMBER: f32 = 3.0;
 
 /// Candidates of one cell, likeliest first.
 pub(super) type Candidates = Vec<(char, f32)>;
@@ -65,6 +68,7 @@ impl Class {
 enum Part {
     Name,
     Number,
+    Data,
     Other,
 }
 
@@ -97,6 +101,9 @@ fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> 
     };
     class(layout.issuer, Class::LetterOrFiller, Part::Other);
     class(layout.number, Class::Any, Part::Number);
+    for span in [layout.optional, layout.optional2].into_iter().flatten() {
+        class(span, Class::Any, Part::Data);
+    }
     class(layout.birth, Class::DigitOrFiller, Part::Other);
     class(layout.sex, Class::Sex, Part::Other);
     match layout.names {
@@ -203,6 +210,7 @@ impl Layer {
 /// possible at a cost, since what is printed may be wrong.
 pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], checked: bool) -> Vec<Found> {
     let mut search = Search {
+        miscounted: false,
         arena: Vec::new(),
         checked,
     };
@@ -231,6 +239,8 @@ pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], ch
 }
 
 struct Search {
+    /// The line has not as many cells as positions, so that some must be skipped or filled.
+    miscounted: bool,
     /// Every character of every path with the one before it.
     arena: Vec<(char, u32)>,
     checked: bool,
@@ -239,6 +249,7 @@ struct Search {
 impl Search {
     /// From the states before a line to those after it.
     fn line(&mut self, positions: &[Position], cells: &[Candidates], before: Layer) -> Layer {
+        self.miscounted = positions.len() != cells.len();
         let slack = positions.len().abs_diff(cells.len()) + 2;
         let mut layer = Layer::new(cells.len());
         for (sums, paths) in before.states.into_iter().enumerate() {
@@ -287,7 +298,7 @@ impl Search {
             for sums in 0..SUMS {
                 for path in layer.states[used * SUMS + sums].clone() {
                     let run = filler && path.fillers > 0;
-                    let cost = match (run, path.slipping) {
+                    let cost = match (run && self.miscounted, path.slipping) {
                         (true, true) => NEXT_FILLER,
                         (true, false) => FIRST_FILLER,
                         (false, _) => DOUBTFUL,
@@ -320,7 +331,7 @@ impl Search {
                 if against && (self.checked || rank > 0) {
                     continue;
                 }
-                let cost = if against { DOUBTFUL } else { 0.0 };
+                let cost = if against { AGAINST_CLASS } else { 0.0 };
                 let read = Path {
                     score: path.score + p - cost,
                     slipping: false,
@@ -335,6 +346,7 @@ impl Search {
             && (path.fillers > 0 || cells.get(used).is_some_and(|c| likelihood(c, '<') > -1.5) || beyond)
         {
             let cost = match (path.slipping, beyond) {
+                _ if !self.miscounted => DOUBTFUL,
                 (true, _) => NEXT_FILLER,
                 (false, true) => TRAILING_FILLER,
                 (false, false) => FIRST_FILLER,
@@ -398,9 +410,14 @@ impl Search {
                 path.score -= if odd { ODD_NAME } else { 0.0 };
             }
             // Numbers are filled up behind, and most issuers avoid the letters that look like digits.
-            Part::Number => {
-                let odd = matches!(c, 'O' | 'I' | 'Q') || (!filler && path.fillers > 0);
-                path.score -= if odd { ODD_NUMBER } else { 0.0 };
+            Part::Number | Part::Data if !self.checked => {}
+            Part::Number | Part::Data => {
+                let gap = position.part == Part::Number && !filler && path.fillers > 0;
+                path.score -= if gap || matches!(c, 'O' | 'I' | 'Q') {
+                    ODD_NUMBER
+                } else {
+                    0.0
+                };
             }
             Part::Other => {}
         }
