@@ -28,7 +28,7 @@ pub struct RawBarcode {
     pub corners: [Point; 4],
 }
 
-/// Pictures with no more pixels than this are also read as they are, enlarged, in case they are all barcode.
+/// Pictures with no more pixels than this may be all barcode, so they count as a region too.
 const SMALL_PICTURE: u32 = 400_000;
 /// Longest side of the picture that is read as a whole when nothing else helped.
 const WHOLE_SIDE: u32 = 1600;
@@ -40,8 +40,12 @@ pub fn read_barcodes(picture: &Picture, budget: Duration) -> Vec<RawBarcode> {
     let deadline = Instant::now() + budget;
     let luma = picture.luma();
     let mut found: Vec<RawBarcode> = Vec::new();
-    let mut promising = luma.width * luma.height <= SMALL_PICTURE;
-    for region in regions::find(&luma) {
+    let mut candidates = regions::find(&luma);
+    if luma.width * luma.height <= SMALL_PICTURE {
+        candidates.extend(regions::whole(&luma));
+    }
+    let mut promising = false;
+    for region in candidates {
         if Instant::now() > deadline {
             return found;
         }
@@ -103,7 +107,8 @@ fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Atte
     })
 }
 
-/// Reads a picture that is all barcode, or whose barcode is too odd to be found: as it is, and enlarged.
+/// Reads a picture as it is, and enlarged when it is small: its barcode has a guard pattern, but was too odd to be
+/// straightened.
 fn read_whole(luma: &Luma) -> Option<RawBarcode> {
     let longest = luma.width.max(luma.height);
     let mut scales = vec![f64::from(WHOLE_SIDE.min(longest)) / f64::from(longest)];

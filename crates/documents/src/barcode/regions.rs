@@ -149,6 +149,27 @@ pub(super) fn find(luma: &Luma) -> Vec<Region> {
     regions
 }
 
+/// The whole of a picture, upright and lying.
+pub(super) fn whole(luma: &Luma) -> [Region; 2] {
+    let (width, height) = (luma.width as f32, luma.height as f32);
+    let centre = Point::new(width / 2.0, height / 2.0);
+    let upright = Region {
+        centre,
+        angle: 0.0,
+        across: width,
+        along: height,
+    };
+    [
+        upright,
+        Region {
+            angle: FRAC_PI_2,
+            across: height,
+            along: width,
+            ..upright
+        },
+    ]
+}
+
 /// The tiles of a picture.
 struct Grid<'a> {
     tensors: &'a [Tensor],
