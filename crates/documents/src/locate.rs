@@ -112,7 +112,7 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
     let Some(seed) = lines
         .iter()
         .filter(|line| likeness(&line.read.text) >= SEED_LIKENESS)
-        .max_by(|a, b| a.quad.length().total_cmp(&b.quad.length()))
+        .max_by(|a, b| prominence(a).total_cmp(&prominence(b)))
     else {
         return Vec::new();
     };
@@ -134,6 +134,11 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
     let left = rows.iter().map(|r| r.left).fold(f32::INFINITY, f32::min);
     let right = rows.iter().map(|r| r.right).fold(f32::NEG_INFINITY, f32::max);
     rows.into_iter().map(|row| row.whole(left, right)).collect()
+}
+
+/// Long lines that look like a zone's.
+fn prominence(line: &Line) -> f32 {
+    likeness(&line.read.text) * line.quad.length()
 }
 
 /// From this likeness on a line alone is evidence of a zone.

@@ -5,7 +5,7 @@
 //! merged. It never decides whether the document is acceptable.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,8 @@ const DETECTION_SIDE: u32 = 736;
 const ZOOM_BELOW: f32 = 0.62;
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
+/// And at most this much of lines: length by height, in all. One costs 4 ms on one core.
+const MAX_TOTAL_ASPECT: f32 = 170.0;
 /// Lower lines, in pixels of the working picture, are not worth reading.
 const MIN_LINE_HEIGHT: f32 = 6.0;
 /// Lines longer than this by their height are set wide or small, and are read narrowed.
@@ -115,11 +117,16 @@ impl DocumentEngine {
         };
         clock.lap("recognise");
 
-        let mut rows = locate::mrz_rows(&lines);
-        if rows.is_empty() && hints.expect_mrz {
-            rows = self.rows_across(&page, turn, &regions, size)?;
+        let mut mrz = zone::read(&self.ocr, &page, locate::mrz_rows(&lines))?;
+        if hints.expect_mrz && !mrz.as_ref().is_some_and(|mrz| mrz.valid) {
+            let across = zone::read(&self.ocr, &page, self.rows_across(&page, turn, &regions, size)?)?;
+            if across
+                .as_ref()
+                .is_some_and(|across| across.valid || mrz.is_none())
+            {
+                mrz = across;
+            }
         }
-        let mrz = zone::read(&self.ocr, &page, rows)?;
         clock.lap("mrz");
 
         let barcodes = if may_carry_barcode(hints) {
@@ -145,6 +152,8 @@ impl DocumentEngine {
             !reading.barcodes.is_empty(),
         );
         reading.kind = visual.kind;
+        reading.visual.clone_from(&visual.fields);
+        reading.visual.clone_from(&visual.fields);
         reading.fields = fields::merged(reading.mrz.as_ref(), reading.aamva(), visual.fields);
         clock.lap("fields");
         reading.quality = quality::issues(&page, &lines);
@@ -201,16 +210,19 @@ impl DocumentEngine {
         for region in &mut chosen {
             region.quad = along_page(region.quad, across);
         }
-        let sense = self.sense(picture, &chosen)?;
-        let probe = sense.apply(&along_page(
-            Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0),
-            across,
-        ));
-        let turn = Turn::for_sense_of(&probe);
+        let (sense, mut known) = self.sense(picture, &chosen)?;
+        let probe = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 9.0, 3.0);
+        let turn = Turn::for_sense_of(&sense.apply(&along_page(probe, across)));
         let mut lines = Vec::with_capacity(chosen.len());
-        for region in &chosen {
+        let mut budget = MAX_TOTAL_ASPECT;
+        for (at, region) in chosen.iter().enumerate() {
             let quad = sense.apply(&region.quad);
-            let read = self.recognise(picture, &quad)?;
+            let read = match known.remove(&at) {
+                Some(read) => read,
+                None if budget > 0.0 => self.recognise(picture, &quad)?,
+                None => continue,
+            };
+            budget -= quad.aspect();
             lines.push(Line {
                 quad: quad.map(|p| turn.point(p, (picture.width, picture.height))),
                 read,
@@ -229,54 +241,53 @@ impl DocumentEngine {
         self.ocr.recognise(picture, quad, View::Colour, squeeze)
     }
 
-    /// Which way the lines are to be read, told by a few clear ones.
-    fn sense(&self, picture: &Picture, regions: &[TextRegion]) -> Result<Sense, OcrError> {
+    /// Which way the lines are to be read, told by a few clear ones, whose readings (by index) are given along.
+    fn sense(
+        &self,
+        picture: &Picture,
+        regions: &[TextRegion],
+    ) -> Result<(Sense, HashMap<usize, Recognised>), OcrError> {
         const PROBES: usize = 4;
         /// With this mean confidence nobody asks further.
         const SURE: f32 = 0.9;
         /// Below this the text may be mirrored.
-        const POOR: f32 = 0.75;
-        let probes: Vec<&TextRegion> = regions
-            .iter()
-            .filter(|r| (2.5..10.0).contains(&r.quad.aspect()))
-            .take(PROBES)
-            .collect();
-        let probes = if probes.is_empty() {
-            regions.iter().take(PROBES).collect()
-        } else {
-            probes
-        };
-        let confidence = |sense: Sense| -> Result<f32, OcrError> {
-            let (mut sum, mut weight) = (0.0, 0.0);
-            for region in &probes {
-                let read = self
-                    .ocr
-                    .recognise(picture, &sense.apply(&region.quad), View::Colour, 1.0)?;
+        const POOR: f32 = 0.88;
+        /// Another sense must be better by this.
+        const LEAD: f32 = 0.03;
+        let fit = |at: &usize| (2.5..10.0).contains(&regions[*at].quad.aspect());
+        let mut probes: Vec<usize> = (0..regions.len()).filter(fit).take(PROBES).collect();
+        if probes.is_empty() {
+            probes = (0..regions.len()).take(PROBES).collect();
+        }
+        let read = |sense: Sense| -> Result<(f32, HashMap<usize, Recognised>), OcrError> {
+            let (mut sum, mut weight, mut reads) = (0.0, 0.0, HashMap::new());
+            for &at in &probes {
+                let read = self.recognise(picture, &sense.apply(&regions[at].quad))?;
                 let letters = read.text.chars().filter(|c| c.is_alphanumeric()).count().min(12) as f32;
                 // What reads as nothing speaks against the sense, too.
                 sum += read.confidence * letters;
                 weight += letters.max(2.0);
+                reads.insert(at, read);
             }
-            Ok(if weight > 0.0 { sum / weight } else { 0.0 })
+            Ok((if weight > 0.0 { sum / weight } else { 0.0 }, reads))
         };
-        let mut best = (Sense::Plain, confidence(Sense::Plain)?);
-        if probes.is_empty() || best.1 >= SURE {
-            return Ok(best.0);
-        }
+        let (mut score, reads) = read(Sense::Plain)?;
+        let mut best = (Sense::Plain, reads);
         for (sense, unless_above) in [
             (Sense::UpsideDown, SURE),
             (Sense::Mirrored, POOR),
             (Sense::MirroredUpsideDown, POOR),
         ] {
-            if best.1 >= unless_above {
+            if probes.is_empty() || score >= unless_above {
                 break;
             }
-            let score = confidence(sense)?;
-            if score > best.1 + 0.03 {
-                best = (sense, score);
+            let (other, reads) = read(sense)?;
+            if other > score + LEAD {
+                score = other;
+                best = (sense, reads);
             }
         }
-        Ok(best.0)
+        Ok(best)
     }
 
     /// Rows of a machine-readable zone that runs across the page's own text, as on a passport photographed open.
@@ -424,3 +435,7 @@ fn text_line(line: Line) -> TextLine {
 fn may_carry_barcode(hints: &ReadHints) -> bool {
     hints.expect_barcode || hints.document_type != Some(DocumentType::Passport)
 }
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

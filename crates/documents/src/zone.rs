@@ -24,10 +24,15 @@ const LEAST: f32 = 1e-3;
 const MISFIT: f32 = 0.9;
 /// A view this many nats less clear than the clearest weighs e times less.
 const CLARITY: f64 = 6.0;
+/// Runs of rows less likely than this per row are no zone: clear rows of the right length are above −2, of the next
+/// shorter one below −18.
+const UNLIKELY: f64 = -40.0;
+/// Runs within this of the likeliest, per row, are tried, too.
+const NEARLY: f64 = 6.0;
 /// Rows are this far apart, in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
 const ROW_DISTANCE: f32 = 2.5;
 
-/// Reads a zone from its rows, top to bottom; `None` when they are none.
+/// Reads a zone from its rows, top to bottom; `None` when they are none. Rows that belong to no zone may be among them.
 ///
 /// # Errors
 /// When a model does not run.
@@ -61,35 +66,35 @@ impl ReadRow {
         }
     }
 
+    /// How probable it is, at best in any view, that the row holds exactly `length` characters (natural logarithm).
+    fn log_likelihood(&self, length: usize) -> f64 {
+        let at = |view: &Emissions| view.log_likelihood(length).unwrap_or(f64::MIN);
+        self.views.iter().map(at).fold(f64::MIN, f64::max)
+    }
+
     /// The row as exactly `length` characters: the mean of all views, each weighing by how clearly it shows that many.
     fn cells(&self, length: usize) -> Option<FixedLength> {
-        let views: Vec<FixedLength> = self
-            .views
-            .iter()
-            .filter_map(|view| view.fixed_length(length))
-            .collect();
-        let clearest = views
-            .iter()
-            .map(|view| view.log_likelihood)
-            .fold(f64::MIN, f64::max);
+        let clearest = self.log_likelihood(length);
         let mut mean = FixedLength {
             cells: vec![[0.0; SYMBOL_COUNT]; length],
-            log_likelihood: clearest,
             misfit: f32::MAX,
         };
         let mut total = 0.0;
-        for view in &views {
-            let weight = ((view.log_likelihood - clearest) / CLARITY).exp() as f32;
+        for view in &self.views {
+            let (Some(clarity), Some(line)) = (view.log_likelihood(length), view.fixed_length(length)) else {
+                continue;
+            };
+            let weight = ((clarity - clearest) / CLARITY).exp() as f32;
             total += weight;
-            for (sum, p) in mean.cells.iter_mut().flatten().zip(view.cells.iter().flatten()) {
+            for (sum, p) in mean.cells.iter_mut().flatten().zip(line.cells.iter().flatten()) {
                 *sum += weight * p;
             }
-            mean.misfit = mean.misfit.min(view.misfit);
+            mean.misfit = mean.misfit.min(line.misfit);
         }
         for p in mean.cells.iter_mut().flatten() {
             *p /= total;
         }
-        (!views.is_empty()).then_some(mean)
+        (total > 0.0).then_some(mean)
     }
 }
 
@@ -138,70 +143,49 @@ fn read_in_views(ocr: &Ocr, picture: &Picture, rows: &mut [ReadRow]) -> Result<O
     Ok(best)
 }
 
-/// The best reading of the size that the rows' lengths speak for, over all runs of neighbouring rows.
+/// The best reading of the likeliest sizes and runs of neighbouring rows.
 ///
-/// The size is chosen before any check digit is looked at: of the many strings of a wrong length some always satisfy
-/// the digits.
+/// These are chosen by how many characters the rows show, before any check digit is looked at: of the many strings of a
+/// wrong length some always satisfy the digits.
 fn decode(rows: &[ReadRow]) -> Option<Candidate> {
-    let sized: Vec<Sized> = SIZES.iter().map(|&size| Sized::new(rows, size)).collect();
-    let likeliest = sized
-        .iter()
-        .max_by(|a, b| a.support(&sized).total_cmp(&b.support(&sized)))?;
+    let mut runs: Vec<(f64, &[ReadRow], usize)> = Vec::new();
+    for (count, length) in SIZES {
+        let likelihoods: Vec<f64> = rows.iter().map(|row| row.log_likelihood(length)).collect();
+        for (run, likelihoods) in rows.windows(count).zip(likelihoods.windows(count)) {
+            runs.push((likelihoods.iter().sum::<f64>() / count as f64, run, length));
+        }
+    }
+    runs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let likeliest = runs.first()?.0;
     let mut best = None;
-    for run in likeliest.lines.windows(likeliest.rows) {
-        let Some(run) = run
+    for (log_likelihood, run, length) in runs {
+        if log_likelihood < UNLIKELY || log_likelihood < likeliest - NEARLY {
+            break;
+        }
+        let Some(lines) = run
             .iter()
-            .map(Option::as_ref)
-            .collect::<Option<Vec<&FixedLength>>>()
+            .map(|row| row.cells(length))
+            .collect::<Option<Vec<FixedLength>>>()
         else {
             continue;
         };
-        let lines: Vec<mrz::Line> = run
+        let misfit = lines.iter().map(|line| line.misfit).fold(0.0, f32::max);
+        let lines: Vec<mrz::Line> = lines
             .iter()
             .map(|line| line.cells.iter().map(to_cell).collect())
             .collect();
-        let Some(mrz) = mrz::repair(&lines) else { continue };
-        let candidate = Candidate {
-            mrz,
-            log_likelihood: run.iter().map(|line| line.log_likelihood).sum::<f64>(),
-            misfit: run.iter().map(|line| line.misfit).fold(0.0, f32::max),
-        };
-        best = better(best, Some(candidate));
-    }
-    best
-}
-
-/// Every row read at one size's length.
-struct Sized {
-    /// How many rows a zone of this size has.
-    rows: usize,
-    lines: Vec<Option<FixedLength>>,
-}
-
-impl Sized {
-    fn new(rows: &[ReadRow], (count, length): (usize, usize)) -> Self {
-        Self {
-            rows: count,
-            lines: rows.iter().map(|row| row.cells(length)).collect(),
+        if let Some(mrz) = mrz::repair(&lines) {
+            best = better(
+                best,
+                Some(Candidate {
+                    mrz,
+                    log_likelihood,
+                    misfit,
+                }),
+            );
         }
     }
-
-    /// How much the rows speak for this size: log-likelihoods below the best size's, row by row. One row that is none of
-    /// the zone's cannot say much.
-    fn support(&self, all: &[Self]) -> f64 {
-        const LEAST_SAY: f64 = -40.0;
-        let at = |sized: &Self, row: usize| {
-            sized.lines[row]
-                .as_ref()
-                .map_or(f64::MIN, |line| line.log_likelihood)
-        };
-        (0..self.lines.len())
-            .map(|row| {
-                let most = all.iter().map(|sized| at(sized, row)).fold(f64::MIN, f64::max);
-                (at(self, row) - most).max(LEAST_SAY)
-            })
-            .sum()
-    }
+    best
 }
 
 fn to_cell(cell: &Cell) -> mrz::Cell {

@@ -111,7 +111,7 @@ mod tests {
             assert!(total <= 1.0, "{class}");
         }
         assert_eq!(look_alikes("<").next(), Some((36, 1.0)));
-        assert_eq!(look_alikes("o").next(), Some((24, 1.0)));
+        assert_eq!(look_alikes("o").next(), Some((14, 1.0)));
         assert_eq!(look_alikes("é").next(), None);
     }
 }
