@@ -2,30 +2,31 @@
 
 use super::person::{Date, Person};
 
-/// The invented holders. A holder's number is also that of the sitter who lends the face. Days are past the twelfth where a
-/// licence prints the date in figures, month first.
+/// The invented holders. A holder's place is also that of the sitter who lends the face. Their numbers are without the
+/// digits that readers take for letters (0, 1, 2, 5, 8), and their days past the twelfth where a licence prints the date
+/// in figures, month first.
 const PEOPLE: [(&str, &str, &str, Date); 21] = [
-    ("Velloway", "Tamsin Iris", "UTA100231", day(1991, 3, 14)),
-    ("Pendrake", "Isaura", "UTB200342", day(1988, 11, 22)),
-    ("Quillfeather", "Noemi", "UTC300453", day(1994, 7, 23)),
-    ("Ashgrove", "Linnea Mae", "UTD400564", day(1990, 1, 30)),
-    ("Merrowick", "Odile", "UTE500675", day(1986, 5, 19)),
-    ("Larkhurst", "Bettina", "UTF600786", day(1989, 9, 18)),
-    ("Thornbury", "Cosima Jane", "UTG700897", day(1993, 12, 12)),
-    ("Fairwether", "Delphine", "UTH800918", day(1987, 4, 27)),
-    ("Saltmarsh", "Elodie", "UTJ900129", day(1992, 8, 5)),
-    ("Wintergale", "Rosalba", "UTK110230", day(1984, 2, 17)),
-    ("Hollowell", "Imelda Ruth", "UTL120341", day(1985, 6, 21)),
-    ("Brightmere", "Saskia", "UTM130452", day(1995, 10, 11)),
-    ("Dovecote", "Marguerite", "UTN140563", day(1990, 3, 3)),
-    ("Nightingale", "Paloma", "UTP150674", day(1991, 7, 16)),
-    ("Copperfield", "Yolanda", "UTQ160785", day(1988, 12, 24)),
-    ("Elderberry", "Winifred", "UTR170896", day(1993, 5, 29)),
-    ("Foxglove", "Henrietta", "UTS180917", day(1992, 1, 28)),
-    ("Goldcrest", "Amabel", "UTT190128", day(1989, 9, 19)),
-    ("Harebell", "Clementine", "UTU210239", day(1994, 4, 6)),
-    ("Ivywood", "Perpetua", "UTV220340", day(1987, 11, 13)),
-    ("Kestrel", "Sidonie", "UTX240562", day(1985, 8, 26)),
+    ("Velloway", "Tamsin Iris", "UTA776763", day(1991, 3, 14)),
+    ("Pendrake", "Isaura", "UTC463469", day(1988, 11, 22)),
+    ("Quillfeather", "Noemi", "UTD763776", day(1994, 7, 23)),
+    ("Ashgrove", "Linnea Mae", "UTE444344", day(1990, 1, 30)),
+    ("Merrowick", "Odile", "UTF446949", day(1986, 5, 19)),
+    ("Larkhurst", "Bettina", "UTH734496", day(1989, 9, 18)),
+    ("Thornbury", "Cosima Jane", "UTJ774967", day(1993, 12, 12)),
+    ("Fairwether", "Delphine", "UTK366636", day(1987, 4, 27)),
+    ("Saltmarsh", "Elodie", "UTL749739", day(1992, 8, 5)),
+    ("Wintergale", "Rosalba", "UTM637333", day(1984, 2, 17)),
+    ("Hollowell", "Imelda Ruth", "UTN997633", day(1985, 6, 21)),
+    ("Brightmere", "Saskia", "UTP796749", day(1995, 10, 11)),
+    ("Dovecote", "Marguerite", "UTR733644", day(1990, 3, 3)),
+    ("Nightingale", "Paloma", "UTT946637", day(1991, 7, 16)),
+    ("Copperfield", "Yolanda", "UTU943737", day(1988, 12, 24)),
+    ("Elderberry", "Winifred", "UTV694499", day(1993, 5, 29)),
+    ("Foxglove", "Henrietta", "UTW349974", day(1992, 1, 28)),
+    ("Goldcrest", "Amabel", "UTX644699", day(1989, 9, 19)),
+    ("Harebell", "Clementine", "UTY699999", day(1994, 4, 6)),
+    ("Ivywood", "Perpetua", "UTA447667", day(1987, 11, 13)),
+    ("Kestrel", "Sidonie", "UTC677497", day(1985, 8, 26)),
 ];
 
 /// Who lends the face where no attempt can prove it, so that it may appear often.

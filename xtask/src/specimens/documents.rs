@@ -124,17 +124,18 @@ impl<'a> Sheet<'a> {
         self.canvas.paste(x as u32, y as u32, portrait);
     }
 
-    /// The machine-readable zone: its first line's baseline at `y`, 4.23 mm a line, ten characters an inch.
+    /// The machine-readable zone: its first line's baseline at `y`, four lines and ten characters an inch.
     fn mrz(&mut self, y: f32, lines: &[String]) {
         const PITCH: f32 = 2.54;
+        const LINE: f32 = 6.35;
         let longest = lines.iter().map(String::len).max().unwrap_or(0);
         let left = ((self.width - longest as f32 * PITCH) / 2.0).max(1.5);
         let at = |millimetres: f32| (millimetres * self.scale) as i32;
-        let (top, height) = (at(y - 5.0), at(4.23 * lines.len() as f32 + 5.0));
+        let (top, height) = (at(y - 5.0), at(LINE * lines.len() as f32 + 5.0));
         self.canvas
             .rectangle(0, top, at(self.width), height, MRZ_PAPER, 0.9);
         for (number, line) in lines.iter().enumerate() {
-            let baseline = (y + number as f32 * 4.23) * self.scale;
+            let baseline = (y + number as f32 * LINE) * self.scale;
             self.canvas.pitched(
                 &self.fonts.ocr_b,
                 PITCH * self.scale,
@@ -178,7 +179,7 @@ pub(crate) fn passport(
     sheet.field(left, 55.5, "Date of issue", &printed.issued.printed());
     sheet.field(right, 55.5, "Date of expiry", &printed.expires.printed());
     if let Some(lines) = mrz {
-        sheet.mrz(76.0, lines);
+        sheet.mrz(74.2, lines);
     }
     sheet.finish()
 }
@@ -202,7 +203,7 @@ pub(crate) fn large_id_front(fonts: &Fonts, printed: &Person, mrz: &[String], po
     sheet.field(right, 35.0, "Nationality", "UTOPIAN");
     sheet.field(left, 43.0, "Date of issue", &printed.issued.printed());
     sheet.field(right, 43.0, "Date of expiry", &printed.expires.printed());
-    sheet.mrz(64.5, mrz);
+    sheet.mrz(60.2, mrz);
     sheet.finish()
 }
 
@@ -260,7 +261,7 @@ pub(crate) fn small_id_back(fonts: &Fonts, title: &str, mrz: &[String]) -> Pictu
     );
     sheet.field(6.0, 11.0, "Address", "7 HARBOUR LANE, AMAUROTE");
     sheet.field(6.0, 19.5, "Issuing authority", "REGISTRY OF AMAUROTE");
-    sheet.mrz(37.5, mrz);
+    sheet.mrz(37.8, mrz);
     sheet.finish()
 }
 
