@@ -78,10 +78,10 @@ pub(crate) fn compare_with(
 ) -> Comparison {
     let mut found = align(query, candidate, similarity);
     found.score = weigh(query, candidate, &found.pairs);
-    if found.score < 0.95 {
-        if let Some(whole) = whole(query, candidate).filter(|w| w.score > found.score) {
-            found = whole;
-        }
+    if found.score < 0.95
+        && let Some(whole) = whole(query, candidate).filter(|w| w.score > found.score)
+    {
+        found = whole;
     }
     if query.person && candidate.person && exchanged_bin(query, candidate) {
         found.score *= FATHER_AND_SON;
@@ -204,21 +204,23 @@ impl Free {
 /// Words written together in one name and apart in the other: "Good Will" and "Goodwill".
 fn joined_words(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
     for len in [2, 3, 4] {
-        for i in 0..q.len().saturating_sub(len - 1) {
-            for j in 0..c.len() {
-                if free.q[i..i + len].iter().all(|f| *f) && free.c[j] {
-                    if let Some(alike) = joined(&q[i..i + len], &c[j]) {
-                        free.take(pairs, (i, len), (j, 1), alike);
-                    }
+        for (i, parts) in q.windows(len).enumerate() {
+            for (j, one) in c.iter().enumerate() {
+                if free.q[i..i + len].iter().all(|f| *f)
+                    && free.c[j]
+                    && let Some(alike) = joined(parts, one)
+                {
+                    free.take(pairs, (i, len), (j, 1), alike);
                 }
             }
         }
-        for j in 0..c.len().saturating_sub(len - 1) {
-            for i in 0..q.len() {
-                if free.c[j..j + len].iter().all(|f| *f) && free.q[i] {
-                    if let Some(alike) = joined(&c[j..j + len], &q[i]) {
-                        free.take(pairs, (i, 1), (j, len), alike);
-                    }
+        for (j, parts) in c.windows(len).enumerate() {
+            for (i, one) in q.iter().enumerate() {
+                if free.c[j..j + len].iter().all(|f| *f)
+                    && free.q[i]
+                    && let Some(alike) = joined(parts, one)
+                {
+                    free.take(pairs, (i, 1), (j, len), alike);
                 }
             }
         }
@@ -267,10 +269,10 @@ fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pai
             && word.text.as_bytes()[0] == initial.text.as_bytes()[0]
     };
     for family in [false, true] {
-        for i in 0..q.len() {
-            for j in 0..c.len() {
-                let fits = stands_for(&q[i], &c[j]) && (c[j].role == Role::Family) == family
-                    || stands_for(&c[j], &q[i]) && (q[i].role == Role::Family) == family;
+        for (i, a) in q.iter().enumerate() {
+            for (j, b) in c.iter().enumerate() {
+                let fits = stands_for(a, b) && (b.role == Role::Family) == family
+                    || stands_for(b, a) && (a.role == Role::Family) == family;
                 if fits && free.q[i] && free.c[j] {
                     free.take(pairs, (i, 1), (j, 1), INITIAL);
                 }

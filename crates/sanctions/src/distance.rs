@@ -177,27 +177,87 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
         0..=2 => None,
         _ => edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2),
     };
-    // What sounds too different is not saved by its spelling.
-    let Some(by_sound) = by_sound else { return 0.0 };
-    let cost = edit_cost(a.text, b.text, by_sound).unwrap_or(by_sound);
-    (1.0 - f32::from(cost) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
+    // A slip may change how a word sounds altogether: then the letters around it have to be the same.
+    let cost = match by_sound {
+        Some(cost) => Some(edit_cost(a.text, b.text, cost).unwrap_or(cost)),
+        None if one_slip(a.text.as_bytes(), b.text.as_bytes()) => edit_cost(a.text, b.text, limit),
+        None => None,
+    };
+    cost.map_or(0.0, |c| {
+        (1.0 - f32::from(c) * 0.16 / longer.clamp(4, 12) as f32).max(0.0)
+    })
 }
 
-/// Arabic and Hebrew are written without short vowels: only consonants compare, and where both are, as spelled.
+/// Whether two words differ in one place only, by three letters at most.
+fn one_slip(a: &[u8], b: &[u8]) -> bool {
+    let same_start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[same_start..], &b[same_start..]);
+    let same_end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(x, y)| x == y)
+        .count();
+    a.len().max(b.len()) - same_end <= 3
+}
+
+/// Arabic and Hebrew are written without short vowels. Against another alphabet the consonants compare, and the long
+/// vowels, which are written as `y`, `w` and `a`; against each other, the spelling.
 fn vowelless(a: &Side<'_>, b: &Side<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);
         return edit_cost(a.text, b.text, limit).map_or(0.0, |c| 1.0 - f32::from(c) * 0.025);
     }
-    let (sa, sb) = (text::skeleton(a.sound), text::skeleton(b.sound));
-    match sa.len().min(sb.len()) {
-        // With a single consonant the long vowels, which are written, have to agree too.
-        1 if sa == sb => edit_cost(a.sound, b.sound, 12).map_or(0.0, |_| 0.78),
-        0 | 1 => 0.0,
-        len if sa == sb => [0.8, 0.8, 0.8, 0.92][len.min(3)],
-        len if len >= 4 => edit_cost(&sa, &sb, 10).map_or(0.0, |_| 0.75),
-        _ => 0.0,
+    let consonants = text::skeleton(a.sound).len().min(text::skeleton(b.sound).len());
+    let limit = [0, 0, 4, 6, 10][consonants.min(4)];
+    let (written, spoken) = if a.script == Script::Abjad { (a, b) } else { (b, a) };
+    match pronunciation_cost(written.sound.as_bytes(), spoken.sound.as_bytes()) {
+        cost if cost > limit => 0.0,
+        _ if consonants < 2 => 0.8,
+        cost => 0.92 - f32::from(cost) * 0.02,
     }
+}
+
+/// What it takes, in tenths, to read a word written without short vowels as one written with them.
+fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
+    let (written, spoken) = (
+        &written[..written.len().min(MAX_LEN)],
+        &spoken[..spoken.len().min(MAX_LEN)],
+    );
+    let unwritten = |b: u8| match b {
+        b'a' | b'e' | b'i' | b'o' | b'u' => 0,
+        b'h' | b'v' => 4,
+        _ => 10,
+    };
+    let unspoken = |b: u8| match b {
+        b'a' | b'i' | b'u' | b'v' => 4,
+        b'h' => 5,
+        _ => 10,
+    };
+    let read_as = |w: u8, s: u8| match (w, s) {
+        _ if w == s => 0,
+        (b'v', b'u' | b'o') | (b'i', b'j') | (b'j', b'i') => 0,
+        // Arabic has no p and no v.
+        (b'b', b'p') | (b'f', b'v') | (b'i', b'e') => 1,
+        (b'a', b'e') | (b'v', b'a') => 2,
+        _ => substitution(w, s),
+    };
+    let mut row = [0u16; MAX_LEN + 1];
+    for (j, s) in spoken.iter().enumerate() {
+        row[j + 1] = row[j] + unwritten(*s);
+    }
+    for w in written {
+        let mut diagonal = row[0];
+        row[0] += unspoken(*w);
+        for (j, s) in spoken.iter().enumerate() {
+            let cost = (diagonal + read_as(*w, *s))
+                .min(row[j + 1] + unspoken(*w))
+                .min(row[j] + unwritten(*s));
+            diagonal = row[j + 1];
+            row[j + 1] = cost;
+        }
+    }
+    row[spoken.len()]
 }
 
 #[cfg(test)]
@@ -249,6 +309,57 @@ mod tests {
             ("pol", "pot"),
         ] {
             assert!(alike(a, b) == 0.0, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn arabic_reads_as_its_romanisations() {
+        let read = |written: &str, spoken: &str| {
+            let w = &crate::text::words(written)[0];
+            let (ws, ss) = (text::sound(&w.text), text::sound(spoken));
+            similarity(
+                &Side {
+                    text: &w.text,
+                    sound: &ws,
+                    script: w.script,
+                    signature: Signature::of(&ws),
+                },
+                &Side {
+                    text: spoken,
+                    sound: &ss,
+                    script: Script::Alphabetic,
+                    signature: Signature::of(&ss),
+                },
+            )
+        };
+        for (written, spoken) in [
+            ("محمد", "mohammed"),
+            ("محمد", "muhamad"),
+            ("علي", "ali"),
+            ("يوسف", "yusuf"),
+            ("يوسف", "youssef"),
+            ("خالد", "khaled"),
+            ("شريف", "sherif"),
+            ("بيريز", "perez"),
+        ] {
+            assert!(
+                read(written, spoken) >= 0.75,
+                "{written} {spoken} {}",
+                read(written, spoken)
+            );
+        }
+        for (written, spoken) in [
+            ("محمد", "mahdi"),
+            ("علي", "leo"),
+            ("خالد", "halim"),
+            ("يوسف", "asif"),
+            ("سعيد", "david"),
+        ] {
+            assert!(
+                read(written, spoken) == 0.0,
+                "{written} {spoken} {}",
+                read(written, spoken)
+            );
         }
     }
 

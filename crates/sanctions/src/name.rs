@@ -7,6 +7,9 @@ use crate::entity::{Entity, Schema};
 use crate::tables::{self, Form};
 use crate::text::{self, Script, Word};
 
+/// Most tokens of a name; the index has a bit for each.
+const MAX_TOKENS: usize = 60;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -189,10 +192,9 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
         }
         return;
     }
-    let servant = matches!(
-        text,
-        "abd" | "abdul" | "abdel" | "abdal" | "abdoul" | "abdool" | "abdu" | "abdol"
-    );
+    let misspelt = |known: &str| text.len() == 5 && edit_cost(text, known, 8).is_some();
+    let servant = matches!(text, "abd" | "abdal" | "abdoul" | "abdool" | "abdu" | "abdol")
+        || ["abdul", "abdur", "abdel"].into_iter().any(misspelt);
     if servant {
         return tokens.push(token(
             Word {
@@ -348,6 +350,7 @@ fn number(words: &[Word]) -> Option<(usize, u32)> {
 }
 
 fn finish(mut tokens: Vec<Token>, forms: Vec<Form>, person: bool) -> Name {
+    tokens.truncate(MAX_TOKENS);
     if !tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)) {
         // Only particles or initials: then they are the name.
         for token in &mut tokens {

@@ -432,11 +432,11 @@ fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>)
     if !qc.is_empty() && !cc.is_empty() && !qc.iter().any(|c| cc.contains(c)) {
         out.push(Feature::new("country_mismatch", -0.2, list(qc), list(cc)));
     }
-    if let (Some(a), Some(b)) = (query.gender, candidate.gender) {
-        if a != b && a != Gender::Other && b != Gender::Other {
-            let word = |g| if g == Gender::Male { "male" } else { "female" };
-            out.push(Feature::new("gender_mismatch", -0.2, word(a), word(b)));
-        }
+    let word = |g| if g == Gender::Male { "male" } else { "female" };
+    match (query.gender, candidate.gender) {
+        (Some(Gender::Other), _) | (_, Some(Gender::Other)) => {}
+        (Some(a), Some(b)) if a != b => out.push(Feature::new("gender_mismatch", -0.2, word(a), word(b))),
+        _ => {}
     }
     let pairs = query
         .birth_dates

@@ -145,6 +145,12 @@ struct Unit {
     place: Option<usize>,
 }
 
+/// A best pair of names, and the reading of the query that it belongs to.
+type ReadName = (usize, BestName);
+
+/// Listed entities worth scoring, with their best names.
+type Candidates = BTreeMap<u32, Option<ReadName>>;
+
 impl Screener {
     /// Builds the index of some lists.
     pub fn new(lists: impl IntoIterator<Item = List>) -> Screener {
@@ -255,7 +261,7 @@ impl Screener {
         let query_params = query.flattened(&entity);
         let subjects = readings(&entity);
         // What an entity's best name is, by reading of the query.
-        let mut candidates: BTreeMap<u32, Option<(usize, BestName)>> = BTreeMap::new();
+        let mut candidates: Candidates = BTreeMap::new();
         for (reading, subject) in subjects.iter().enumerate() {
             let least = options.threshold as f32
                 - if subject.facts.birth_dates.is_empty() {
@@ -313,11 +319,11 @@ impl Screener {
     fn answer(
         &self,
         subjects: &[Subject],
-        candidates: BTreeMap<u32, Option<(usize, BestName)>>,
+        candidates: Candidates,
         options: &ScreenOptions,
         query_params: BTreeMap<String, String>,
     ) -> ScreenResult {
-        let score = |id: u32, best: &Option<(usize, BestName)>, explain: bool| {
+        let score = |id: u32, best: &Option<ReadName>, explain: bool| {
             let other = &self.listed[id as usize].subject;
             match best {
                 Some((reading, best)) => score::total(&subjects[*reading], other, Some(best), explain),
@@ -328,7 +334,7 @@ impl Screener {
             let datasets = &self.listed[id as usize].datasets;
             options.datasets.is_empty() || options.datasets.iter().any(|d| datasets.contains(d))
         };
-        let mut hits: Vec<(f64, u32, Option<(usize, BestName)>)> = candidates
+        let mut hits: Vec<(f64, u32, Option<ReadName>)> = candidates
             .into_iter()
             .filter(|(id, _)| wanted(*id))
             .map(|(id, best)| (score(id, &best, false).score, id, best))
@@ -564,7 +570,7 @@ fn indexed_places(name: &Name) -> Vec<usize> {
             .iter()
             .enumerate()
             .filter(|(_, t)| kinds.contains(&t.kind));
-        places.map(|(i, _)| i).take(64).collect()
+        places.map(|(i, _)| i).collect()
     };
     let words = of(&[Kind::Word]);
     if !words.is_empty() {
@@ -622,7 +628,7 @@ fn best_case(name: &Name, covers: u64) -> f32 {
     let (mut shared, mut missing, mut words) = (0.0, 0.0, 0);
     for (i, token) in name.tokens.iter().enumerate() {
         match token.kind {
-            _ if i < 64 && covers >> i & 1 == 1 => {
+            _ if covers >> i & 1 == 1 => {
                 // Family names weigh more where the list tells them apart.
                 shared += token
                     .weight

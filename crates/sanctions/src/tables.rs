@@ -155,8 +155,11 @@ pub(crate) enum Form {
     Sole,
 }
 
+/// The words of a legal form, and its class.
+pub(crate) type FormWords = (Vec<String>, Form);
+
 /// Legal forms by their words, longest first within a first word.
-pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<(Vec<String>, Form)>>> = LazyLock::new(|| {
+pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock::new(|| {
     let forms: &[(Form, &str)] = &[
         (
             Form::Plain,
@@ -187,7 +190,7 @@ pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<(Vec<String>, Form)>>> =
             "IP|ИП|Individual Entrepreneur|Индивидуальный предприниматель|e.K.|FOP|ФОП",
         ),
     ];
-    let mut map: FxHashMap<String, Vec<(Vec<String>, Form)>> = FxHashMap::default();
+    let mut map: FxHashMap<String, Vec<FormWords>> = FxHashMap::default();
     for (class, names) in forms {
         for name in names.split('|') {
             let form: Vec<String> = words(name).into_iter().map(|w| w.text).collect();

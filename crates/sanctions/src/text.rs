@@ -139,10 +139,8 @@ fn is_mark(c: char) -> bool {
 fn push_words(chars: &[char], comma: bool, words: &mut Vec<Word>) {
     let mut chars: Vec<char> = chars.to_vec();
     // A possessive says nothing: "Bank's" is "Bank".
-    if let [.., mark, 's' | 'S'] = chars[..] {
-        if chars.len() > 4 && matches!(mark, '\'' | '’') {
-            chars.truncate(chars.len() - 2);
-        }
+    if let [_, _, _, .., '\'' | '’', 's' | 'S'] = chars[..] {
+        chars.truncate(chars.len() - 2);
     }
     chars.retain(|c| !is_silent(*c));
     let Some(first) = chars.first() else { return };

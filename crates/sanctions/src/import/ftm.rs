@@ -157,7 +157,7 @@ fn take_property(entity: &mut Entity, name: &str, value: &str) {
     match name {
         "name" => push_unique(&mut entity.names, value),
         "alias" | "previousName" | "tradingName" | "fullName" | "abbreviation" => {
-            push_unique(&mut entity.aliases, value)
+            push_unique(&mut entity.aliases, value);
         }
         "weakAlias" => push_unique(&mut entity.weak_aliases, value),
         "firstName" | "middleName" | "secondName" | "fatherName" | "givenName" => {

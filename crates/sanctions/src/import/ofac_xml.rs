@@ -103,16 +103,14 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
                     Some(open) => open.close(parent, &walker, &tables),
                     None => state.close(parent, &walker, &mut tables, &mut list.version),
                 }
-                if walker.name == "DistinctParty" {
-                    if let Some(done) = party.take() {
-                        let profile = done.profile;
-                        match done.finish(&mut tables) {
-                            Ok(entity) => {
-                                state.by_profile.insert(profile, list.entities.len());
-                                list.entities.push(entity);
-                            }
-                            Err(reason) => tally.reject(tally.rows, reason),
+                if let Some(done) = party.take_if(|_| walker.name == "DistinctParty") {
+                    let profile = done.profile;
+                    match done.finish(&mut tables) {
+                        Ok(entity) => {
+                            state.by_profile.insert(profile, list.entities.len());
+                            list.entities.push(entity);
                         }
+                        Err(reason) => tally.reject(tally.rows, reason),
                     }
                 }
                 if walker.name == "SanctionsEntry" {
