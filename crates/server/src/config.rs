@@ -33,17 +33,23 @@ pub struct DataConfig {
 impl DataConfig {
     /// The database's URL.
     pub fn database_url(&self) -> String {
-        self.database.clone().unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
+        self.database
+            .clone()
+            .unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
     }
 
     /// The objects' URL.
     pub fn objects_url(&self) -> String {
-        self.objects.clone().unwrap_or_else(|| format!("file:{}", self.data.join("objects").display()))
+        self.objects
+            .clone()
+            .unwrap_or_else(|| format!("file:{}", self.data.join("objects").display()))
     }
 
     /// The master key's file.
     pub fn master_key_file(&self) -> PathBuf {
-        self.master_key.clone().unwrap_or_else(|| self.data.join("master.key"))
+        self.master_key
+            .clone()
+            .unwrap_or_else(|| self.data.join("master.key"))
     }
 
     /// Where large uploads wait, sealed, in files without a name.
@@ -53,7 +59,10 @@ impl DataConfig {
 
     /// The sanctions lists' folder.
     pub fn list_store(&self) -> Result<ListStore, sanctions::StoreError> {
-        ListStore::open(&self.data.join("lists"), Duration::from_secs(self.list_max_age_hours * 3_600))
+        ListStore::open(
+            &self.data.join("lists"),
+            Duration::from_secs(self.list_max_age_hours * 3_600),
+        )
     }
 }
 
@@ -164,6 +173,8 @@ impl ServeConfig {
 
     /// How many verifications are processed at once.
     pub fn workers(&self) -> usize {
-        self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)).max(1)
+        self.workers
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))
+            .max(1)
     }
 }

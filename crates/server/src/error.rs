@@ -48,7 +48,10 @@ impl Family {
         ];
         PREFIXES
             .iter()
-            .find(|(prefix, _)| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || prefix.is_empty()))
+            .find(|(prefix, _)| {
+                path.strip_prefix(prefix)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || prefix.is_empty())
+            })
             .map_or(Family::System, |(_, family)| *family)
     }
 }
@@ -90,7 +93,9 @@ impl Kind {
     fn status(self, family: Family) -> StatusCode {
         match self {
             Kind::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Kind::WrongCredentials if matches!(family, Family::GroupsAndFlows | Family::LinkAndPoll) => StatusCode::BAD_REQUEST,
+            Kind::WrongCredentials if matches!(family, Family::GroupsAndFlows | Family::LinkAndPoll) => {
+                StatusCode::BAD_REQUEST
+            }
             Kind::WrongCredentials => StatusCode::UNAUTHORIZED,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::Invalid => StatusCode::BAD_REQUEST,
@@ -142,12 +147,22 @@ pub struct Problem {
 impl Problem {
     /// A problem of a kind with the text the client reads.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Problem { kind, message: message.into(), errors: Vec::new(), slug: None, retry_after: None, cause: None }
+        Problem {
+            kind,
+            message: message.into(),
+            errors: Vec::new(),
+            slug: None,
+            retry_after: None,
+            cause: None,
+        }
     }
 
     /// 400 with the list of what is wrong.
     pub fn validation(errors: Vec<String>) -> Self {
-        Problem { errors, ..Problem::new(Kind::Invalid, "Validation failed") }
+        Problem {
+            errors,
+            ..Problem::new(Kind::Invalid, "Validation failed")
+        }
     }
 
     /// 400 with one text.
@@ -162,13 +177,19 @@ impl Problem {
 
     /// 503 that says when to try again.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        Problem { retry_after: Some(Duration::from_secs(5)), ..Problem::new(Kind::Unavailable, message) }
+        Problem {
+            retry_after: Some(Duration::from_secs(5)),
+            ..Problem::new(Kind::Unavailable, message)
+        }
     }
 
     /// 500: the client learns nothing but that it was our fault; the cause goes to the log.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         let message = "Something went wrong on our side; the request id finds it in the server's log";
-        Problem { cause: Some(cause.to_string()), ..Problem::new(Kind::Internal, message) }
+        Problem {
+            cause: Some(cause.to_string()),
+            ..Problem::new(Kind::Internal, message)
+        }
     }
 
     /// With the list of what is wrong.
@@ -235,7 +256,9 @@ impl Problem {
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Unavailable(cause) => Problem::unavailable("The database does not answer").because(cause),
+            store::Error::Unavailable(cause) => {
+                Problem::unavailable("The database does not answer").because(cause)
+            }
             error => Problem::internal(error),
         }
     }
@@ -276,7 +299,9 @@ impl IntoResponse for Problem {
 pub async fn render(request: Request, next: Next) -> Response {
     let family = Family::of(request.uri().path());
     let mut response = next.run(request).await;
-    let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+    let Some(problem) = response.extensions_mut().remove::<Problem>() else {
+        return response;
+    };
     let status = problem.kind.status(family);
     if let Some(cause) = &problem.cause {
         if status.is_server_error() {
@@ -294,10 +319,16 @@ pub async fn render(request: Request, next: Next) -> Response {
         }
     }
     if let Some(wait) = problem.retry_after {
-        headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
+        headers.insert(
+            RETRY_AFTER,
+            HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64),
+        );
     }
     if status == StatusCode::UNAUTHORIZED {
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"bonafide\", charset=\"UTF-8\""));
+        headers.insert(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Basic realm=\"bonafide\", charset=\"UTF-8\""),
+        );
     }
     rendered
 }
@@ -332,20 +363,54 @@ mod tests {
         for (problem, family, status, body) in [
             (&missing, Family::GroupsAndFlows, 401, json!({"error": "m"})),
             (&wrong, Family::GroupsAndFlows, 400, json!({"message": "m"})),
-            (&invalid, Family::GroupsAndFlows, 400, json!({"message": "Validation failed", "errors": ["a - b"]})),
+            (
+                &invalid,
+                Family::GroupsAndFlows,
+                400,
+                json!({"message": "Validation failed", "errors": ["a - b"]}),
+            ),
             (&missing, Family::LinkAndPoll, 401, json!({"error": "m"})),
-            (&wrong, Family::LinkAndPoll, 400, json!({"error": "invalid_credentials", "message": "m"})),
+            (
+                &wrong,
+                Family::LinkAndPoll,
+                400,
+                json!({"error": "invalid_credentials", "message": "m"}),
+            ),
             (&missing, Family::Verify, 401, json!({"error": "m"})),
             (&wrong, Family::Verify, 401, json!({"message": "m"})),
-            (&invalid, Family::Verify, 400, json!({"success": false, "message": "Validation failed", "errors": ["a - b"]})),
-            (&missing, Family::Applicants, 401, json!({"code": 401, "description": "m"})),
-            (&wrong, Family::Applicants, 401, json!({"code": 401, "description": "m"})),
+            (
+                &invalid,
+                Family::Verify,
+                400,
+                json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
+            ),
+            (
+                &missing,
+                Family::Applicants,
+                401,
+                json!({"code": 401, "description": "m"}),
+            ),
+            (
+                &wrong,
+                Family::Applicants,
+                401,
+                json!({"code": 401, "description": "m"}),
+            ),
             (&missing, Family::Monitoring, 401, json!({"message": "m"})),
             (&wrong, Family::Monitoring, 401, json!({"message": "m"})),
-            (&invalid, Family::Monitoring, 400, json!({"success": false, "message": "Validation failed", "errors": ["a - b"]})),
+            (
+                &invalid,
+                Family::Monitoring,
+                400,
+                json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
+            ),
         ] {
             let got = problem.kind.status(family);
-            assert_eq!((got.as_u16(), problem.body(family, got)), (status, body), "{family:?}");
+            assert_eq!(
+                (got.as_u16(), problem.body(family, got)),
+                (status, body),
+                "{family:?}"
+            );
         }
     }
 }

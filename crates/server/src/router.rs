@@ -11,7 +11,9 @@ use utoipa_axum::routes;
 use utoipa_swagger_ui::SwaggerUi;
 
 use crate::api::openapi::Frame;
-use crate::api::{applicants, document_requirements, flows, groups, health, monitoring, openapi, sessions, verify};
+use crate::api::{
+    applicants, document_requirements, flows, groups, health, monitoring, openapi, sessions, verify,
+};
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
 use crate::http::{gate, request_id};
@@ -29,7 +31,10 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(applicants::by_external_user_id))
         .routes(routes!(applicants::by_facemap_id))
         .route("/v2/sdk/session/web-sdk-link", post(sessions::not_built))
-        .route("/v2/sdk/session/verification-result/{sessionId}", get(sessions::not_built))
+        .route(
+            "/v2/sdk/session/verification-result/{sessionId}",
+            get(sessions::not_built),
+        )
         .route("/v2/public/transaction-monitoring", post(monitoring::not_built))
 }
 
@@ -45,7 +50,10 @@ fn open() -> OpenApiRouter<Shared> {
 
 /// The OpenAPI document.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let (_, document) = OpenApiRouter::with_openapi(Frame::openapi()).merge(gated()).merge(open()).split_for_parts();
+    let (_, document) = OpenApiRouter::with_openapi(Frame::openapi())
+        .merge(gated())
+        .merge(open())
+        .split_for_parts();
     document
 }
 
@@ -59,10 +67,14 @@ pub fn router(app: Shared) -> Router {
         .with_state(app)
         .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
         .fallback(|| async { Problem::not_found("No such path") })
-        .method_not_allowed_fallback(|| async { Problem::new(Kind::MethodNotAllowed, "This path does not have this method") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(Kind::MethodNotAllowed, "This path does not have this method")
+        })
         // Bodies are bounded where they are read: `http::json`, `http::form`.
         .layer(DefaultBodyLimit::disable())
-        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| Problem::internal("a handler panicked").into_response()))
+        .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
+            Problem::internal("a handler panicked").into_response()
+        }))
         .layer(from_fn(error::render))
         .layer(from_fn(request_id::layer))
 }

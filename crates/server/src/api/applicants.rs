@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::openapi::ApplicantErrors;
 use super::time::plain;
-use crate::app::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
 use crate::app::Shared;
+use crate::app::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 use crate::http::path::PathText;
@@ -118,7 +118,12 @@ pub struct AttemptBody {
 
 impl From<AttemptRecord> for AttemptBody {
     fn from(record: AttemptRecord) -> Self {
-        let AttemptRecord { attempt, reasons, document_types, .. } = record;
+        let AttemptRecord {
+            attempt,
+            reasons,
+            document_types,
+            ..
+        } = record;
         AttemptBody {
             log_id: attempt.log_id,
             created_at: plain(attempt.created_at),
@@ -137,7 +142,11 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
     type Error = serde_json::Error;
 
     fn try_from(record: RegistrationRecord) -> Result<Self, Self::Error> {
-        let RegistrationRecord { registration, attempts, info } = record;
+        let RegistrationRecord {
+            registration,
+            attempts,
+            info,
+        } = record;
         let latest = attempts.first();
         Ok(RegistrationBody {
             external_user_id: registration.external_user_id,
@@ -147,7 +156,9 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
             last_active: plain(registration.last_active),
             flow_id: latest.map(|record| record.attempt.flow_id),
             flow_name: latest.map(|record| record.attempt.flow_name.clone()),
-            required_documents: latest.map(|record| record.required_documents.clone()).unwrap_or_default(),
+            required_documents: latest
+                .map(|record| record.required_documents.clone())
+                .unwrap_or_default(),
             info: serde_json::to_value(info)?,
             verifications: attempts.into_iter().map(AttemptBody::from).collect(),
         })
@@ -177,10 +188,19 @@ pub async fn by_external_user_id_query(
     RawQuery(raw): RawQuery,
 ) -> Result<Json<ResolvedBody>, Problem> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
-    resolve(&app, &caller, query.get("externalUserId").unwrap_or_default().to_owned()).await
+    resolve(
+        &app,
+        &caller,
+        query.get("externalUserId").unwrap_or_default().to_owned(),
+    )
+    .await
 }
 
-async fn resolve(app: &Shared, caller: &Caller, external_user_id: String) -> Result<Json<ResolvedBody>, Problem> {
+async fn resolve(
+    app: &Shared,
+    caller: &Caller,
+    external_user_id: String,
+) -> Result<Json<ResolvedBody>, Problem> {
     if external_user_id.trim().is_empty() {
         return Err(Problem::validation(vec!["externalUserId required".into()]));
     }
@@ -188,7 +208,10 @@ async fn resolve(app: &Shared, caller: &Caller, external_user_id: String) -> Res
         let error = format!("externalUserId - must have at most {MAX_EXTERNAL_USER_ID} characters");
         return Err(Problem::validation(vec![error]));
     }
-    let Resolved { applicants, facemap_id } = applicants::resolve(app, caller.scope, &external_user_id).await?;
+    let Resolved {
+        applicants,
+        facemap_id,
+    } = applicants::resolve(app, caller.scope, &external_user_id).await?;
     let applicants = applicants
         .into_iter()
         .map(|applicant| ApplicantBody {
@@ -200,7 +223,11 @@ async fn resolve(app: &Shared, caller: &Caller, external_user_id: String) -> Res
             last_active: plain(applicant.last_active),
         })
         .collect();
-    Ok(Json(ResolvedBody { external_user_id, facemap_id, applicants }))
+    Ok(Json(ResolvedBody {
+        external_user_id,
+        facemap_id,
+        applicants,
+    }))
 }
 
 /// Everything recorded against a facemap.
@@ -212,8 +239,12 @@ pub async fn by_facemap_id(
     caller: Caller,
     PathText(facemap_id): PathText,
 ) -> Result<Json<ApplicantRecordBody>, Problem> {
-    let Record { created_at, registrations } = applicants::record(&app, caller.scope, &facemap_id).await?;
-    let registrations: Result<Vec<RegistrationBody>, _> = registrations.into_iter().map(TryInto::try_into).collect();
+    let Record {
+        created_at,
+        registrations,
+    } = applicants::record(&app, caller.scope, &facemap_id).await?;
+    let registrations: Result<Vec<RegistrationBody>, _> =
+        registrations.into_iter().map(TryInto::try_into).collect();
     let registrations = registrations.map_err(Problem::internal)?;
     Ok(Json(ApplicantRecordBody {
         facemap_id,

@@ -34,8 +34,16 @@ pub struct DocumentRequirementsBody {
     responses((status = 200, description = "What the document needs", body = DocumentRequirementsBody), VerifyErrors))]
 pub async fn get(caller: Caller, RawQuery(raw): RawQuery) -> Result<Json<DocumentRequirementsBody>, Problem> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
-    let Requirement { needs_back, has_one_sided_variant, known } =
-        document_requirements::lookup(query.get("country"), query.get("docType"), caller.scope.sandbox)
-            .map_err(|error| Problem::invalid(error.to_string()))?;
-    Ok(Json(DocumentRequirementsBody { success: true, needs_back, has_one_sided_variant, known }))
+    let Requirement {
+        needs_back,
+        has_one_sided_variant,
+        known,
+    } = document_requirements::lookup(query.get("country"), query.get("docType"), caller.scope.sandbox)
+        .map_err(|error| Problem::invalid(error.to_string()))?;
+    Ok(Json(DocumentRequirementsBody {
+        success: true,
+        needs_back,
+        has_one_sided_variant,
+        known,
+    }))
 }

@@ -56,7 +56,10 @@ pub struct FlowListBody {
 
 /// A country that visitors are blocked from.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "read by the derive only; verification::flow reads the body")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::flow reads the body"
+)]
 pub struct GeoBlockedCountryBody {
     /// ISO 3166-1 alpha-2.
     #[schema(rename = "countryAlpha2")]
@@ -68,7 +71,10 @@ pub struct GeoBlockedCountryBody {
 
 /// What to change of a Flow: at least one member; each replaces the whole value.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "read by the derive only; verification::flow reads the body")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::flow reads the body"
+)]
 pub struct FlowChangesBody {
     /// Unique in the account.
     #[schema(min_length = 1, max_length = 100)]
@@ -119,7 +125,9 @@ impl From<Flow> for FlowBody {
     responses((status = 200, description = "All Flows", body = FlowListBody), GroupsAndFlowsErrors))]
 pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<FlowListBody>, Problem> {
     let flows = flows::list(&app, caller.scope).await?;
-    Ok(Json(FlowListBody { flows: flows.into_iter().map(FlowBody::from).collect() }))
+    Ok(Json(FlowListBody {
+        flows: flows.into_iter().map(FlowBody::from).collect(),
+    }))
 }
 
 /// One Flow.
@@ -129,7 +137,11 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Flow
         (status = 200, description = "The Flow", body = FlowBody),
         (status = 404, description = "No such Flow in the account", body = MessageBody),
         GroupsAndFlowsErrors))]
-pub async fn get(State(app): State<Shared>, caller: Caller, PathText(id): PathText) -> Result<Json<FlowBody>, Problem> {
+pub async fn get(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+) -> Result<Json<FlowBody>, Problem> {
     Ok(Json(flows::get(&app, caller.scope, &id).await?.into()))
 }
 
@@ -148,7 +160,9 @@ pub async fn update(
     PathText(id): PathText,
     body: JsonObject,
 ) -> Result<Json<FlowBody>, Problem> {
-    Ok(Json(flows::update(&app, &caller, &id, &body.object).await?.into()))
+    Ok(Json(
+        flows::update(&app, &caller, &id, &body.object).await?.into(),
+    ))
 }
 
 /// Delete a Flow; every Group loses it.
@@ -164,5 +178,8 @@ pub async fn delete(
     PathText(id): PathText,
 ) -> Result<Json<MessageBody>, Problem> {
     flows::delete(&app, &caller, &id).await?;
-    Ok(Json(MessageBody { message: "flow deleted successfully".into(), errors: None }))
+    Ok(Json(MessageBody {
+        message: "flow deleted successfully".into(),
+        errors: None,
+    }))
 }

@@ -1,9 +1,9 @@
 //! `/v2/public/groups` (contract §4.1).
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::StatusCode;
 use axum::response::{Json, Response};
-use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use store::groups::Group;
 use utoipa::ToSchema;
@@ -57,7 +57,10 @@ pub struct GroupListBody {
 
 /// A Group to create.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "read by the derive only; verification::group reads the body")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::group reads the body"
+)]
 pub struct NewGroupBody {
     /// Unique in the account.
     #[schema(min_length = 1, max_length = 100)]
@@ -75,7 +78,10 @@ pub struct NewGroupBody {
 
 /// What to change of a Group; what is omitted stays.
 #[derive(ToSchema)]
-#[allow(dead_code, reason = "read by the derive only; verification::group reads the body")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::group reads the body"
+)]
 pub struct GroupChangesBody {
     /// Unique in the account.
     #[schema(min_length = 1, max_length = 100)]
@@ -98,7 +104,14 @@ impl From<Group> for GroupBody {
             name: group.name,
             description: group.description,
             status: group.status,
-            flows: group.flows.into_iter().map(|flow| GroupFlowBody { flow_id: flow.id, name: flow.name }).collect(),
+            flows: group
+                .flows
+                .into_iter()
+                .map(|flow| GroupFlowBody {
+                    flow_id: flow.id,
+                    name: flow.name,
+                })
+                .collect(),
             created_at: iso(group.created_at),
             updated_at: iso(group.updated_at),
         }
@@ -110,7 +123,9 @@ impl From<Group> for GroupBody {
     responses((status = 200, description = "All Groups", body = GroupListBody), GroupsAndFlowsErrors))]
 pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<GroupListBody>, Problem> {
     let groups = groups::list(&app, caller.scope).await?;
-    Ok(Json(GroupListBody { groups: groups.into_iter().map(GroupBody::from).collect() }))
+    Ok(Json(GroupListBody {
+        groups: groups.into_iter().map(GroupBody::from).collect(),
+    }))
 }
 
 /// Create a Group.
@@ -128,7 +143,15 @@ pub async fn create(
     headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response, Problem> {
-    let claim = match idempotency::start(&app, caller.scope, &headers, "POST /v2/public/groups", &body.bytes).await? {
+    let claim = match idempotency::start(
+        &app,
+        caller.scope,
+        &headers,
+        "POST /v2/public/groups",
+        &body.bytes,
+    )
+    .await?
+    {
         Start::Fresh(claim) => claim,
         Start::Answered(response) => return Ok(response),
     };
@@ -167,7 +190,9 @@ pub async fn update(
     PathText(id): PathText,
     body: JsonObject,
 ) -> Result<Json<GroupBody>, Problem> {
-    Ok(Json(groups::update(&app, &caller, &id, &body.object).await?.into()))
+    Ok(Json(
+        groups::update(&app, &caller, &id, &body.object).await?.into(),
+    ))
 }
 
 /// Delete a Group; its Flows remain.
@@ -183,5 +208,8 @@ pub async fn delete(
     PathText(id): PathText,
 ) -> Result<Json<MessageBody>, Problem> {
     groups::delete(&app, &caller, &id).await?;
-    Ok(Json(MessageBody { message: "group deleted successfully".into(), errors: None }))
+    Ok(Json(MessageBody {
+        message: "group deleted successfully".into(),
+        errors: None,
+    }))
 }

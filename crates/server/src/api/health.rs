@@ -50,10 +50,18 @@ pub async fn readyz(State(app): State<Shared>) -> Response {
         .readiness()
         .await
         .into_iter()
-        .map(|(name, state)| Part { name, ready: state.is_ok(), detail: state.err() })
+        .map(|(name, state)| Part {
+            name,
+            ready: state.is_ok(),
+            detail: state.err(),
+        })
         .collect();
     let ready = parts.iter().all(|part| part.ready);
-    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
     (status, Json(Readiness { ready, parts })).into_response()
 }
 
@@ -67,11 +75,17 @@ pub async fn metrics(
         None => peer.ip().is_loopback(),
         Some(token) => {
             let expected = format!("Bearer {}", token.expose_secret());
-            headers.get(AUTHORIZATION).is_some_and(|given| given.as_bytes().ct_eq(expected.as_bytes()).into())
+            headers
+                .get(AUTHORIZATION)
+                .is_some_and(|given| given.as_bytes().ct_eq(expected.as_bytes()).into())
         }
     };
     if !allowed {
         return Err(Problem::new(Kind::NotFound, "No such path"));
     }
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render()).into_response())
+    Ok((
+        [(CONTENT_TYPE, "text/plain; version=0.0.4")],
+        app.metrics.render(),
+    )
+        .into_response())
 }

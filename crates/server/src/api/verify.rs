@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use imaging::sniff;
 use sha2::{Digest, Sha256};
-use verification::submission::{FileField, SubmittedFile};
+use verification::submission::{FileField, SubmittedFile, TEXT_FIELDS};
 
 use super::openapi::{FailureBody, VerifyErrors};
 use super::verify_schema::{VerificationBody, VerificationForm};
@@ -38,18 +38,21 @@ pub async fn verify(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let texts: Vec<&str> = verification::submission::TEXT_FIELDS.into_iter().chain(["ocrMatch"]).collect();
-    let fields = Fields { texts: &texts, files: &FileField::ALL.map(FileField::as_str) };
+    let fields = Fields {
+        texts: &TEXT_FIELDS,
+        files: &FileField::ALL.map(FileField::as_str),
+    };
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
     let submitted = describe(&mut files).map_err(Problem::internal)?;
     let content = match idempotency::is_asked_for(&headers) {
         true => content(&texts, &mut files).map_err(Problem::internal)?,
         false => Vec::new(),
     };
-    let claim = match idempotency::start(&app, caller.scope, &headers, "POST /v2/idv/verify", &content).await? {
-        Start::Fresh(claim) => claim,
-        Start::Answered(response) => return Ok(response),
-    };
+    let claim =
+        match idempotency::start(&app, caller.scope, &headers, "POST /v2/idv/verify", &content).await? {
+            Start::Fresh(claim) => claim,
+            Start::Answered(response) => return Ok(response),
+        };
     let result = verify::run(&app, &caller, &texts, submitted, files, &claim).await;
     claim.settle(result)
 }

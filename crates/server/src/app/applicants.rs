@@ -61,10 +61,15 @@ struct Detail {
 
 /// All facemaps and groups that a label has been seen with, or 404.
 pub async fn resolve(app: &App, scope: Scope, external_user_id: &str) -> Result<Resolved, Problem> {
-    let applicants = applicants::by_external_user_id(&mut app.db.read().await?, scope, external_user_id).await?;
+    let applicants =
+        applicants::by_external_user_id(&mut app.db.read().await?, scope, external_user_id).await?;
     let facemap_id = applicants.first().map(|applicant| applicant.facemap_id);
-    let facemap_id = facemap_id.ok_or_else(|| Problem::not_found("No applicant found for the externalUserId"))?;
-    Ok(Resolved { applicants, facemap_id })
+    let facemap_id =
+        facemap_id.ok_or_else(|| Problem::not_found("No applicant found for the externalUserId"))?;
+    Ok(Resolved {
+        applicants,
+        facemap_id,
+    })
 }
 
 /// Everything recorded about a facemap (or an alias of one), or 404.
@@ -72,19 +77,44 @@ pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record,
     let missing = || Problem::not_found("The applicant does not exist");
     let facemap_id = Uuid::parse_str(facemap_id).map_err(|_| missing())?;
     let mut conn = app.db.read().await?;
-    let person = people::resolve(&mut conn, scope, facemap_id).await?.ok_or_else(missing)?;
+    let person = people::resolve(&mut conn, scope, facemap_id)
+        .await?
+        .ok_or_else(missing)?;
     let mut records = Vec::new();
     for registration in registrations::of_facemap(&mut conn, scope, person.facemap_id).await? {
         let attempts = attempts::of_registration(&mut conn, scope, registration.id).await?;
         let (attempts, infos): (Vec<_>, Vec<_>) = attempts.into_iter().map(opened).unzip();
-        records.push(RegistrationRecord { registration, attempts, info: ApplicantInfo::assemble(infos) });
+        records.push(RegistrationRecord {
+            registration,
+            attempts,
+            info: ApplicantInfo::assemble(infos),
+        });
     }
-    Ok(Record { created_at: person.created_at, registrations: records })
+    Ok(Record {
+        created_at: person.created_at,
+        registrations: records,
+    })
 }
 
 fn opened(attempt: Attempt) -> (AttemptRecord, ApplicantInfo) {
-    let Detail { info, reasons, required_documents } = serde_json::from_str(&attempt.detail).unwrap_or_default();
+    let Detail {
+        info,
+        reasons,
+        required_documents,
+    } = serde_json::from_str(&attempt.detail).unwrap_or_default();
     let document_types = serde_json::from_str::<Vec<Value>>(&attempt.document_types).unwrap_or_default();
-    let document_types = document_types.iter().filter_map(Value::as_str).map(str::to_owned).collect();
-    (AttemptRecord { attempt, reasons, document_types, required_documents }, info)
+    let document_types = document_types
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
+    (
+        AttemptRecord {
+            attempt,
+            reasons,
+            document_types,
+            required_documents,
+        },
+        info,
+    )
 }

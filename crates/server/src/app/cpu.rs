@@ -44,7 +44,10 @@ impl CpuPool {
     }
 
     /// Runs blocking work under a permit. The closure gets a flag that says whether the caller has gone.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Abandoned) -> T + Send + 'static) -> Result<T, Problem> {
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Abandoned) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
         let permit = self.permit().await?;
         let gone = Abandoned::default();
         let _guard = AbandonOnDrop(gone.clone());
@@ -69,7 +72,9 @@ struct Place<'a>(&'a AtomicUsize);
 impl<'a> Place<'a> {
     fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
         waiting
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| (now < most).then_some(now + 1))
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+                (now < most).then_some(now + 1)
+            })
             .ok()
             .map(|_| Place(waiting))
     }
@@ -141,6 +146,8 @@ mod tests {
         });
         starting.await.unwrap();
         call.abort();
-        tokio::task::spawn_blocking(move || telling.recv_timeout(Duration::from_secs(5)).unwrap()).await.unwrap();
+        tokio::task::spawn_blocking(move || telling.recv_timeout(Duration::from_secs(5)).unwrap())
+            .await
+            .unwrap();
     }
 }

@@ -29,15 +29,26 @@ pub struct Decoders {
 impl Decoders {
     /// Children of the given program, each file bounded by `time`.
     pub fn new(program: PathBuf, time: Duration) -> Self {
-        let limits = Limits { max_side: Some(MAX_SIDE), time, ..Limits::default() };
-        Decoders { program, idle: Mutex::default(), limits }
+        let limits = Limits {
+            max_side: Some(MAX_SIDE),
+            time,
+            ..Limits::default()
+        };
+        Decoders {
+            program,
+            idle: Mutex::default(),
+            limits,
+        }
     }
 
     /// Decodes a file; for a PDF the first page from `from_page` on that is not blank. Blocks.
     ///
     /// The outer error says that no child could be started; the inner one is about the file.
     pub fn decode(&self, file: &[u8], from_page: u32) -> io::Result<Result<Decoded, DecodeError>> {
-        let limits = Limits { from_page, ..self.limits.clone() };
+        let limits = Limits {
+            from_page,
+            ..self.limits.clone()
+        };
         let reused = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(mut worker) = reused
             && let Ok(answer) = worker.ask(file, &limits)
@@ -62,7 +73,10 @@ impl Decoders {
     /// A child that gave up on a file ends by itself; the others wait for the next.
     fn keep(&self, worker: Worker, answer: &Result<Decoded, DecodeError>) {
         if !matches!(answer, Err(DecodeError::TooSlow | DecodeError::Crashed)) {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+            self.idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(worker);
         }
     }
 }
@@ -83,13 +97,22 @@ impl Worker {
             .stderr(Stdio::null())
             .spawn()?;
         let missing = || io::Error::other("the decode worker has no pipes");
-        let (stdin, stdout) = (child.stdin.take().ok_or_else(missing)?, child.stdout.take().ok_or_else(missing)?);
-        Ok(Worker { child: Some(child), stdin, stdout })
+        let (stdin, stdout) = (
+            child.stdin.take().ok_or_else(missing)?,
+            child.stdout.take().ok_or_else(missing)?,
+        );
+        Ok(Worker {
+            child: Some(child),
+            stdin,
+            stdout,
+        })
     }
 
     /// One question under a watchdog that kills the child when its own time limit did not hold.
     fn ask(&mut self, file: &[u8], limits: &Limits) -> Result<Result<Decoded, DecodeError>, WorkerError> {
-        let Some(mut child) = self.child.take() else { return Err(WorkerError::Malformed) };
+        let Some(mut child) = self.child.take() else {
+            return Err(WorkerError::Malformed);
+        };
         let (done, waiting) = channel::<()>();
         let deadline = limits.time + GRACE;
         let watchdog = thread::spawn(move || {
@@ -98,8 +121,8 @@ impl Worker {
             }
             child
         });
-        let answer =
-            worker::write_request(&mut self.stdin, file, limits).and_then(|()| worker::read_answer(&mut self.stdout, limits));
+        let answer = worker::write_request(&mut self.stdin, file, limits)
+            .and_then(|()| worker::read_answer(&mut self.stdout, limits));
         drop(done);
         self.child = watchdog.join().ok();
         answer

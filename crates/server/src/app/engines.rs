@@ -54,7 +54,10 @@ impl Engines {
 /// Opens the models once for both engines.
 fn open(models: Option<&Path>) -> anyhow::Result<Loaded> {
     let models = Arc::new(open_models(models, 1)?);
-    Ok(Loaded { documents: DocumentEngine::new(Arc::clone(&models))?, faces: FaceEngine::new(models) })
+    Ok(Loaded {
+        documents: DocumentEngine::new(Arc::clone(&models))?,
+        faces: FaceEngine::new(models),
+    })
 }
 
 /// Opens the models, or says where they were looked for.

@@ -9,9 +9,24 @@ use crate::api::time::iso;
 use crate::error::Problem;
 
 /// Writes an event; `data` holds no personal data.
-pub async fn enqueue(tx: &mut Tx, scope: Scope, flow_id: Uuid, kind: &str, data: &Value) -> Result<(), Problem> {
+pub async fn enqueue(
+    tx: &mut Tx,
+    scope: Scope,
+    flow_id: Uuid,
+    kind: &str,
+    data: &Value,
+) -> Result<(), Problem> {
     let body = json!({"type": kind, "timestamp": iso(tx.now()), "data": data}).to_string();
-    outbox::enqueue(tx, scope, &NewEvent { flow_id, kind, body: &ascii(&body) }).await?;
+    outbox::enqueue(
+        tx,
+        scope,
+        &NewEvent {
+            flow_id,
+            kind,
+            body: &ascii(&body),
+        },
+    )
+    .await?;
     Ok(())
 }
 

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use documents::reading::{DocumentKind, DocumentReading, Field, PayloadKind, Source as ReadSource, field};
+use documents::reading::{DocumentKind, DocumentReading, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
 use faces::{Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY};
 use imaging::{DecodeError, Decoded, Picture};
 use reference::DocumentType;
 use verification::evidence::{
-    BarcodeFinding, Challenge, DocumentData, DocumentEvidence, Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding,
-    MrzRead, PictureState, SelfieEvidence, Shows, SideEvidence, compare_sides,
+    BarcodeFinding, Challenge, DocumentData, DocumentEvidence, Evidence, FaceMatch, Liveness, MatchVerdict,
+    MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows, SideEvidence,
 };
 use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
@@ -44,20 +44,34 @@ pub fn gather(
     files: &mut BTreeMap<String, File>,
     gone: &Abandoned,
 ) -> Result<Gathered, Problem> {
-    let mut gathered = Gathered { evidence: Evidence::default(), face: None, timings: BTreeMap::new() };
+    let mut gathered = Gathered {
+        evidence: Evidence::default(),
+        face: None,
+        timings: BTreeMap::new(),
+    };
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
         return Ok(gathered);
     }
     let engines = app.engines.get().map_err(|reason| {
         Problem::unavailable("The document and face engines are not available").because(reason)
     })?;
-    let mut looker = Looker { app, engines, files, gone, timings: &mut gathered.timings };
+    let mut looker = Looker {
+        app,
+        engines,
+        files,
+        gone,
+        timings: &mut gathered.timings,
+    };
     let (selfie, face) = looker.selfie()?;
+    let mut readings = Vec::new();
     for document_type in &submission.document_types {
-        gathered.evidence.documents.push(looker.document(*document_type, face.as_ref(), settings)?);
+        let (document, sides) = looker.document(*document_type, face.as_ref(), settings)?;
+        gathered.evidence.documents.push(document);
+        readings.extend(sides);
     }
+    let readings: Vec<&DocumentReading> = readings.iter().collect();
     gathered.evidence.comparison =
-        (compare && !gathered.evidence.documents.is_empty()).then(|| comparison::compare(submission, &gathered.evidence.documents));
+        (compare && !readings.is_empty()).then(|| comparison::submitted(submission, &readings));
     gathered.evidence.selfie = selfie;
     gathered.face = face;
     Ok(gathered)
@@ -80,27 +94,35 @@ struct Looked {
 
 impl Looker<'_> {
     fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
-        let Some(decoded) = self.decode(FileField::Selfie, 0)? else { return Ok((None, None)) };
+        let Some(decoded) = self.decode(FileField::Selfie, 0)? else {
+            return Ok((None, None));
+        };
         let mut selfie = SelfieEvidence {
             state: PictureState::Corrupted,
             faces: 0,
             liveness: Liveness::Impossible,
             challenge: Challenge::Absent,
         };
-        let Ok(decoded) = decoded else { return Ok((Some(selfie), None)) };
+        let Ok(decoded) = decoded else {
+            return Ok((Some(selfie), None));
+        };
         let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
         selfie.faces = reading.significant().count();
         selfie.state = PictureState::Processed;
-        let Some(main) = reading.main() else { return Ok((Some(selfie), None)) };
+        let Some(main) = reading.main() else {
+            return Ok((Some(selfie), None));
+        };
         let face = main.embedding.clone().filter(|_| main.is_usable());
         if face.is_none() {
             selfie.state = PictureState::Unprocessable;
         }
         let engines = self.engines;
-        selfie.liveness = self.timed("liveness", || match engines.faces.liveness(&decoded.picture, &reading).outcome {
-            LivenessOutcome::Live => Liveness::Live,
-            LivenessOutcome::NotLive => Liveness::NotLive,
-            LivenessOutcome::Impossible => Liveness::Impossible,
+        selfie.liveness = self.timed("liveness", || {
+            match engines.faces.liveness(&decoded.picture, &reading).outcome {
+                LivenessOutcome::Live => Liveness::Live,
+                LivenessOutcome::NotLive => Liveness::NotLive,
+                LivenessOutcome::Impossible => Liveness::Impossible,
+            }
         });
         Ok((Some(selfie), face))
     }
@@ -110,19 +132,23 @@ impl Looker<'_> {
         document_type: DocumentType,
         selfie: Option<&Embedding>,
         settings: &Settings,
-    ) -> Result<DocumentEvidence, Problem> {
+    ) -> Result<(DocumentEvidence, Vec<DocumentReading>), Problem> {
         let front = self.side(document_type, Side::Front)?;
         let back = self.side(document_type, Side::Back)?;
-        let readings: Vec<&DocumentReading> = [&front, &back].into_iter().flatten().map(|looked| &looked.reading).collect();
+        let readings: Vec<&DocumentReading> = [&front, &back]
+            .into_iter()
+            .flatten()
+            .map(|looked| &looked.reading)
+            .collect();
         let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
             (Some(selfie), Some(portrait)) => Some(match_faces(selfie, portrait, settings)),
             _ => None,
         };
         let sides = match readings.as_slice() {
-            [front, back] => compare_sides(&merged(&[front]), &merged(&[back])),
+            [front, back] => comparison::sides(front, back),
             _ => Default::default(),
         };
-        Ok(DocumentEvidence {
+        let evidence = DocumentEvidence {
             document_type,
             mrz: mrz(&readings),
             barcode: barcode(&readings),
@@ -131,12 +157,22 @@ impl Looker<'_> {
             portrait_match,
             front: front.as_ref().map(|looked| looked.side),
             back: back.as_ref().map(|looked| looked.side),
-        })
+        };
+        Ok((
+            evidence,
+            [front, back]
+                .into_iter()
+                .flatten()
+                .map(|looked| looked.reading)
+                .collect(),
+        ))
     }
 
     /// One side of a document; of a PDF the first page that holds one.
     fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<Looked>, Problem> {
-        let Some(field) = FileField::of(document_type, side) else { return Ok(None) };
+        let Some(field) = FileField::of(document_type, side) else {
+            return Ok(None);
+        };
         let mut from_page = 0;
         let mut first: Option<Looked> = None;
         loop {
@@ -145,13 +181,24 @@ impl Looker<'_> {
                 // The pages after the first one that is not blank hold nothing more.
                 Some(Err(_)) if first.is_some() => return Ok(first),
                 Some(Err(_)) => {
-                    let side = SideEvidence { state: PictureState::Corrupted, shows: Shows::Declared, faces: 0 };
-                    return Ok(Some(Looked { side, reading: DocumentReading::default(), portrait: None }));
+                    let side = SideEvidence {
+                        state: PictureState::Corrupted,
+                        shows: Shows::Declared,
+                        faces: 0,
+                    };
+                    return Ok(Some(Looked {
+                        side,
+                        reading: DocumentReading::default(),
+                        portrait: None,
+                    }));
                 }
                 Some(Ok(decoded)) => decoded,
             };
             let looked = self.look(&decoded.picture, document_type, side)?;
-            let next = decoded.page.map(|page| page + 1).filter(|next| decoded.pages.is_some_and(|pages| *next < pages));
+            let next = decoded
+                .page
+                .map(|page| page + 1)
+                .filter(|next| decoded.pages.is_some_and(|pages| *next < pages));
             match next {
                 Some(next) if looked.reading.kind == DocumentKind::None => {
                     from_page = next;
@@ -163,17 +210,32 @@ impl Looker<'_> {
         }
     }
 
-    fn look(&mut self, picture: &Picture, document_type: DocumentType, side: Side) -> Result<Looked, Problem> {
+    fn look(
+        &mut self,
+        picture: &Picture,
+        document_type: DocumentType,
+        side: Side,
+    ) -> Result<Looked, Problem> {
         let hints = ReadHints {
             document_type: Some(document_type),
-            side: if side == Side::Front { ReadSide::Front } else { ReadSide::Back },
+            side: if side == Side::Front {
+                ReadSide::Front
+            } else {
+                ReadSide::Back
+            },
             expect_mrz: document_type != DocumentType::Drivers,
             expect_barcode: document_type == DocumentType::Drivers,
         };
         let engines = self.engines;
-        let reading = self.timed("read", || engines.documents.read(picture, &hints)).map_err(Problem::internal)?;
+        let reading = self
+            .timed("read", || engines.documents.read(picture, &hints))
+            .map_err(Problem::internal)?;
         let mut looked = Looked {
-            side: SideEvidence { state: PictureState::Processed, shows: shows(&reading, document_type, side), faces: 0 },
+            side: SideEvidence {
+                state: PictureState::Processed,
+                shows: shows(&reading, document_type, side),
+                faces: 0,
+            },
             reading,
             portrait: None,
         };
@@ -187,19 +249,28 @@ impl Looker<'_> {
 
     fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
         let engines = self.engines;
-        self.timed("faces", || engines.faces.analyse(picture, kind)).map_err(Problem::internal)
+        self.timed("faces", || engines.faces.analyse(picture, kind))
+            .map_err(Problem::internal)
     }
 
     /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
-    fn decode(&mut self, field: FileField, from_page: u32) -> Result<Option<Result<Decoded, DecodeError>>, Problem> {
+    fn decode(
+        &mut self,
+        field: FileField,
+        from_page: u32,
+    ) -> Result<Option<Result<Decoded, DecodeError>>, Problem> {
         if self.gone.is_set() {
             return Err(Problem::unavailable("The caller has gone"));
         }
-        let Some(file) = self.files.get_mut(field.as_str()) else { return Ok(None) };
+        let Some(file) = self.files.get_mut(field.as_str()) else {
+            return Ok(None);
+        };
         let bytes = file.content.read().map_err(Problem::internal)?;
         let decoders = &self.app.decoders;
         let decoded = self.timed("decode", || decoders.decode(&bytes, from_page));
-        decoded.map(Some).map_err(|error| Problem::unavailable("No decoder could be started").because(error))
+        decoded
+            .map(Some)
+            .map_err(|error| Problem::unavailable("No decoder could be started").because(error))
     }
 
     fn timed<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
@@ -231,19 +302,29 @@ fn shows(reading: &DocumentReading, declared: DocumentType, side: Side) -> Shows
 
 fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) -> FaceMatch {
     let similarity = faces::similarity(faces::distance(selfie, portrait));
-    let match_from = settings.match_threshold.map_or(MATCH_SIMILARITY, |threshold| threshold as f32);
-    let review_from = settings.review_band.map_or(REVIEW_SIMILARITY, |threshold| threshold as f32);
+    let match_from = settings
+        .match_threshold
+        .map_or(MATCH_SIMILARITY, |threshold| threshold as f32);
+    let review_from = settings
+        .review_band
+        .map_or(REVIEW_SIMILARITY, |threshold| threshold as f32);
     let verdict = match faces::MatchVerdict::at(similarity, match_from, review_from) {
         faces::MatchVerdict::Match => MatchVerdict::Match,
         faces::MatchVerdict::Review => MatchVerdict::BelowThreshold,
         faces::MatchVerdict::NoMatch => MatchVerdict::NoMatch,
     };
-    FaceMatch { similarity: f64::from(similarity), verdict }
+    FaceMatch {
+        similarity: f64::from(similarity),
+        verdict,
+    }
 }
 
 /// The zone to rely on: an accepted one before a valid one before any.
 fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
-    let best = readings.iter().filter_map(|reading| reading.mrz.as_ref()).max_by_key(|mrz| (mrz.accepted, mrz.valid));
+    let best = readings
+        .iter()
+        .filter_map(|reading| reading.mrz.as_ref())
+        .max_by_key(|mrz| (mrz.accepted, mrz.valid));
     best.map_or(MrzFinding::NotFound, |mrz| {
         let fields = &mrz.fields;
         MrzFinding::Read(MrzRead {
@@ -265,9 +346,19 @@ fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
 }
 
 fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
-    let barcodes = || readings.iter().flat_map(|reading| &reading.barcodes).filter(|barcode| barcode.symbology == "PDF417");
+    let barcodes = || {
+        readings
+            .iter()
+            .flat_map(|reading| &reading.barcodes)
+            .filter(|barcode| barcode.symbology == "PDF417")
+    };
     if let Some(aamva) = barcodes().find_map(|barcode| barcode.aamva.as_ref()) {
-        let given: Vec<&str> = aamva.first_name.iter().chain(&aamva.middle_names).map(String::as_str).collect();
+        let given: Vec<&str> = aamva
+            .first_name
+            .iter()
+            .chain(&aamva.middle_names)
+            .map(String::as_str)
+            .collect();
         return BarcodeFinding::Read(DocumentData {
             given_names: filled(&given.join(" ")),
             surname: aamva.last_name.clone(),
@@ -279,7 +370,10 @@ fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
             sex: aamva.sex.map(String::from),
         });
     }
-    match barcodes().map(|barcode| barcode.payload).max_by_key(|payload| *payload == PayloadKind::Unknown) {
+    match barcodes()
+        .map(|barcode| barcode.payload)
+        .max_by_key(|payload| *payload == PayloadKind::Unknown)
+    {
         None => BarcodeFinding::NotFound,
         Some(PayloadKind::Unknown) => BarcodeFinding::Opaque,
         Some(_) => BarcodeFinding::Unreadable,
@@ -288,19 +382,17 @@ fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
 
 /// What the visual zones say, the first side before the second.
 fn visual(readings: &[&DocumentReading]) -> DocumentData {
-    data(readings, |field| field.source == ReadSource::Ocr)
-}
-
-/// What a side says, by whatever means.
-fn merged(readings: &[&DocumentReading]) -> DocumentData {
-    data(readings, |_| true)
-}
-
-fn data(readings: &[&DocumentReading], usable: impl Fn(&Field) -> bool) -> DocumentData {
     let value = |name: &str| {
-        readings.iter().find_map(|reading| reading.fields.get(name).filter(|field| usable(field))).map(|field| field.value.clone())
+        readings
+            .iter()
+            .find_map(|reading| reading.visual.get(name))
+            .map(|field| field.value.clone())
     };
-    let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
     DocumentData {
         given_names: filled(&given),
         surname: value(field::LAST_NAME),

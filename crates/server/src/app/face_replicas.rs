@@ -39,13 +39,17 @@ impl Replica {
     pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope) -> Result<i64, Problem> {
         loop {
             let changes = store::faces::after(conn, scope, self.sequence, PAGE).await?;
-            let Some(last) = changes.last().map(|change| change.seq) else { return Ok(self.sequence) };
+            let Some(last) = changes.last().map(|change| change.seq) else {
+                return Ok(self.sequence);
+            };
             for change in changes {
                 match change.embedding {
                     Some(bytes) => {
                         let face = Embedding::from_bytes(&bytes).map_err(Problem::internal)?;
                         if self.index.insert(change.facemap_id, &face).is_err() {
-                            tracing::warn!("a face of another model is not searched: its person must be enrolled anew");
+                            tracing::warn!(
+                                "a face of another model is not searched: its person must be enrolled anew"
+                            );
                         }
                     }
                     None => {
@@ -59,7 +63,9 @@ impl Replica {
 
     /// The known facemaps near a face, nearest first, the near-duplicates' band included.
     pub fn search(&self, face: &Embedding) -> Result<Vec<Hit>, Problem> {
-        self.index.search(face, IDENTIFICATION_BAND).map_err(|_| Problem::internal("the index holds another model's faces"))
+        self.index
+            .search(face, IDENTIFICATION_BAND)
+            .map_err(|_| Problem::internal("the index holds another model's faces"))
     }
 }
 

@@ -19,18 +19,30 @@ pub async fn list(app: &App, scope: Scope) -> Result<Vec<Flow>, Problem> {
 /// One Flow, or 404.
 pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Flow, Problem> {
     let id = parse_id(id)?;
-    flows::get(&mut app.db.read().await?, scope, id).await?.ok_or_else(not_found)
+    flows::get(&mut app.db.read().await?, scope, id)
+        .await?
+        .ok_or_else(not_found)
 }
 
 /// Changes a Flow; every member that is sent replaces the whole value.
-pub async fn update(app: &App, caller: &Caller, id: &str, body: &Map<String, Value>) -> Result<Flow, Problem> {
+pub async fn update(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: &Map<String, Value>,
+) -> Result<Flow, Problem> {
     let id = parse_id(id)?;
     get(app, caller.scope, &id.to_string()).await?;
     let changes = FlowChanges::parse(body, caller.scope.sandbox)?;
     store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
-        let flow = flows::get_for_update(tx, caller.scope, id).await?.ok_or_else(not_found)?;
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
         let content = changed(flow.into(), &changes)?;
-        let flow = flows::update(tx, caller.scope, id, &content).await.map_err(refused)?.ok_or_else(not_found)?;
+        let flow = flows::update(tx, caller.scope, id, &content)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)?;
         audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
         Ok(flow)
     })
@@ -55,7 +67,10 @@ pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<
         return Err("name - is required".into());
     }
     let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
-    store::transaction!(db, |tx| -> Result<Flow, Error> { flows::create(tx, scope, &content, None).await }).map_err(for_people)
+    store::transaction!(db, |tx| -> Result<Flow, Error> {
+        flows::create(tx, scope, &content, None).await
+    })
+    .map_err(for_people)
 }
 
 /// Changes the Flow that is named, by id or by the file's `flowId` or `name`.
@@ -66,14 +81,29 @@ pub async fn update_from_file(
     file: &Map<String, Value>,
 ) -> Result<Flow, String> {
     let changes = FlowChanges::parse_with_settings(file, scope.sandbox).map_err(explain)?;
-    let id = id.or_else(|| file.get("flowId").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok()));
-    let all = async { flows::list(&mut db.read().await?, scope).await }.await.map_err(for_people)?;
-    let known = all.iter().find(|flow| id.map_or(Some(&flow.name) == changes.name.as_ref(), |id| flow.id == id));
-    let id = known.ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?.id;
+    let id = id.or_else(|| {
+        file.get("flowId")
+            .and_then(Value::as_str)
+            .and_then(|id| Uuid::parse_str(id).ok())
+    });
+    let all = async { flows::list(&mut db.read().await?, scope).await }
+        .await
+        .map_err(for_people)?;
+    let known = all
+        .iter()
+        .find(|flow| id.map_or(Some(&flow.name) == changes.name.as_ref(), |id| flow.id == id));
+    let id = known
+        .ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?
+        .id;
     store::transaction!(db, |tx| -> Result<Flow, Problem> {
-        let flow = flows::get_for_update(tx, scope, id).await?.ok_or_else(not_found)?;
+        let flow = flows::get_for_update(tx, scope, id)
+            .await?
+            .ok_or_else(not_found)?;
         let content = changed(flow.into(), &changes)?;
-        flows::update(tx, scope, id, &content).await.map_err(refused)?.ok_or_else(not_found)
+        flows::update(tx, scope, id, &content)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)
     })
     .map_err(|problem| problem.to_string())
 }
@@ -101,7 +131,10 @@ fn changed(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowConten
     };
     replace(&mut content.name, &changes.name);
     replace(&mut content.default_fields, &changes.default_fields);
-    replace(&mut content.default_document_types, &changes.default_document_types);
+    replace(
+        &mut content.default_document_types,
+        &changes.default_document_types,
+    );
     replace(&mut content.country_overrides, &changes.country_overrides);
     replace(&mut content.geo_blocked_countries, &changes.geo_blocked_countries);
     replace(&mut content.settings, &changes.settings);

@@ -20,7 +20,9 @@ pub async fn list(app: &App, scope: Scope) -> Result<Vec<Group>, Problem> {
 /// One Group, or 404.
 pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Group, Problem> {
     let id = parse_id(id)?;
-    groups::get(&mut app.db.read().await?, scope, id).await?.ok_or_else(not_found)
+    groups::get(&mut app.db.read().await?, scope, id)
+        .await?
+        .ok_or_else(not_found)
 }
 
 /// Creates a Group and, in the same transaction, keeps the answer for an idempotency key.
@@ -31,12 +33,29 @@ pub async fn create(
     claim: &Claim,
     answer: impl Fn(Group) -> Answer,
 ) -> Result<Answer, Problem> {
-    let GroupCreate { name, description, status, flow_ids } = GroupCreate::parse(body).map_err(Problem::validation)?;
-    let new = NewGroup { name, description, status: status.as_str().into(), flow_ids: parse_flow_ids(&flow_ids) };
+    let GroupCreate {
+        name,
+        description,
+        status,
+        flow_ids,
+    } = GroupCreate::parse(body).map_err(Problem::validation)?;
+    let new = NewGroup {
+        name,
+        description,
+        status: status.as_str().into(),
+        flow_ids: parse_flow_ids(&flow_ids),
+    };
     let limit = super::merchants::settings(&caller.merchant).max_groups;
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
-        let group = groups::create(tx, caller.scope, &new, limit).await.map_err(refused)?;
-        audit::write(tx, caller.scope, &caller.did("group.created", &group.id.to_string())).await?;
+        let group = groups::create(tx, caller.scope, &new, limit)
+            .await
+            .map_err(refused)?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("group.created", &group.id.to_string()),
+        )
+        .await?;
         let answer = answer(group);
         claim.complete(tx, &answer).await?;
         Ok(answer)
@@ -44,11 +63,21 @@ pub async fn create(
 }
 
 /// Changes a Group; an empty change changes nothing.
-pub async fn update(app: &App, caller: &Caller, id: &str, body: &Map<String, Value>) -> Result<Group, Problem> {
+pub async fn update(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: &Map<String, Value>,
+) -> Result<Group, Problem> {
     let id = parse_id(id)?;
     // Absence is told before the body is judged, as for every path with an id.
     get(app, caller.scope, &id.to_string()).await?;
-    let GroupUpdate { name, description, status, flow_ids } = GroupUpdate::parse(body).map_err(Problem::validation)?;
+    let GroupUpdate {
+        name,
+        description,
+        status,
+        flow_ids,
+    } = GroupUpdate::parse(body).map_err(Problem::validation)?;
     let changes = GroupChanges {
         name,
         description,
@@ -56,8 +85,16 @@ pub async fn update(app: &App, caller: &Caller, id: &str, body: &Map<String, Val
         flow_ids: flow_ids.as_deref().map(parse_flow_ids),
     };
     store::transaction!(app.db, |tx| -> Result<Group, Problem> {
-        let group = groups::update(tx, caller.scope, id, &changes).await.map_err(refused)?.ok_or_else(not_found)?;
-        audit::write(tx, caller.scope, &caller.did("group.updated", &group.id.to_string())).await?;
+        let group = groups::update(tx, caller.scope, id, &changes)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("group.updated", &group.id.to_string()),
+        )
+        .await?;
         Ok(group)
     })
 }

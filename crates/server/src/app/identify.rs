@@ -31,7 +31,11 @@ pub async fn identify(
     external_user_id: &str,
 ) -> Result<Applicant, Problem> {
     store::faces::lock(tx, scope).await?;
-    let place = Place { scope, grouping_id, external_user_id };
+    let place = Place {
+        scope,
+        grouping_id,
+        external_user_id,
+    };
     match face {
         None => unproven(tx, &place).await,
         Some(face) => {
@@ -62,11 +66,17 @@ impl Place<'_> {
     async fn bound_to(&self, tx: &mut Tx) -> Result<Vec<(Uuid, bool)>, Error> {
         let mut bound: Vec<(Uuid, bool)> = Vec::new();
         for registration in registrations::of_external_user_id(tx, self.scope, self.external_user_id).await? {
-            if bound.iter().any(|(facemap, _)| *facemap == registration.facemap_id) {
+            if bound
+                .iter()
+                .any(|(facemap, _)| *facemap == registration.facemap_id)
+            {
                 continue;
             }
             let person = people::resolve(tx, self.scope, registration.facemap_id).await?;
-            bound.push((registration.facemap_id, person.is_some_and(|person| person.proven)));
+            bound.push((
+                registration.facemap_id,
+                person.is_some_and(|person| person.proven),
+            ));
         }
         Ok(bound)
     }
@@ -74,11 +84,20 @@ impl Place<'_> {
     /// The registration of a person in this group, under whatever label.
     async fn registration_of(&self, tx: &mut Tx, person: Uuid) -> Result<Option<Registration>, Error> {
         let all = registrations::of_facemap(tx, self.scope, person).await?;
-        Ok(all.into_iter().find(|registration| registration.grouping_id == self.grouping_id))
+        Ok(all
+            .into_iter()
+            .find(|registration| registration.grouping_id == self.grouping_id))
     }
 
     async fn register(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<Registration, Error> {
-        registrations::create(tx, self.scope, facemap_id, self.grouping_id, self.external_user_id).await
+        registrations::create(
+            tx,
+            self.scope,
+            facemap_id,
+            self.grouping_id,
+            self.external_user_id,
+        )
+        .await
     }
 
     /// A registration, this label's own or a new one of the facemap.
@@ -92,13 +111,24 @@ impl Place<'_> {
 }
 
 fn applicant(facemap_id: Uuid, registration: Option<Registration>, identity: Identity) -> Applicant {
-    Applicant { identity: Identity { facemap_id: facemap_id.to_string(), ..identity }, facemap_id, registration }
+    Applicant {
+        identity: Identity {
+            facemap_id: facemap_id.to_string(),
+            ..identity
+        },
+        facemap_id,
+        registration,
+    }
 }
 
 /// No face was proven: the label's registration here, else one under the label's facemap, else under a new provisional one.
 async fn unproven(tx: &mut Tx, place: &Place<'_>) -> Result<Applicant, Problem> {
     if let Some(registration) = place.registration(tx).await? {
-        return Ok(applicant(registration.facemap_id, Some(registration), Identity::default()));
+        return Ok(applicant(
+            registration.facemap_id,
+            Some(registration),
+            Identity::default(),
+        ));
     }
     for (facemap_id, _) in place.bound_to(tx).await? {
         // A face registers once in a group, so a person who is here under another label gets no second place.
@@ -113,17 +143,30 @@ async fn unproven(tx: &mut Tx, place: &Place<'_>) -> Result<Applicant, Problem> 
 /// The face is a known person's.
 async fn known_face(tx: &mut Tx, place: &Place<'_>, person: Uuid) -> Result<Applicant, Problem> {
     let bound = place.bound_to(tx).await?;
-    if bound.iter().any(|(facemap, proven)| *proven && *facemap != person) {
-        let identity = Identity { id_belongs_to_another: true, ..Identity::default() };
+    if bound
+        .iter()
+        .any(|(facemap, proven)| *proven && *facemap != person)
+    {
+        let identity = Identity {
+            id_belongs_to_another: true,
+            ..Identity::default()
+        };
         return Ok(applicant(person, None, identity));
     }
-    let duplicate = || Identity { already_registered: true, ..Identity::default() };
+    let duplicate = || Identity {
+        already_registered: true,
+        ..Identity::default()
+    };
     if let Some(registration) = place.registration_of(tx, person).await? {
         if registration.external_user_id != place.external_user_id {
             return Ok(applicant(person, None, duplicate()));
         }
         let approved = registration.status.as_deref() == Some(AttemptStatus::Approved.as_str());
-        let identity = if approved { duplicate() } else { Identity::default() };
+        let identity = if approved {
+            duplicate()
+        } else {
+            Identity::default()
+        };
         return Ok(applicant(person, Some(registration), identity));
     }
     for (provisional, _) in bound.into_iter().filter(|(facemap, _)| *facemap != person) {
@@ -147,10 +190,16 @@ async fn new_face(
     let bound = place.bound_to(tx).await?;
     if bound.iter().any(|(_, proven)| *proven) {
         let person = people::create(tx, place.scope, false).await?;
-        let identity = Identity { id_belongs_to_another: true, ..Identity::default() };
+        let identity = Identity {
+            id_belongs_to_another: true,
+            ..Identity::default()
+        };
         return Ok(applicant(person.facemap_id, None, identity));
     }
-    let own = place.registration(tx).await?.map(|registration| registration.facemap_id);
+    let own = place
+        .registration(tx)
+        .await?
+        .map(|registration| registration.facemap_id);
     let facemap_id = match own.or(bound.first().map(|(facemap, _)| *facemap)) {
         Some(provisional) => {
             people::set_proven(tx, place.scope, provisional).await?;

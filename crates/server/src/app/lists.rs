@@ -22,20 +22,32 @@ pub struct Lists {
 impl Lists {
     /// Opens the lists folder and loads what is in it.
     pub fn open(config: &ServeConfig) -> anyhow::Result<Self> {
-        let lists = Lists { store: config.data.list_store()?, current: RwLock::new((Fingerprint::default(), Err(String::new()))) };
+        let lists = Lists {
+            store: config.data.list_store()?,
+            current: RwLock::new((Fingerprint::default(), Err(String::new()))),
+        };
         lists.reload();
         Ok(lists)
     }
 
     /// The screener, or why screening cannot answer (then verification is blocked: fail closed).
     pub fn screener(&self) -> Result<Arc<Screener>, String> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .1
+            .clone()
     }
 
     /// Screens one person with a merchant's settings. The invented demo list answers in the sandbox only. Blocks.
     ///
     /// The outer error: screening is not available.
-    pub fn screen(&self, query: &Query, sandbox: bool, settings: &MerchantSettings) -> Result<ScreenResult, String> {
+    pub fn screen(
+        &self,
+        query: &Query,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<ScreenResult, String> {
         let screener = self.screener()?;
         let demo = demo_list().name;
         let usable = |name: &&String| (sandbox || **name != demo) && chosen(settings, name);
@@ -46,7 +58,14 @@ impl Lists {
         let defaults = ScreenOptions::default();
         let threshold = settings.screening_threshold.unwrap_or(defaults.threshold);
         let mut result = screener
-            .screen(query, &ScreenOptions { threshold, datasets: datasets.clone(), ..defaults })
+            .screen(
+                query,
+                &ScreenOptions {
+                    threshold,
+                    datasets: datasets.clone(),
+                    ..defaults
+                },
+            )
             .map_err(|error| error.to_string())?;
         result.lists.retain(|name, _| datasets.contains(name));
         Ok(result)
@@ -69,7 +88,9 @@ impl Lists {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
             (current.0.clone(), current.1.is_ok())
         };
-        if self.store.fingerprint().is_ok_and(|now| now != known) || (usable && self.store.check_fresh().is_err()) {
+        if self.store.fingerprint().is_ok_and(|now| now != known)
+            || (usable && self.store.check_fresh().is_err())
+        {
             self.reload();
             tracing::info!("sanctions lists loaded anew");
         }
@@ -91,7 +112,10 @@ pub async fn watch(app: Shared) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let app = Arc::clone(&app);
-        if tokio::task::spawn_blocking(move || app.lists.look()).await.is_err() {
+        if tokio::task::spawn_blocking(move || app.lists.look())
+            .await
+            .is_err()
+        {
             tracing::error!("looking after the sanctions lists failed");
         }
     }

@@ -40,13 +40,18 @@ pub fn settings(merchant: &Merchant) -> MerchantSettings {
 pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, String> {
     let mut object: Map<String, Value> = serde_json::from_str(&merchant.settings).unwrap_or_default();
     for change in changes {
-        let (key, value) = change.split_once('=').ok_or_else(|| format!("`{change}` is not KEY=VALUE"))?;
+        let (key, value) = change
+            .split_once('=')
+            .ok_or_else(|| format!("`{change}` is not KEY=VALUE"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         object.insert(key.to_owned(), value);
     }
     let settings: MerchantSettings =
         serde_json::from_value(Value::Object(object)).map_err(|error| format!("settings: {error}"))?;
-    if settings.screening_threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
+    if settings
+        .screening_threshold
+        .is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
+    {
         return Err("screeningThreshold must be between 0 and 1".into());
     }
     serde_json::to_string(&settings).map_err(|error| error.to_string())

@@ -60,10 +60,23 @@ pub struct App {
 impl App {
     /// Every part and what is wrong with it, if anything.
     pub async fn readiness(&self) -> Vec<(&'static str, Result<(), String>)> {
-        let database = self.db.ping().await.map_err(|_| "the database does not answer".to_owned());
-        let objects = self.objects.ping().await.map_err(|_| "the object store does not answer".to_owned());
+        let database = self
+            .db
+            .ping()
+            .await
+            .map_err(|_| "the database does not answer".to_owned());
+        let objects = self
+            .objects
+            .ping()
+            .await
+            .map_err(|_| "the object store does not answer".to_owned());
         let engines = self.engines.get().map(|_| ()).map_err(|reason| reason.to_owned());
         let sanctions = self.lists.screener().map(|_| ());
-        vec![("database", database), ("objects", objects), ("engines", engines), ("sanctions", sanctions)]
+        vec![
+            ("database", database),
+            ("objects", objects),
+            ("engines", engines),
+            ("sanctions", sanctions),
+        ]
     }
 }

@@ -32,13 +32,23 @@ pub async fn decide(
         let attempt = attempts::get_for_update(tx, scope, log_id)
             .await?
             .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
-        let current = attempt.status.parse().map_err(|()| Problem::internal("an attempt has an unknown status"))?;
-        let status = decision.apply(current, reason).map_err(|error| Problem::invalid(error.to_string()))?;
+        let current = attempt
+            .status
+            .parse()
+            .map_err(|()| Problem::internal("an attempt has an unknown status"))?;
+        let status = decision
+            .apply(current, reason)
+            .map_err(|error| Problem::invalid(error.to_string()))?;
         attempts::decide(tx, scope, &attempt, status.as_str(), name, actor, reason).await?;
         if let Some(registration_id) = attempt.registration_id {
             refresh_status(tx, scope, registration_id).await?;
         }
-        let entry = Entry { actor, action: &format!("verification.{past}"), subject: &log_id.to_string(), detail: "{}" };
+        let entry = Entry {
+            actor,
+            action: &format!("verification.{past}"),
+            subject: &log_id.to_string(),
+            detail: "{}",
+        };
         audit::write(tx, scope, &entry).await?;
         announce(tx, scope, &attempt, status).await?;
         Ok(status)
@@ -54,7 +64,10 @@ pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: uuid::Uu
         .rev()
         .filter_map(|outcome| {
             let at = outcome.decided_at.unwrap_or(outcome.created_at);
-            Some(StatusEvent { status: outcome.status.parse().ok()?, at })
+            Some(StatusEvent {
+                status: outcome.status.parse().ok()?,
+                at,
+            })
         })
         .collect();
     let status = registration_status(&events);
@@ -62,7 +75,12 @@ pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: uuid::Uu
     Ok(())
 }
 
-async fn announce(tx: &mut Tx, scope: Scope, attempt: &Attempt, status: AttemptStatus) -> Result<(), Problem> {
+async fn announce(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    status: AttemptStatus,
+) -> Result<(), Problem> {
     let flow = store::flows::get(tx, scope, attempt.flow_id).await?;
     if flow.and_then(|flow| flow.webhook_url).is_none() {
         return Ok(());

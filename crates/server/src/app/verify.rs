@@ -22,7 +22,7 @@ use verification::evidence::{Evidence, Screening};
 use verification::flow::Flow;
 use verification::judge::{Judgement, examine};
 use verification::requirements;
-use verification::submission::{Context, FileField, SubmittedFile, Submission};
+use verification::submission::{Context, FileField, Submission, SubmittedFile};
 
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
@@ -43,7 +43,11 @@ pub async fn run(
     claim: &Claim,
 ) -> Result<Answer, Problem> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let context = Context { today, sandbox: caller.scope.sandbox, bearer_session: None };
+    let context = Context {
+        today,
+        sandbox: caller.scope.sandbox,
+        bearer_session: None,
+    };
     let submission = Arc::new(Submission::parse(texts, submitted, &context)?);
     let against = against(app, caller.scope, &submission).await?;
     requirements::check(&against.flow, &submission)?;
@@ -51,8 +55,20 @@ pub async fn run(
     let settings = merchants::settings(&caller.merchant);
     let (gathered, files) = look(app, &submission, &against.flow, settings, files).await?;
     metrics::counter!("bonafide_verifications_total").increment(1);
-    record(app, caller, Recording { submission: &submission, against: &against, gathered: &gathered, texts, today }, files, claim)
-        .await
+    record(
+        app,
+        caller,
+        Recording {
+            submission: &submission,
+            against: &against,
+            gathered: &gathered,
+            texts,
+            today,
+        },
+        files,
+        claim,
+    )
+    .await
 }
 
 /// What a submission is verified against.
@@ -69,12 +85,16 @@ async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Aga
     let mut conn = app.db.read().await?;
     let missing = |what: &str| Problem::not_found(format!("{what} not found"));
     let flow_id = Uuid::parse_str(submission.flow_id()).map_err(|_| missing("Flow"))?;
-    let stored = store::flows::get(&mut conn, scope, flow_id).await?.ok_or_else(|| missing("Flow"))?;
+    let stored = store::flows::get(&mut conn, scope, flow_id)
+        .await?
+        .ok_or_else(|| missing("Flow"))?;
     let grouping_id = match submission.grouping_id() {
         None => None,
         Some(id) => {
             let id = Uuid::parse_str(id).map_err(|_| missing("Group"))?;
-            let group = store::groups::get(&mut conn, scope, id).await?.ok_or_else(|| missing("Group"))?;
+            let group = store::groups::get(&mut conn, scope, id)
+                .await?
+                .ok_or_else(|| missing("Group"))?;
             if !group.flows.iter().any(|flow| flow.id == flow_id) {
                 return Err(Problem::invalid("Flow does not belong to the specified group"));
             }
@@ -86,7 +106,13 @@ async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Aga
         return Err(missing("Session"));
     }
     let (flow_name, has_webhook) = (stored.name.clone(), stored.webhook_url.is_some());
-    Ok(Against { flow_id, flow_name, has_webhook, flow: flows::parse(&stored.into())?, grouping_id })
+    Ok(Against {
+        flow_id,
+        flow_name,
+        has_webhook,
+        flow: flows::parse(&stored.into())?,
+        grouping_id,
+    })
 }
 
 /// Screening, then the engines, on the CPU pool; gives the files back for the log.
@@ -113,10 +139,17 @@ async fn look(
 /// Sanctions screening. Whoever cannot be screened is not verified (fail closed).
 fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Result<Screening, Problem> {
     let text = |field| submission.get(field).map(str::to_owned);
-    let given = [submission.get("firstName"), submission.get("middleName")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let given = [submission.get("firstName"), submission.get("middleName")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
     let query = Query {
         schema: Some("Person".into()),
-        name: Some(format!("{given} {}", submission.get("lastName").unwrap_or_default())),
+        name: Some(format!(
+            "{given} {}",
+            submission.get("lastName").unwrap_or_default()
+        )),
         first_name: Some(given),
         last_name: text("lastName"),
         dob: submission.dob.map(|dob| dob.to_string()),
@@ -127,11 +160,23 @@ fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Re
     let result = app
         .lists
         .screen(&query, submission.sandbox, settings)
-        .map_err(|reason| Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason))?;
-    let object = |pairs: BTreeMap<String, String>| pairs.into_iter().map(|(name, value)| (name, value.into())).collect::<Map<_, _>>();
+        .map_err(|reason| {
+            Problem::unavailable("Sanctions screening is unavailable; please try again shortly")
+                .because(reason)
+        })?;
+    let object = |pairs: BTreeMap<String, String>| {
+        pairs
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect::<Map<_, _>>()
+    };
     Ok(Screening {
         matched: result.results.iter().any(|hit| hit.matched),
-        results: result.results.iter().map(|hit| serde_json::to_value(hit).unwrap_or_default()).collect(),
+        results: result
+            .results
+            .iter()
+            .map(|hit| serde_json::to_value(hit).unwrap_or_default())
+            .collect(),
         query_params: object(result.query_params),
         lists: object(result.lists),
     })
@@ -158,7 +203,17 @@ async fn record(
     let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
     for (name, file) in &mut files {
         let bytes = file.content.read().map_err(Problem::internal)?;
-        app.objects.put(&key, &ObjectName { scope, attempt_id, file: name }, &bytes).await?;
+        app.objects
+            .put(
+                &key,
+                &ObjectName {
+                    scope,
+                    attempt_id,
+                    file: name,
+                },
+                &bytes,
+            )
+            .await?;
     }
     let recorded = record_in_one_transaction(app, caller, &recording, attempt_id, &key, claim).await;
     if recorded.is_err() && !files.is_empty() {
@@ -176,7 +231,13 @@ async fn record_in_one_transaction(
     key: &DataKey,
     claim: &Claim,
 ) -> Result<Answer, Problem> {
-    let Recording { submission, against, gathered, texts, today } = recording;
+    let Recording {
+        submission,
+        against,
+        gathered,
+        texts,
+        today,
+    } = recording;
     let scope = caller.scope;
     let evidence: &Evidence = &gathered.evidence;
     let replica = app.faces.of(scope);
@@ -191,8 +252,19 @@ async fn record_in_one_transaction(
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
         let examination = examine(&against.flow, submission, evidence, *today);
         let face = proven(&examination);
-        let Applicant { identity, facemap_id, registration } =
-            identify(tx, scope, &mut replica, face, against.grouping_id, submission.external_user_id()).await?;
+        let Applicant {
+            identity,
+            facemap_id,
+            registration,
+        } = identify(
+            tx,
+            scope,
+            &mut replica,
+            face,
+            against.grouping_id,
+            submission.external_user_id(),
+        )
+        .await?;
         let judgement = examination.judge(&identity);
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
         let detail = json!({
@@ -224,9 +296,24 @@ async fn record_in_one_transaction(
         if let Some(registration) = &registration {
             reviews::refresh_status(tx, scope, registration.id).await?;
         }
-        audit::write(tx, scope, &caller.did("verification.recorded", &log_id.to_string())).await?;
+        audit::write(
+            tx,
+            scope,
+            &caller.did("verification.recorded", &log_id.to_string()),
+        )
+        .await?;
         if against.has_webhook {
-            announce(tx, scope, against, submission, &judgement, facemap_id, registration.as_ref(), log_id).await?;
+            announce(
+                tx,
+                scope,
+                against,
+                submission,
+                &judgement,
+                facemap_id,
+                registration.as_ref(),
+                log_id,
+            )
+            .await?;
         }
         let answer = Answer::json(StatusCode::OK, &judgement.response);
         claim.complete(tx, &answer).await?;
@@ -251,7 +338,11 @@ async fn announce(
         None => 1,
     };
     let pending = judgement.status == verification::status::AttemptStatus::Pending;
-    let kind = if pending { "verification.review_required" } else { "verification.completed" };
+    let kind = if pending {
+        "verification.review_required"
+    } else {
+        "verification.completed"
+    };
     let data = json!({
         "externalUserId": submission.external_user_id(),
         "groupingId": against.grouping_id,

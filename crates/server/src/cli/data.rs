@@ -23,7 +23,13 @@ pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
     let db = Db::connect(&config.database_url(), Arc::new(keyring), &Options::default())
         .await
         .context("the database cannot be opened")?;
-    db.migrate_if_empty().await.context("the database's schema cannot be used")?;
+    db.migrate_if_empty()
+        .await
+        .context("the database's schema cannot be used")?;
     let objects = Objects::open(&config.objects_url(), &[]).context("the object store cannot be opened")?;
-    Ok(Data { db, objects, keyring_made: origin == KeyringOrigin::Created })
+    Ok(Data {
+        db,
+        objects,
+        keyring_made: origin == KeyringOrigin::Created,
+    })
 }

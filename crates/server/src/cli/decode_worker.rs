@@ -9,8 +9,19 @@ const MEMORY: u64 = 2 << 30;
 
 /// Limits itself, then answers until its input ends.
 pub(super) fn run() -> anyhow::Result<()> {
-    for (resource, most) in [(Resource::As, MEMORY), (Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nofile, 16)] {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+    for (resource, most) in [
+        (Resource::As, MEMORY),
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, 16),
+    ] {
+        setrlimit(
+            resource,
+            Rlimit {
+                current: Some(most),
+                maximum: Some(most),
+            },
+        )?;
     }
     imaging::worker::serve(io::stdin().lock(), io::stdout().lock())?;
     Ok(())

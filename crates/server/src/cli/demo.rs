@@ -38,10 +38,19 @@ fn demo_flows() -> [(&'static str, Value); 7] {
     [
         ("data-only", json!({})),
         ("passport", documents(&["PASSPORT"], json!({}))),
-        ("any-document", documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({}))),
+        (
+            "any-document",
+            documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({})),
+        ),
         ("licence", documents(&["DRIVERS"], json!({}))),
         ("residence", documents(&["RESIDENCY_CARD"], json!({}))),
-        ("liveness", documents(&["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"], json!({"liveness": true}))),
+        (
+            "liveness",
+            documents(
+                &["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"],
+                json!({"liveness": true}),
+            ),
+        ),
         ("age-18-60", aged),
     ]
 }
@@ -72,29 +81,52 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
         _ => make(app).await?,
     };
     demo.base_url.clone_from(&app.public_url);
-    demo.specimens = std::path::absolute(&app.config.specimens).ok().filter(|dir| dir.join("index.json").exists());
+    demo.specimens = std::path::absolute(&app.config.specimens)
+        .ok()
+        .filter(|dir| dir.join("index.json").exists());
     write(&file, &demo)?;
     say(&summary(&demo))
 }
 
 fn seed_list(app: &App) -> anyhow::Result<()> {
     // Written at every start, so that it never grows too old.
-    app.lists.store().put(&sanctions::demo_list()).context("the demo list cannot be activated")?;
+    app.lists
+        .store()
+        .put(&sanctions::demo_list())
+        .context("the demo list cannot be activated")?;
     app.lists.reload();
     Ok(())
 }
 
 async fn make(app: &App) -> anyhow::Result<Demo> {
     let (merchant_id, _, key) = merchants::create(&app.db, "Demo merchant", MerchantStatus::Approved).await?;
-    let scope = Scope { merchant_id, sandbox: true };
+    let scope = Scope {
+        merchant_id,
+        sandbox: true,
+    };
     let mut made = BTreeMap::new();
     for (name, mut flow) in demo_flows() {
         flow["name"] = json!(name);
         let content = flow.as_object().context("a Flow is an object")?;
-        made.insert(name.to_owned(), flows::create(&app.db, scope, content).await.map_err(|reason| anyhow::anyhow!(reason))?.id);
+        made.insert(
+            name.to_owned(),
+            flows::create(&app.db, scope, content)
+                .await
+                .map_err(|reason| anyhow::anyhow!(reason))?
+                .id,
+        );
     }
-    let flow_ids = made.iter().filter(|(name, _)| *name != "data-only").map(|(_, id)| *id).collect();
-    let new = NewGroup { name: GROUP.into(), description: None, status: "active".into(), flow_ids };
+    let flow_ids = made
+        .iter()
+        .filter(|(name, _)| *name != "data-only")
+        .map(|(_, id)| *id)
+        .collect();
+    let new = NewGroup {
+        name: GROUP.into(),
+        description: None,
+        status: "active".into(),
+        flow_ids,
+    };
     let group = store::transaction!(app.db, |tx| -> Result<groups::Group, store::Error> {
         groups::create(tx, scope, &new, None).await
     })?;
@@ -115,10 +147,14 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
 /// Whether the credentials and the Group of an earlier start still stand.
 async fn still_works(app: &App, demo: &Demo) -> anyhow::Result<bool> {
     let mut conn = app.db.read().await?;
-    let AuthOutcome::Accepted(caller) = credentials::authenticate(&mut conn, &demo.api_key, &demo.secret).await? else {
+    let AuthOutcome::Accepted(caller) =
+        credentials::authenticate(&mut conn, &demo.api_key, &demo.secret).await?
+    else {
         return Ok(false);
     };
-    Ok(groups::get(&mut conn, caller.scope, demo.group_id).await?.is_some())
+    Ok(groups::get(&mut conn, caller.scope, demo.group_id)
+        .await?
+        .is_some())
 }
 
 fn read(file: &Path) -> Option<Demo> {
@@ -136,7 +172,13 @@ fn write(file: &Path, demo: &Demo) -> anyhow::Result<()> {
 }
 
 fn summary(demo: &Demo) -> String {
-    let Demo { base_url, api_key, secret, flows, .. } = demo;
+    let Demo {
+        base_url,
+        api_key,
+        secret,
+        flows,
+        ..
+    } = demo;
     let passport = flows.get("passport").map(Uuid::to_string).unwrap_or_default();
     let call = match &demo.specimens {
         Some(dir) => format!(
@@ -165,7 +207,9 @@ Bonafide's sandbox is ready at {base_url}
 /// The first passing passport specimen as arguments of `curl`.
 fn specimen_arguments(dir: &Path) -> Option<String> {
     let index: Vec<Value> = serde_json::from_slice(&std::fs::read(dir.join("index.json")).ok()?).ok()?;
-    let specimen = index.iter().find(|entry| entry["expect"] == "pass" && entry["flow"] == "passport")?;
+    let specimen = index
+        .iter()
+        .find(|entry| entry["expect"] == "pass" && entry["flow"] == "passport")?;
     let mut arguments = String::new();
     for (name, value) in specimen["fields"].as_object()? {
         if name != "externalUserId" && name != "flowId" {
@@ -173,7 +217,10 @@ fn specimen_arguments(dir: &Path) -> Option<String> {
         }
     }
     for (name, file) in specimen["files"].as_object()? {
-        arguments.push_str(&format!("\\\n    -F '{name}=@{}' ", dir.join(file.as_str()?).display()));
+        arguments.push_str(&format!(
+            "\\\n    -F '{name}=@{}' ",
+            dir.join(file.as_str()?).display()
+        ));
     }
     Some(arguments.trim_end().to_owned())
 }

@@ -56,10 +56,18 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
 fn machine() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.split_whitespace().next()?.parse::<u64>().ok())
+        text.lines().find_map(|line| {
+            line.strip_prefix("MemAvailable:")?
+                .split_whitespace()
+                .next()?
+                .parse::<u64>()
+                .ok()
+        })
     });
     match memory.map(|kib| kib / 1024) {
-        Some(mib) if mib < 1_500 => Look(format!("{cores} cores, {mib} MiB of free memory: 2 GiB and more are advised")),
+        Some(mib) if mib < 1_500 => Look(format!(
+            "{cores} cores, {mib} MiB of free memory: 2 GiB and more are advised"
+        )),
         Some(mib) => Good(format!("{cores} cores, {mib} MiB of free memory")),
         None => Good(format!("{cores} cores")),
     }
@@ -77,7 +85,10 @@ fn clock() -> Finding {
 fn models(config: &ServeConfig) -> Finding {
     let started = Instant::now();
     match open_models(config.models.as_deref(), 1) {
-        Ok(_) => Good(format!("found, checked and loaded in {:.1} s", started.elapsed().as_secs_f32())),
+        Ok(_) => Good(format!(
+            "found, checked and loaded in {:.1} s",
+            started.elapsed().as_secs_f32()
+        )),
         Err(error) => Bad(format!("{error:#}")),
     }
 }
@@ -88,7 +99,11 @@ async fn storage(config: &ServeConfig) -> Vec<(&'static str, Finding)> {
         Ok(data) => data,
         Err(error) => return vec![("database", Bad(format!("{error:#}")))],
     };
-    let kind = if data.db.is_postgres() { "PostgreSQL" } else { "SQLite" };
+    let kind = if data.db.is_postgres() {
+        "PostgreSQL"
+    } else {
+        "SQLite"
+    };
     let database = match data.db.check_schema().await {
         Ok(()) => Good(format!("{kind}, schema up to date")),
         Err(error) => Bad(error.to_string()),
@@ -115,11 +130,23 @@ fn lists(config: &ServeConfig) -> Finding {
     match config.data.list_store().and_then(|store| store.status()) {
         Err(error) => Bad(error.to_string()),
         Ok(lists) => {
-            let oldest = lists.iter().map(|list| list.age_seconds / 86_400).max().unwrap_or_default();
+            let oldest = lists
+                .iter()
+                .map(|list| list.age_seconds / 86_400)
+                .max()
+                .unwrap_or_default();
             match lists.iter().find(|list| !list.active) {
-                _ if lists.is_empty() => Bad(format!("no list is imported, so every verification is refused: {import}")),
-                Some(old) => Bad(format!("{} is too old or unreadable, so every verification is refused: {import}", old.list)),
-                None if oldest > 2 => Look(format!("{} active, the oldest imported {oldest} days ago", lists.len())),
+                _ if lists.is_empty() => Bad(format!(
+                    "no list is imported, so every verification is refused: {import}"
+                )),
+                Some(old) => Bad(format!(
+                    "{} is too old or unreadable, so every verification is refused: {import}",
+                    old.list
+                )),
+                None if oldest > 2 => Look(format!(
+                    "{} active, the oldest imported {oldest} days ago",
+                    lists.len()
+                )),
                 None => Good(format!("{} active", lists.len())),
             }
         }
@@ -129,9 +156,15 @@ fn lists(config: &ServeConfig) -> Finding {
 fn public_url(config: &ServeConfig) -> Finding {
     match config.public_url.as_deref() {
         Some(url) if url.starts_with("https://") => Good(url.to_owned()),
-        Some(url) if url.starts_with("http://localhost") || url.starts_with("http://127.0.0.1") => Good(url.to_owned()),
+        Some(url) if url.starts_with("http://localhost") || url.starts_with("http://127.0.0.1") => {
+            Good(url.to_owned())
+        }
         Some(url) => Bad(format!("{url}: phones give no page their camera without HTTPS")),
-        None if config.listen.ip().is_loopback() => Look("not set: links work on this machine only; set BONAFIDE_PUBLIC_URL".into()),
-        None => Bad("not set while listening to other machines: set BONAFIDE_PUBLIC_URL to the HTTPS address".into()),
+        None if config.listen.ip().is_loopback() => {
+            Look("not set: links work on this machine only; set BONAFIDE_PUBLIC_URL".into())
+        }
+        None => Bad(
+            "not set while listening to other machines: set BONAFIDE_PUBLIC_URL to the HTTPS address".into(),
+        ),
     }
 }

@@ -37,7 +37,12 @@ impl ModelsArg {
 }
 
 /// Answers stdin's lines (`batch`) or the given ones.
-fn answer(batch: bool, given: Vec<String>, usage: &str, mut engine: impl FnMut(&str) -> String) -> anyhow::Result<()> {
+fn answer(
+    batch: bool,
+    given: Vec<String>,
+    usage: &str,
+    mut engine: impl FnMut(&str) -> String,
+) -> anyhow::Result<()> {
     if batch == !given.is_empty() {
         return Err(Unusable(usage.to_owned()).into());
     }
@@ -63,7 +68,10 @@ fn answer(batch: bool, given: Vec<String>, usage: &str, mut engine: impl FnMut(&
 }
 
 fn file_lines(files: &[PathBuf]) -> Vec<String> {
-    files.iter().map(|file| json!({"file": file}).to_string()).collect()
+    files
+        .iter()
+        .map(|file| json!({"file": file}).to_string())
+        .collect()
 }
 
 /// `bonafide read-document`.
@@ -79,9 +87,12 @@ pub(crate) struct ReadDocument {
 impl ReadDocument {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let engine = documents::DocumentEngine::new(self.models.open()?)?;
-        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
-            documents::answer_line(&engine, line)
-        })
+        answer(
+            self.source.batch,
+            file_lines(&self.files),
+            "name files, or use --batch",
+            |line| documents::answer_line(&engine, line),
+        )
     }
 }
 
@@ -98,9 +109,12 @@ pub(crate) struct DetectFaces {
 impl DetectFaces {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let engine = faces::FaceEngine::new(self.models.open()?);
-        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
-            faces::detect_faces_line(&engine, line)
-        })
+        answer(
+            self.source.batch,
+            file_lines(&self.files),
+            "name files, or use --batch",
+            |line| faces::detect_faces_line(&engine, line),
+        )
     }
 }
 
@@ -124,7 +138,12 @@ impl CompareFaces {
             _ => return Err(Unusable("name two files".into()).into()),
         };
         let engine = faces::FaceEngine::new(self.models.open()?);
-        answer(self.source.batch, given, "name two files, or use --batch", |line| faces::compare_faces_line(&engine, line))
+        answer(
+            self.source.batch,
+            given,
+            "name two files, or use --batch",
+            |line| faces::compare_faces_line(&engine, line),
+        )
     }
 }
 
@@ -141,9 +160,12 @@ pub(crate) struct CheckLiveness {
 impl CheckLiveness {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let engine = faces::FaceEngine::new(self.models.open()?);
-        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", |line| {
-            faces::check_liveness_line(&engine, line)
-        })
+        answer(
+            self.source.batch,
+            file_lines(&self.files),
+            "name files, or use --batch",
+            |line| faces::check_liveness_line(&engine, line),
+        )
     }
 }
 
@@ -157,7 +179,12 @@ pub(crate) struct ParseAamva {
 
 impl ParseAamva {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        answer(self.source.batch, file_lines(&self.files), "name files, or use --batch", documents::aamva::answer_line)
+        answer(
+            self.source.batch,
+            file_lines(&self.files),
+            "name files, or use --batch",
+            documents::aamva::answer_line,
+        )
     }
 }
 
@@ -196,7 +223,11 @@ impl Screen {
             .map(|name| {
                 let mut query = serde_json::Map::from_iter([("name".to_owned(), json!(name))]);
                 query.extend(self.dob.iter().map(|dob| ("dob".to_owned(), json!(dob))));
-                query.extend(self.country.iter().map(|country| ("country".to_owned(), json!(country))));
+                query.extend(
+                    self.country
+                        .iter()
+                        .map(|country| ("country".to_owned(), json!(country))),
+                );
                 serde_json::Value::Object(query).to_string()
             })
             .collect();

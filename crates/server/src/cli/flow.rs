@@ -54,11 +54,15 @@ struct FlowFile {
 
 impl FlowFile {
     fn scope(&self) -> Scope {
-        Scope { merchant_id: self.merchant, sandbox: self.sandbox }
+        Scope {
+            merchant_id: self.merchant,
+            sandbox: self.sandbox,
+        }
     }
 
     fn read(&self) -> anyhow::Result<Map<String, Value>> {
-        let text = std::fs::read(&self.file).with_context(|| format!("{} cannot be read", self.file.display()))?;
+        let text =
+            std::fs::read(&self.file).with_context(|| format!("{} cannot be read", self.file.display()))?;
         match crate::http::json::parse(&text) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(_) => Err(Unusable(format!("{}: must be a JSON object", self.file.display())).into()),
@@ -73,9 +77,16 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
         let db = data::open(&command.data).await?.db;
         let (file, made) = match &command.action {
             Action::Create(file) => (file, flows::create(&db, file.scope(), &file.read()?).await),
-            Action::Update { flow, file } => (file, flows::update_from_file(&db, file.scope(), *flow, &file.read()?).await),
+            Action::Update { flow, file } => (
+                file,
+                flows::update_from_file(&db, file.scope(), *flow, &file.read()?).await,
+            ),
         };
         let flow_id = made.map_err(Unusable)?.id;
-        say(&if file.json { json!({"flowId": flow_id}).to_string() } else { format!("flow {flow_id}") })
+        say(&if file.json {
+            json!({"flowId": flow_id}).to_string()
+        } else {
+            format!("flow {flow_id}")
+        })
     })
 }

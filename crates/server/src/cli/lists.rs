@@ -44,8 +44,15 @@ enum Action {
 pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
     let store = command.data.list_store()?;
     match command.action {
-        Action::Import { files, sha256, max_shrink } => {
-            let mut guards = Guards { expected_sha256: sha256, ..Guards::default() };
+        Action::Import {
+            files,
+            sha256,
+            max_shrink,
+        } => {
+            let mut guards = Guards {
+                expected_sha256: sha256,
+                ..Guards::default()
+            };
             guards.max_shrink_percent = max_shrink.unwrap_or(guards.max_shrink_percent);
             let mut refused = 0;
             for group in by_list(&files) {
@@ -57,7 +64,10 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                     }
                 }
             }
-            anyhow::ensure!(refused == 0, "{refused} list(s) were not activated; what was active stays so");
+            anyhow::ensure!(
+                refused == 0,
+                "{refused} list(s) were not activated; what was active stays so"
+            );
             Ok(())
         }
         Action::Status { json } => {
@@ -81,7 +91,10 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
 }
 
 fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportReport, StoreError> {
-    let sources = files.iter().map(|file| Source::open(file)).collect::<Result<Vec<_>, _>>()?;
+    let sources = files
+        .iter()
+        .map(|file| Source::open(file))
+        .collect::<Result<Vec<_>, _>>()?;
     store.import(sources, None, guards)
 }
 
@@ -89,8 +102,14 @@ fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportR
 fn by_list(files: &[PathBuf]) -> Vec<Vec<&Path>> {
     let mut groups: BTreeMap<(Option<&Path>, Option<&Path>), Vec<&Path>> = BTreeMap::new();
     for file in files {
-        let is_csv = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-        let key = if is_csv { (file.parent(), None) } else { (file.parent(), Some(file.as_path())) };
+        let is_csv = file
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let key = if is_csv {
+            (file.parent(), None)
+        } else {
+            (file.parent(), Some(file.as_path()))
+        };
         groups.entry(key).or_default().push(file);
     }
     groups.into_values().collect()

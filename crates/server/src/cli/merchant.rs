@@ -72,7 +72,11 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 if name.is_empty() || name.chars().count() > 100 {
                     return Err(Unusable("--name must have 1 to 100 characters".into()).into());
                 }
-                let status = if approved { MerchantStatus::Approved } else { MerchantStatus::Draft };
+                let status = if approved {
+                    MerchantStatus::Approved
+                } else {
+                    MerchantStatus::Draft
+                };
                 let (id, live, sandbox) = app::merchants::create(&db, name, status).await?;
                 if json {
                     let shown = json!({"merchantId": id, "live": shown(&live), "sandbox": shown(&sandbox)});
@@ -80,13 +84,19 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 }
                 say(&format!("merchant {id}"))?;
                 for (mode, key) in [("live", live), ("sandbox", sandbox)] {
-                    say(&format!("{mode:8} key {}  secret {}", key.key, key.secret.expose_secret()))?;
+                    say(&format!(
+                        "{mode:8} key {}  secret {}",
+                        key.key,
+                        key.secret.expose_secret()
+                    ))?;
                 }
                 say("The secrets are not shown again.")
             }
             Action::Approve { id } => set_status(&db, id, MerchantStatus::Approved).await,
             Action::Suspend { id } => set_status(&db, id, MerchantStatus::Suspended).await,
-            Action::Keys { action: KeysAction::Rotate { id } } => {
+            Action::Keys {
+                action: KeysAction::Rotate { id },
+            } => {
                 let keys = credentials::list(&mut db.read().await?, id).await?;
                 let mut rotated = Vec::new();
                 for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
@@ -98,11 +108,16 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 if rotated.is_empty() {
                     bail!("no such merchant, or it has no keys: {id}");
                 }
-                let shown: serde_json::Map<_, _> = rotated.iter().map(|(mode, key)| ((*mode).to_owned(), shown(key))).collect();
+                let shown: serde_json::Map<_, _> = rotated
+                    .iter()
+                    .map(|(mode, key)| ((*mode).to_owned(), shown(key)))
+                    .collect();
                 say(&serde_json::Value::Object(shown).to_string())
             }
             Action::Set { id, settings } => {
-                let merchant = merchants::get(&mut db.read().await?, id).await?.with_context(|| format!("no such merchant: {id}"))?;
+                let merchant = merchants::get(&mut db.read().await?, id)
+                    .await?
+                    .with_context(|| format!("no such merchant: {id}"))?;
                 let changed = app::merchants::with_settings(&merchant, &settings).map_err(Unusable)?;
                 store::transaction!(db, |tx| -> Result<(), store::Error> {
                     merchants::set_settings(tx, id, &changed).await.map(|_| ())
@@ -111,7 +126,12 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
             }
             Action::List => {
                 for merchant in merchants::list(&mut db.read().await?).await? {
-                    say(&format!("{}  {:9}  {}", merchant.id, merchant.status.as_str(), merchant.name))?;
+                    say(&format!(
+                        "{}  {:9}  {}",
+                        merchant.id,
+                        merchant.status.as_str(),
+                        merchant.name
+                    ))?;
                 }
                 Ok(())
             }
@@ -120,7 +140,9 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {
-    let found = store::transaction!(db, |tx| -> Result<bool, store::Error> { merchants::set_status(tx, id, status).await })?;
+    let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
+        merchants::set_status(tx, id, status).await
+    })?;
     if !found {
         bail!("no such merchant: {id}");
     }

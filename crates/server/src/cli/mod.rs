@@ -78,7 +78,11 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bonafide: {error:#}");
-            if error.is::<Unusable>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            if error.is::<Unusable>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -99,5 +103,8 @@ pub(crate) fn say(line: &str) -> anyhow::Result<()> {
 
 /// The runtime of the commands that touch data.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(work)
 }

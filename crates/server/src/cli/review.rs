@@ -71,7 +71,10 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
         };
         let mut holders = Vec::new();
         for scope in scopes {
-            if store::attempts::get(&mut db.read().await?, scope, log_id).await?.is_some() {
+            if store::attempts::get(&mut db.read().await?, scope, log_id)
+                .await?
+                .is_some()
+            {
                 holders.push(scope);
             }
         }
@@ -79,7 +82,9 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
             [scope] => *scope,
             [] => return Err(anyhow!("no attempt {log_id}")),
             _ => {
-                let text = format!("several accounts or modes have an attempt {log_id}: add --merchant, and --live or --sandbox");
+                let text = format!(
+                    "several accounts or modes have an attempt {log_id}: add --merchant, and --live or --sandbox"
+                );
                 return Err(Unusable(text).into());
             }
         };
@@ -92,26 +97,47 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
 
 async fn scopes(db: &Db, command: &ReviewCommand) -> anyhow::Result<Vec<Scope>> {
     let ids = match command.merchant {
-        Some(id) => vec![merchants::get(&mut db.read().await?, id).await?.context("no such merchant")?.id],
-        None => merchants::list(&mut db.read().await?).await?.into_iter().map(|merchant| merchant.id).collect(),
+        Some(id) => vec![
+            merchants::get(&mut db.read().await?, id)
+                .await?
+                .context("no such merchant")?
+                .id,
+        ],
+        None => merchants::list(&mut db.read().await?)
+            .await?
+            .into_iter()
+            .map(|merchant| merchant.id)
+            .collect(),
     };
     let modes: &[bool] = match (command.live, command.sandbox) {
         (true, _) => &[false],
         (_, true) => &[true],
         _ => &[false, true],
     };
-    Ok(ids.into_iter().flat_map(|merchant_id| modes.iter().map(move |sandbox| Scope { merchant_id, sandbox: *sandbox })).collect())
+    Ok(ids
+        .into_iter()
+        .flat_map(|merchant_id| {
+            modes.iter().map(move |sandbox| Scope {
+                merchant_id,
+                sandbox: *sandbox,
+            })
+        })
+        .collect())
 }
 
 async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
     for scope in scopes {
-        for attempt in reviews::pending(db, *scope, 0, LISTED).await.map_err(|problem| anyhow!("{problem}"))? {
+        for attempt in reviews::pending(db, *scope, 0, LISTED)
+            .await
+            .map_err(|problem| anyhow!("{problem}"))?
+        {
             let codes: serde_json::Value = serde_json::from_str(&attempt.codes)?;
             say(&json!({
                 "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
                 "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
                 "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
-            }).to_string())?;
+            })
+            .to_string())?;
         }
     }
     Ok(())

@@ -35,22 +35,36 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             config.data.master_key_file().display()
         ))?;
     }
-    let listener = TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", config.listen))?;
     let address = listener.local_addr()?;
     let public_url = match &config.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
-        None => format!("http://{}", if address.ip().is_unspecified() { SocketAddr::from(([127, 0, 0, 1], address.port())) } else { address }),
+        None => format!(
+            "http://{}",
+            if address.ip().is_unspecified() {
+                SocketAddr::from(([127, 0, 0, 1], address.port()))
+            } else {
+                address
+            }
+        ),
     };
     let app: Shared = Arc::new(App {
         public_url,
         db: data.db,
         objects: data.objects,
         lists: Lists::open(&config)?,
-        decoders: Arc::new(Decoders::new(std::env::current_exe()?, Duration::from_secs(config.decode_seconds))),
+        decoders: Arc::new(Decoders::new(
+            std::env::current_exe()?,
+            Duration::from_secs(config.decode_seconds),
+        )),
         cpu: CpuPool::new(config.workers()),
         faces: FaceReplicas::default(),
         engines,
-        metrics: PrometheusBuilder::new().install_recorder().context("metrics cannot be recorded")?,
+        metrics: PrometheusBuilder::new()
+            .install_recorder()
+            .context("metrics cannot be recorded")?,
         config,
     });
     tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));

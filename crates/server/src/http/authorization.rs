@@ -30,7 +30,9 @@ pub enum AuthorizationError {
     #[error("Authorization header is sent more than once: send it once")]
     Doubled,
     /// A scheme other than Basic and Bearer, or nothing after it.
-    #[error("Authorization header is malformed: send `Basic base64(<API_KEY>:<SECRET>)` or `Bearer <ACCESS_TOKEN>`")]
+    #[error(
+        "Authorization header is malformed: send `Basic base64(<API_KEY>:<SECRET>)` or `Bearer <ACCESS_TOKEN>`"
+    )]
     Malformed,
     /// The part after `Basic` is not base64 of UTF-8 with a colon in it.
     #[error("Authorization header is malformed: what follows `Basic` must be base64 of `<API_KEY>:<SECRET>`")]
@@ -55,7 +57,9 @@ pub fn parse_value(value: &[u8]) -> Result<Authorization, AuthorizationError> {
     if value.len() > MAX_HEADER {
         return Err(AuthorizationError::Malformed);
     }
-    let value = std::str::from_utf8(value).map_err(|_| AuthorizationError::Malformed)?.trim();
+    let value = std::str::from_utf8(value)
+        .map_err(|_| AuthorizationError::Malformed)?
+        .trim();
     let (scheme, rest) = value.split_once(' ').ok_or(AuthorizationError::Malformed)?;
     let rest = rest.trim();
     if rest.is_empty() {
@@ -67,10 +71,15 @@ pub fn parse_value(value: &[u8]) -> Result<Authorization, AuthorizationError> {
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(AuthorizationError::Malformed);
     }
-    let decoded = STANDARD.decode(rest).map_err(|_| AuthorizationError::NotKeyAndSecret)?;
+    let decoded = STANDARD
+        .decode(rest)
+        .map_err(|_| AuthorizationError::NotKeyAndSecret)?;
     let text = String::from_utf8(decoded).map_err(|_| AuthorizationError::NotKeyAndSecret)?;
     let (key, secret) = text.split_once(':').ok_or(AuthorizationError::NotKeyAndSecret)?;
-    Ok(Authorization::Basic { key: key.to_owned(), secret: secret.to_owned().into() })
+    Ok(Authorization::Basic {
+        key: key.to_owned(),
+        secret: secret.to_owned().into(),
+    })
 }
 
 #[cfg(test)]
@@ -80,7 +89,9 @@ mod tests {
 
     #[test]
     fn basic_is_split_at_the_first_colon() {
-        let Ok(Authorization::Basic { key, secret }) = parse_value(b"bAsIc a2V5OnM6ZWNyZXQ=") else { panic!("basic") };
+        let Ok(Authorization::Basic { key, secret }) = parse_value(b"bAsIc a2V5OnM6ZWNyZXQ=") else {
+            panic!("basic")
+        };
         assert_eq!((key.as_str(), secret.expose_secret()), ("key", "s:ecret"));
     }
 

@@ -59,8 +59,16 @@ pub struct Fields<'a> {
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>;
 
 /// Reads the whole body. All faults of shape are reported together, but for those that end the reading.
-pub async fn read(headers: &HeaderMap, body: Body, fields: &Fields<'_>, spill_dir: &Path) -> Result<Form, Problem> {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    fields: &Fields<'_>,
+    spill_dir: &Path,
+) -> Result<Form, Problem> {
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let source = Arc::new(Mutex::new((Box::pin(body.into_data_stream()) as Chunks, 0_u64)));
     let result = match multer::parse_boundary(content_type) {
         Ok(boundary) => {
@@ -74,14 +82,22 @@ pub async fn read(headers: &HeaderMap, body: Body, fields: &Fields<'_>, spill_di
     };
     if result.is_err() {
         // A client that is still sending would see a closed connection instead of the answer.
-        let drain = async { while bounded(Arc::clone(&source)).next().await.is_some_and(|chunk| chunk.is_ok()) {} };
+        let drain = async {
+            while bounded(Arc::clone(&source))
+                .next()
+                .await
+                .is_some_and(|chunk| chunk.is_ok())
+            {}
+        };
         let _ = tokio::time::timeout(DRAIN, drain).await;
     }
     result
 }
 
 /// The body's chunks, bounded in total and in pauses, from a source that outlives the parser.
-fn bounded(source: Arc<Mutex<(Chunks, u64)>>) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
+fn bounded(
+    source: Arc<Mutex<(Chunks, u64)>>,
+) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
     Box::pin(futures_util::stream::unfold(source, |source| async move {
         let mut locked = source.lock().await;
         let (chunks, read) = &mut *locked;
@@ -91,7 +107,11 @@ fn bounded(source: Arc<Mutex<(Chunks, u64)>>) -> impl Stream<Item = Result<Bytes
             Ok(Some(Err(error))) => Some(Err(BodyFault::Broken(error.to_string()))),
             Ok(Some(Ok(chunk))) => {
                 *read += chunk.len() as u64;
-                if *read > MAX_BODY_BYTES { Some(Err(BodyFault::TooLarge)) } else { Some(Ok(chunk)) }
+                if *read > MAX_BODY_BYTES {
+                    Some(Err(BodyFault::TooLarge))
+                } else {
+                    Some(Ok(chunk))
+                }
             }
         };
         drop(locked);
@@ -120,7 +140,9 @@ async fn read_parts(
     while let Some(mut part) = multipart.next_field().await.map_err(|error| unreadable(&error))? {
         parts += 1;
         if parts > MAX_PARTS {
-            return Err(Problem::validation(vec![format!("body - has more than {MAX_PARTS} parts")]));
+            return Err(Problem::validation(vec![format!(
+                "body - has more than {MAX_PARTS} parts"
+            )]));
         }
         let Some(name) = part.name().map(str::to_owned) else {
             faults.push(format!("body - part {parts} has no field name"));
@@ -139,7 +161,10 @@ async fn read_parts(
             continue;
         }
         if is_file {
-            let mut file = File { content: Spill::new(), too_large: false };
+            let mut file = File {
+                content: Spill::new(),
+                too_large: false,
+            };
             while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
                 file.too_large |= file.content.len() + chunk.len() as u64 > MAX_FILE_BYTES;
                 if !file.too_large {
@@ -150,7 +175,11 @@ async fn read_parts(
         } else {
             let mut bytes = Vec::new();
             while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
-                bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_TEXT_BYTES + 1 - bytes.len().min(MAX_TEXT_BYTES + 1))]);
+                bytes.extend_from_slice(
+                    &chunk[..chunk
+                        .len()
+                        .min(MAX_TEXT_BYTES + 1 - bytes.len().min(MAX_TEXT_BYTES + 1))],
+                );
             }
             if bytes.len() > MAX_TEXT_BYTES {
                 faults.push(format!("{name} - is longer than {MAX_TEXT_BYTES} bytes"));
@@ -162,7 +191,11 @@ async fn read_parts(
             form.texts.insert(name, text);
         }
     }
-    if faults.is_empty() { Ok(form) } else { Err(Problem::validation(faults)) }
+    if faults.is_empty() {
+        Ok(form)
+    } else {
+        Err(Problem::validation(faults))
+    }
 }
 
 fn unreadable(error: &multer::Error) -> Problem {
@@ -171,7 +204,10 @@ fn unreadable(error: &multer::Error) -> Problem {
     {
         return match fault {
             BodyFault::Paused => Problem::new(Kind::Timeout, "The body did not arrive in time"),
-            BodyFault::TooLarge => Problem::new(Kind::TooLarge, format!("The body is larger than {MAX_BODY_BYTES} bytes")),
+            BodyFault::TooLarge => Problem::new(
+                Kind::TooLarge,
+                format!("The body is larger than {MAX_BODY_BYTES} bytes"),
+            ),
             BodyFault::Broken(_) => Problem::invalid("The body broke off before its end"),
         };
     }
@@ -183,12 +219,20 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
-    const FIELDS: Fields<'static> = Fields { texts: &["a", "b"], files: &["f"] };
+    const FIELDS: Fields<'static> = Fields {
+        texts: &["a", "b"],
+        files: &["f"],
+    };
 
     async fn form(body: impl Into<Body>) -> Result<Form, String> {
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/form-data; boundary=X"));
-        read(&headers, body.into(), &FIELDS, &std::env::temp_dir()).await.map_err(|problem| format!("{problem:?}"))
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("multipart/form-data; boundary=X"),
+        );
+        read(&headers, body.into(), &FIELDS, &std::env::temp_dir())
+            .await
+            .map_err(|problem| format!("{problem:?}"))
     }
 
     fn part(name: &str, content: &str) -> String {
@@ -197,21 +241,45 @@ mod tests {
 
     #[tokio::test]
     async fn known_fields_are_kept_and_unknown_ones_ignored() {
-        let mut form = form(format!("{}{}{}--X--\r\n", part("a", "1"), part("zzz", "2"), part("f", "bytes"))).await.unwrap();
+        let mut form = form(format!(
+            "{}{}{}--X--\r\n",
+            part("a", "1"),
+            part("zzz", "2"),
+            part("f", "bytes")
+        ))
+        .await
+        .unwrap();
         assert_eq!(form.texts, BTreeMap::from([("a".into(), "1".into())]));
         assert_eq!(form.files.get_mut("f").unwrap().content.read().unwrap(), b"bytes");
     }
 
     #[tokio::test]
     async fn faults_of_shape_are_named() {
-        let many = format!("{}--X--\r\n", (0..100_000).map(|i| part(&format!("x{i}"), "")).collect::<String>());
+        let many = format!(
+            "{}--X--\r\n",
+            (0..100_000)
+                .map(|i| part(&format!("x{i}"), ""))
+                .collect::<String>()
+        );
         for (body, text) in [
-            (format!("{}{}--X--\r\n", part("a", "1"), part("a", "2")), "a - is sent more than once"),
+            (
+                format!("{}{}--X--\r\n", part("a", "1"), part("a", "2")),
+                "a - is sent more than once",
+            ),
             (many, "more than 64 parts"),
-            ("--X\r\nContent-Disposition form-data\r\n\r\n1\r\n--X--\r\n".to_owned(), "not valid multipart"),
-            ("--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1".to_owned(), "not valid multipart"),
+            (
+                "--X\r\nContent-Disposition form-data\r\n\r\n1\r\n--X--\r\n".to_owned(),
+                "not valid multipart",
+            ),
+            (
+                "--X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1".to_owned(),
+                "not valid multipart",
+            ),
             (String::new(), "not valid multipart"),
-            (format!("{}--X--\r\n", part("a", &"y".repeat(MAX_TEXT_BYTES + 1))), "a - is longer"),
+            (
+                format!("{}--X--\r\n", part("a", &"y".repeat(MAX_TEXT_BYTES + 1))),
+                "a - is longer",
+            ),
         ] {
             let error = form(body).await.err().unwrap();
             assert!(error.contains(text), "{text}: {error}");

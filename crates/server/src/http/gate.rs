@@ -40,7 +40,12 @@ pub struct Caller {
 impl Caller {
     /// An entry of the audit trail: this caller did something to something.
     pub fn did<'a>(&'a self, action: &'a str, subject: &'a str) -> Entry<'a> {
-        Entry { actor: &self.key, action, subject, detail: "{}" }
+        Entry {
+            actor: &self.key,
+            action,
+            subject,
+            detail: "{}",
+        }
     }
 }
 
@@ -85,15 +90,22 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
             ("ratelimit-reset", verdict.reset_s),
         ];
         for (name, value) in figures {
-            response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from(value));
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(name), HeaderValue::from(value));
         }
     }
     response
 }
 
-async fn authenticate(app: &App, headers: &HeaderMap, family: Family, address: IpAddr) -> Result<Caller, Problem> {
-    let presented =
-        authorization::parse(headers).map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
+async fn authenticate(
+    app: &App,
+    headers: &HeaderMap,
+    family: Family,
+    address: IpAddr,
+) -> Result<Caller, Problem> {
+    let presented = authorization::parse(headers)
+        .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
     let (key, secret) = match presented {
         Authorization::Basic { key, secret } => (key, secret),
         Authorization::Bearer(_) if family == Family::Verify => {
@@ -101,7 +113,8 @@ async fn authenticate(app: &App, headers: &HeaderMap, family: Family, address: I
             return Err(failed(app, "bearer", address, text).await);
         }
         Authorization::Bearer(_) => {
-            let text = "Authorization header is malformed: this endpoint takes `Basic base64(<API_KEY>:<SECRET>)`";
+            let text =
+                "Authorization header is malformed: this endpoint takes `Basic base64(<API_KEY>:<SECRET>)`";
             return Err(Problem::new(Kind::Unauthenticated, text));
         }
     };
@@ -115,7 +128,11 @@ async fn authenticate(app: &App, headers: &HeaderMap, family: Family, address: I
         return Err(failed(app, &key, address, text).await);
     };
     allowed(found.merchant.status, found.scope.sandbox, family)?;
-    Ok(Caller { merchant: found.merchant, scope: found.scope, key })
+    Ok(Caller {
+        merchant: found.merchant,
+        scope: found.scope,
+        key,
+    })
 }
 
 /// `decisions.md` §1: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
@@ -123,9 +140,10 @@ fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), 
     match status {
         MerchantStatus::Approved => Ok(()),
         MerchantStatus::Suspended => Err(Problem::new(Kind::Forbidden, "The merchant account is suspended")),
-        _ if family == Family::GroupsAndFlows || !sandbox => {
-            Err(Problem::new(Kind::Forbidden, "Merchant application not completed or approved"))
-        }
+        _ if family == Family::GroupsAndFlows || !sandbox => Err(Problem::new(
+            Kind::Forbidden,
+            "Merchant application not completed or approved",
+        )),
         _ => Ok(()),
     }
 }
@@ -142,11 +160,26 @@ async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
 }
 
 async fn take(app: &App, class: RateClass, merchant_id: Uuid, who: &str) -> Result<Option<Verdict>, Problem> {
-    let Some(limit) = app.config.rate(class).and_then(NonZeroU32::new) else { return Ok(None) };
+    let Some(limit) = app.config.rate(class).and_then(NonZeroU32::new) else {
+        return Ok(None);
+    };
     let name = format!("{} {who}", class.as_str());
-    let quota = Quota { limit, per: Duration::from_secs(60) };
+    let quota = Quota {
+        limit,
+        per: Duration::from_secs(60),
+    };
     store::transaction!(app.db, |tx| -> Result<Option<Verdict>, Problem> {
-        Ok(Some(limits::take(tx, Bucket { merchant_id, name: &name }, quota).await?))
+        Ok(Some(
+            limits::take(
+                tx,
+                Bucket {
+                    merchant_id,
+                    name: &name,
+                },
+                quota,
+            )
+            .await?,
+        ))
     })
 }
 
@@ -176,7 +209,10 @@ fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<Ip
         .flat_map(|value| value.split(','))
         .filter_map(|address| address.trim().parse().ok())
         .collect();
-    addresses.into_iter().rev().find(|address| !trusted.contains(address))
+    addresses
+        .into_iter()
+        .rev()
+        .find(|address| !trusted.contains(address))
 }
 
 #[cfg(test)]
@@ -193,7 +229,11 @@ mod tests {
             (Draft, true, Family::GroupsAndFlows, false),
             (Suspended, true, Family::Applicants, false),
         ] {
-            assert_eq!(allowed(status, sandbox, family).is_ok(), entry, "{status:?} {sandbox} {family:?}");
+            assert_eq!(
+                allowed(status, sandbox, family).is_ok(),
+                entry,
+                "{status:?} {sandbox} {family:?}"
+            );
         }
     }
 
@@ -201,7 +241,10 @@ mod tests {
     fn forwarded_addresses_are_believed_from_proxies_only() {
         let (proxy, stranger): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [203, 0, 113, 9].into());
         let mut headers = HeaderMap::new();
-        headers.append("x-forwarded-for", HeaderValue::from_static("6.6.6.6, 203.0.113.9, 10.0.0.1"));
+        headers.append(
+            "x-forwarded-for",
+            HeaderValue::from_static("6.6.6.6, 203.0.113.9, 10.0.0.1"),
+        );
         assert_eq!(forwarded(proxy, &[proxy], &headers), Some(stranger));
         assert_eq!(forwarded(stranger, &[proxy], &headers), None);
     }

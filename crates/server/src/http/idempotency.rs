@@ -32,13 +32,18 @@ impl Answer {
     /// A status and a body.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Self {
         // Our own bodies hold nothing that JSON cannot write.
-        Answer { status, body: serde_json::to_vec(body).unwrap_or_default() }
+        Answer {
+            status,
+            body: serde_json::to_vec(body).unwrap_or_default(),
+        }
     }
 
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
 }
@@ -72,11 +77,26 @@ pub async fn start(
     operation: &str,
     content: &[u8],
 ) -> Result<Start, Problem> {
-    let fresh = |ticket| Start::Fresh(Claim { ticket, scope, db: app.db.clone(), settled: AtomicBool::new(false) });
-    let Some(key) = headers.get("idempotency-key") else { return Ok(fresh(None)) };
-    let key = key.to_str().ok().filter(|key| (1..=MAX_KEY).contains(&key.len())).ok_or_else(|| {
-        Problem::validation(vec![format!("Idempotency-Key - must have 1 to {MAX_KEY} printable ASCII characters")])
-    })?;
+    let fresh = |ticket| {
+        Start::Fresh(Claim {
+            ticket,
+            scope,
+            db: app.db.clone(),
+            settled: AtomicBool::new(false),
+        })
+    };
+    let Some(key) = headers.get("idempotency-key") else {
+        return Ok(fresh(None));
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| (1..=MAX_KEY).contains(&key.len()))
+        .ok_or_else(|| {
+            Problem::validation(vec![format!(
+                "Idempotency-Key - must have 1 to {MAX_KEY} printable ASCII characters"
+            )])
+        })?;
     let begun = store::transaction!(app.db, |tx| -> Result<Begin, Problem> {
         Ok(idempotency::begin(tx, scope, operation, key, content).await?)
     })?;
@@ -85,15 +105,19 @@ pub async fn start(
         Begin::Replay { status, body } => {
             let status = StatusCode::from_u16(status).map_err(Problem::internal)?;
             let mut response = Answer { status, body }.into_response();
-            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+            response
+                .headers_mut()
+                .insert(REPLAYED, HeaderValue::from_static("true"));
             Ok(Start::Answered(response))
         }
-        Begin::Mismatch => {
-            Err(Problem::new(Kind::Mismatch, "This Idempotency-Key was used with another request; use a new key"))
-        }
-        Begin::InProgress => {
-            Err(Problem::new(Kind::Conflict, "A request with this Idempotency-Key is still being carried out"))
-        }
+        Begin::Mismatch => Err(Problem::new(
+            Kind::Mismatch,
+            "This Idempotency-Key was used with another request; use a new key",
+        )),
+        Begin::InProgress => Err(Problem::new(
+            Kind::Conflict,
+            "A request with this Idempotency-Key is still being carried out",
+        )),
     }
 }
 
@@ -101,7 +125,9 @@ impl Claim {
     /// Keeps the answer, in the transaction that causes it.
     pub async fn complete(&self, tx: &mut Tx, answer: &Answer) -> Result<(), store::Error> {
         match &self.ticket {
-            Some(ticket) => idempotency::complete(tx, self.scope, ticket, answer.status.as_u16(), &answer.body).await,
+            Some(ticket) => {
+                idempotency::complete(tx, self.scope, ticket, answer.status.as_u16(), &answer.body).await
+            }
             None => Ok(()),
         }
     }
@@ -118,7 +144,9 @@ impl Drop for Claim {
         if self.settled.load(Ordering::Acquire) {
             return;
         }
-        let (Some(ticket), db, scope) = (self.ticket.take(), self.db.clone(), self.scope) else { return };
+        let (Some(ticket), db, scope) = (self.ticket.take(), self.db.clone(), self.scope) else {
+            return;
+        };
         tokio::spawn(async move {
             let given_back = store::transaction!(db, |tx| -> Result<(), store::Error> {
                 idempotency::abandon(tx, scope, &ticket).await

@@ -30,9 +30,14 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default().to_owned());
+        let content_type = request
+            .headers()
+            .get(CONTENT_TYPE)
+            .map(|value| value.to_str().unwrap_or_default().to_owned());
         if content_type.as_deref().is_some_and(|value| !is_json(value)) {
-            return Err(Problem::validation(vec!["body - Content-Type must be application/json".into()]));
+            return Err(Problem::validation(vec![
+                "body - Content-Type must be application/json".into(),
+            ]));
         }
         let bytes = read_body(request.into_body(), MAX_BYTES).await?;
         match parse(&bytes) {
@@ -44,7 +49,12 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
 }
 
 fn is_json(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
@@ -52,9 +62,10 @@ fn is_json(content_type: &str) -> bool {
 async fn read_body(body: Body, limit: usize) -> Result<Bytes, Problem> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Problem::new(Kind::TooLarge, format!("The body is larger than {limit} bytes")))
-        }
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
+            Kind::TooLarge,
+            format!("The body is larger than {limit} bytes"),
+        )),
         Err(error) => Err(Problem::invalid("The body could not be read to its end").because(error)),
     }
 }
@@ -62,7 +73,9 @@ async fn read_body(body: Body, limit: usize) -> Result<Bytes, Problem> {
 /// Parses JSON without accepting a member twice or nesting beyond [`MAX_DEPTH`]; the error names the place.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Strict { depth: 0 }.deserialize(&mut deserializer).map_err(|error| explain(&error))?;
+    let value = Strict { depth: 0 }
+        .deserialize(&mut deserializer)
+        .map_err(|error| explain(&error))?;
     deserializer.end().map_err(|error| explain(&error))?;
     Ok(value)
 }
@@ -86,7 +99,9 @@ impl Strict {
         if self.depth == MAX_DEPTH {
             return Err(E::custom(format!("is nested deeper than {MAX_DEPTH} levels")));
         }
-        Ok(Strict { depth: self.depth + 1 })
+        Ok(Strict {
+            depth: self.depth + 1,
+        })
     }
 }
 
@@ -149,7 +164,9 @@ impl<'de> Visitor<'de> for Strict {
             let value = members.next_value_seed(inner)?;
             if object.contains_key(&name) {
                 let shown: String = name.chars().take(64).collect();
-                return Err(A::Error::custom(format!("has the member `{shown}` twice; send it once")));
+                return Err(A::Error::custom(format!(
+                    "has the member `{shown}` twice; send it once"
+                )));
             }
             object.insert(name, value);
         }
@@ -165,7 +182,11 @@ mod tests {
     fn depth_is_counted_and_bounded() {
         let nest = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(nest(MAX_DEPTH).as_bytes()).is_ok());
-        assert!(parse(nest(MAX_DEPTH + 1).as_bytes()).unwrap_err().contains("nested deeper"));
+        assert!(
+            parse(nest(MAX_DEPTH + 1).as_bytes())
+                .unwrap_err()
+                .contains("nested deeper")
+        );
         assert!(parse(nest(10_000).as_bytes()).is_err());
     }
 
@@ -181,6 +202,9 @@ mod tests {
             assert!(parse(text.as_bytes()).unwrap_err().contains(part), "{text}");
         }
         assert!(parse(b"{\"name\": \"\xff\"}").is_err());
-        assert_eq!(parse(br#"{"a": [1, 2.5, null, true, "x"]}"#), Ok(serde_json::json!({"a": [1, 2.5, null, true, "x"]})));
+        assert_eq!(
+            parse(br#"{"a": [1, 2.5, null, true, "x"]}"#),
+            Ok(serde_json::json!({"a": [1, 2.5, null, true, "x"]}))
+        );
     }
 }

@@ -14,7 +14,9 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(text)) => Ok(PathText(text)),
-            Err(_) => Err(Problem::validation(vec!["path - is not valid percent-encoded UTF-8".into()])),
+            Err(_) => Err(Problem::validation(vec![
+                "path - is not valid percent-encoded UTF-8".into(),
+            ])),
         }
     }
 }

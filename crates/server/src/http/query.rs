@@ -21,10 +21,14 @@ pub fn parse(raw: &str) -> Result<Query, Problem> {
     for pair in raw.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (decode(name), decode(value)) else {
-            return Err(Problem::validation(vec!["query - is not valid percent-encoded UTF-8".into()]));
+            return Err(Problem::validation(vec![
+                "query - is not valid percent-encoded UTF-8".into(),
+            ]));
         };
         if query.0.insert(name.clone(), value).is_some() {
-            return Err(Problem::validation(vec![format!("{name} - is sent more than once; send it once")]));
+            return Err(Problem::validation(vec![format!(
+                "{name} - is sent more than once; send it once"
+            )]));
         }
     }
     Ok(query)

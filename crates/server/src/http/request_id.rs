@@ -12,16 +12,31 @@ pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Middleware: one log line a request, without query string, headers or bodies, since those hold personal data.
 pub async fn layer(request: Request, next: Next) -> Response {
-    let id = request.headers().get(X_REQUEST_ID).filter(|value| is_sane(value)).cloned().unwrap_or_else(new_id);
-    let route = request.extensions().get::<axum::extract::MatchedPath>().map(|path| path.as_str().to_owned());
+    let id = request
+        .headers()
+        .get(X_REQUEST_ID)
+        .filter(|value| is_sane(value))
+        .cloned()
+        .unwrap_or_else(new_id);
+    let route = request
+        .extensions()
+        .get::<axum::extract::MatchedPath>()
+        .map(|path| path.as_str().to_owned());
     let method = request.method().clone();
     let span = tracing::info_span!("request", id = id.to_str().unwrap_or_default());
     let started = std::time::Instant::now();
     let mut response = next.run(request).instrument(span.clone()).await;
     let elapsed = started.elapsed();
-    let (status, route) = (response.status().as_u16(), route.as_deref().unwrap_or("(unknown)"));
+    let (status, route) = (
+        response.status().as_u16(),
+        route.as_deref().unwrap_or("(unknown)"),
+    );
     span.in_scope(|| tracing::info!(%method, route, status, ms = elapsed.as_millis() as u64, "answered"));
-    let labels = [("method", method.to_string()), ("route", route.to_owned()), ("status", status.to_string())];
+    let labels = [
+        ("method", method.to_string()),
+        ("route", route.to_owned()),
+        ("status", status.to_string()),
+    ];
     metrics::counter!("bonafide_http_requests_total", &labels).increment(1);
     metrics::histogram!("bonafide_http_request_seconds", &labels[..2]).record(elapsed.as_secs_f64());
     response.headers_mut().insert(X_REQUEST_ID, id);
@@ -30,7 +45,10 @@ pub async fn layer(request: Request, next: Next) -> Response {
 
 fn is_sane(value: &HeaderValue) -> bool {
     let bytes = value.as_bytes();
-    (1..=64).contains(&bytes.len()) && bytes.iter().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
+    (1..=64).contains(&bytes.len())
+        && bytes
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(b))
 }
 
 fn new_id() -> HeaderValue {

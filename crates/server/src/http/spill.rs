@@ -29,7 +29,11 @@ struct Sealed {
 impl Spill {
     /// Nothing yet.
     pub fn new() -> Self {
-        Spill { head: Vec::new(), file: None, len: 0 }
+        Spill {
+            head: Vec::new(),
+            file: None,
+            len: 0,
+        }
     }
 
     /// Bytes written.
@@ -98,7 +102,11 @@ impl OpenOnce for Option<Sealed> {
 impl Sealed {
     fn open(dir: &Path) -> io::Result<Self> {
         let key = Zeroizing::new(rand::random::<[u8; 32]>());
-        Ok(Sealed { file: tempfile::tempfile_in(dir)?, cipher: Aes256GcmSiv::new((&*key).into()), chunks: 0 })
+        Ok(Sealed {
+            file: tempfile::tempfile_in(dir)?,
+            cipher: Aes256GcmSiv::new((&*key).into()),
+            chunks: 0,
+        })
     }
 
     /// The chunk's number is its nonce: the key serves one file, so no nonce comes twice.
@@ -109,7 +117,10 @@ impl Sealed {
     }
 
     fn append(&mut self, chunk: &[u8]) -> io::Result<()> {
-        let sealed = self.cipher.encrypt(&Self::nonce(self.chunks), chunk).map_err(|_| io::Error::other("sealing failed"))?;
+        let sealed = self
+            .cipher
+            .encrypt(&Self::nonce(self.chunks), chunk)
+            .map_err(|_| io::Error::other("sealing failed"))?;
         self.file.seek(SeekFrom::End(0))?;
         self.file.write_all(&sealed)?;
         self.chunks += 1;
@@ -120,7 +131,9 @@ impl Sealed {
         let mut sealed = vec![0; IN_MEMORY + TAG];
         self.file.seek(SeekFrom::Start(number * sealed.len() as u64))?;
         self.file.read_exact(&mut sealed)?;
-        self.cipher.decrypt(&Self::nonce(number), sealed.as_slice()).map_err(|_| io::Error::other("the spill file was changed"))
+        self.cipher
+            .decrypt(&Self::nonce(number), sealed.as_slice())
+            .map_err(|_| io::Error::other("the spill file was changed"))
     }
 
     fn read_into(&mut self, all: &mut Vec<u8>) -> io::Result<()> {
@@ -148,6 +161,10 @@ mod tests {
             assert_eq!(spill.read().unwrap(), bytes);
             assert_eq!(spill.first(16).unwrap(), bytes[..len.min(16)]);
         }
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "no file has a name");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            0,
+            "no file has a name"
+        );
     }
 }

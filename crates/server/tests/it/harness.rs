@@ -64,7 +64,10 @@ pub(crate) struct Merchant {
 }
 
 pub(crate) fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 fn program(database: &str, dir: &Path) -> Command {
@@ -85,13 +88,24 @@ async fn database(backend: Backend, dir: &Path) -> String {
         Backend::Postgres => {
             let cluster = std::env::var("BONAFIDE_TEST_POSTGRES")
                 .expect("PostgreSQL tests need a cluster: run them with `scripts/with-postgres cargo test`");
-            let name = format!("it_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-            let mut admin = <sqlx::PgConnection as sqlx::Connection>::connect(&cluster).await.unwrap();
+            let name = format!(
+                "it_{}_{}",
+                std::process::id(),
+                NUMBER.fetch_add(1, Ordering::Relaxed)
+            );
+            let mut admin = <sqlx::PgConnection as sqlx::Connection>::connect(&cluster)
+                .await
+                .unwrap();
             let create = sqlx::AssertSqlSafe(format!("create database {name}"));
             sqlx::raw_sql(create).execute(&mut admin).await.unwrap();
-            let (server, query) = cluster.split_once('?').map_or((cluster.as_str(), None), |(a, b)| (a, Some(b)));
+            let (server, query) = cluster
+                .split_once('?')
+                .map_or((cluster.as_str(), None), |(a, b)| (a, Some(b)));
             let (server, _) = server.rsplit_once('/').unwrap();
-            format!("{server}/{name}{}", query.map(|query| format!("?{query}")).unwrap_or_default())
+            format!(
+                "{server}/{name}{}",
+                query.map(|query| format!("?{query}")).unwrap_or_default()
+            )
         }
     }
 }
@@ -118,6 +132,7 @@ impl Server {
     }
 
     fn start_on(dir: TempDir, database: String, arguments: &[&str]) -> Server {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut child = program(&database, dir.path())
             .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
             .args(arguments)
@@ -128,7 +143,9 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut seen = String::new();
         let address = loop {
-            let Some(Ok(line)) = lines.next() else { panic!("the server did not start:\n{seen}") };
+            let Some(Ok(line)) = lines.next() else {
+                panic!("the server did not start:\n{seen}")
+            };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             if entry["fields"]["message"] == "listening" {
                 break entry["fields"]["address"].as_str().unwrap().to_owned();
@@ -139,12 +156,19 @@ impl Server {
         let log = dir.path().join("server.log");
         std::thread::spawn(move || {
             use std::io::Write;
-            let mut file = std::fs::File::create(log).unwrap();
+            // The folder may be gone by now; the lines must be read all the same, or the server would block.
+            let mut file = std::fs::File::create(log).unwrap_or_else(|_| tempfile::tempfile().unwrap());
             for line in lines.map_while(Result::ok) {
                 let _ = writeln!(file, "{line}");
             }
         });
-        Server { child, base: format!("http://{address}"), dir, database, http: Client::new() }
+        Server {
+            child,
+            base: format!("http://{address}"),
+            dir,
+            database,
+            http: Client::new(),
+        }
     }
 
     /// Kills the server as a power cut would and starts it again on the same data.
@@ -157,8 +181,15 @@ impl Server {
 
     /// Runs a command of the command line on the server's data; its stdout.
     pub(crate) fn bonafide(&self, arguments: &[&str]) -> String {
-        let output = program(&self.database, self.dir.path()).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = program(&self.database, self.dir.path())
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -171,7 +202,11 @@ impl Server {
             key: made[mode]["apiKey"].as_str().unwrap().into(),
             secret: made[mode]["secret"].as_str().unwrap().into(),
         };
-        Merchant { id: made["merchantId"].as_str().unwrap().into(), live: key("live"), sandbox: key("sandbox") }
+        Merchant {
+            id: made["merchantId"].as_str().unwrap().into(),
+            live: key("live"),
+            sandbox: key("sandbox"),
+        }
     }
 
     /// A new sandbox Flow of an account; its id.
@@ -179,17 +214,36 @@ impl Server {
         let file = self.dir.path().join("flow.json");
         std::fs::write(&file, flow.to_string()).unwrap();
         let file = file.to_str().unwrap();
-        let made =
-            self.bonafide(&["flow", "create", "--merchant", &merchant.id, "--file", file, "--sandbox", "--json"]);
-        serde_json::from_str::<Value>(&made).unwrap()["flowId"].as_str().unwrap().into()
+        let made = self.bonafide(&[
+            "flow",
+            "create",
+            "--merchant",
+            &merchant.id,
+            "--file",
+            file,
+            "--sandbox",
+            "--json",
+        ]);
+        serde_json::from_str::<Value>(&made).unwrap()["flowId"]
+            .as_str()
+            .unwrap()
+            .into()
     }
 
     pub(crate) fn request(&self, method: Method, path: &str, key: &Key) -> reqwest::RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.base)).basic_auth(&key.key, Some(&key.secret))
+        self.http
+            .request(method, format!("{}{path}", self.base))
+            .basic_auth(&key.key, Some(&key.secret))
     }
 
     /// Sends a JSON body (or none) and reads a JSON answer.
-    pub(crate) async fn json(&self, method: Method, path: &str, key: &Key, body: Option<Value>) -> (u16, Value) {
+    pub(crate) async fn json(
+        &self,
+        method: Method,
+        path: &str,
+        key: &Key,
+        body: Option<Value>,
+    ) -> (u16, Value) {
         let mut request = self.request(method, path, key);
         if let Some(body) = body {
             request = request.json(&body);
@@ -217,9 +271,19 @@ impl Server {
     pub(crate) async fn engines(&self) {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let ready = self.http.get(format!("{}/readyz", self.base)).send().await.unwrap();
+            let ready = self
+                .http
+                .get(format!("{}/readyz", self.base))
+                .send()
+                .await
+                .unwrap();
             let body: Value = ready.json().await.unwrap();
-            let engines = body["parts"].as_array().unwrap().iter().find(|part| part["name"] == "engines").unwrap();
+            let engines = body["parts"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|part| part["name"] == "engines")
+                .unwrap();
             if engines["ready"] == json!(true) {
                 return;
             }
