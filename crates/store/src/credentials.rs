@@ -213,3 +213,30 @@ fn new_secret(keyring: &Keyring, key: &str) -> (SecretString, Vec<u8>) {
 fn secret_hash(keyring: &Keyring, key: &str, secret: &str) -> [u8; 32] {
     keyring.hash("credentials.secret", &[key.as_bytes(), secret.as_bytes()])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::short_id;
+
+    #[test]
+    fn only_well_formed_keys_name_a_merchant() {
+        assert_eq!(short_id("bf_live_abcdefgh2345678923456789"), Some("abcdefgh"));
+        assert_eq!(short_id("bf_test_abcdefgh2345678923456789"), Some("abcdefgh"));
+        for key in [
+            "",
+            "bf_live_",
+            "bf_live_abcdefgh",
+            "abcdefgh2345678923456789",
+            "bf_live_éééééééééééé",
+        ] {
+            assert_eq!(short_id(key), None, "{key}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken(key: String, rest in "bf_(live|test)_.*") {
+            let _ = (short_id(&key), short_id(&rest));
+        }
+    }
+}

@@ -433,6 +433,28 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_open_to_an_error(bytes: Vec<u8>) {
+            let key = DataKey::generate();
+            let _ = key.open(&place(b"1"), &bytes).unwrap_err();
+            let _ = Keyring::generate().unwrap_key(&place(b"1"), &bytes).unwrap_err();
+            // Also behind a header of this very key.
+            let mut sealed = key.seal(&place(b"1"), b"");
+            sealed.truncate(HEADER_LEN);
+            sealed.extend_from_slice(&bytes);
+            let _ = key.open(&place(b"1"), &sealed).unwrap_err();
+        }
+
+        #[test]
+        fn any_bytes_come_back(bytes: Vec<u8>, id: Vec<u8>) {
+            let key = DataKey::generate();
+            let sealed = key.seal(&place(&id), &bytes);
+            let opened = key.open(&place(&id), &sealed).unwrap();
+            proptest::prop_assert_eq!(opened.as_slice(), bytes.as_slice());
+        }
+    }
+
     #[test]
     fn the_file_is_private_and_made_once() {
         use std::os::unix::fs::PermissionsExt as _;
