@@ -1,0 +1,8 @@
+//! The `Authorization` header.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|value: &[u8]| {
+    let _ = server::http::authorization::parse_value(value);
+});

@@ -1,0 +1,6 @@
+//! The importer of sanctions lists in the form `UnXml`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| fuzz::import(sanctions::ListFormat::UnXml, bytes));
