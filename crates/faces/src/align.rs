@@ -23,29 +23,49 @@ const TEMPLATE: [(f32, f32); 5] = [
     (0.490_112_3, 0.627_797_5),
 ];
 
-/// The aligned chip of a face, or `None` when its points fall together.
+/// A face is embedded a little smaller and a little larger than the template: the mean is steadier than the template's own
+/// embedding, which depends on where exactly the five points came to lie.
+const ZOOMS: [f32; 2] = [0.95, 1.05];
+
+/// The aligned chip of a face, as dlib cuts it, or `None` when its points fall together.
 pub(crate) fn chip(picture: &Picture, points: &[Point; 5]) -> Option<Picture> {
-    let place = |value: f32| (value + PADDING) / (1.0 + 2.0 * PADDING) * CHIP as f32 + 0.5;
-    let template = TEMPLATE.map(|(x, y)| Point::new(place(x), place(y)));
+    zoomed_chip(picture, points, 1.0)
+}
+
+/// The chip with the face enlarged by `zoom` about its middle.
+fn zoomed_chip(picture: &Picture, points: &[Point; 5], zoom: f32) -> Option<Picture> {
+    let place = |value: f32| ((value + PADDING) / (1.0 + 2.0 * PADDING) - 0.5) * zoom * CHIP as f32;
+    let middle = CHIP as f32 / 2.0 + 0.5;
+    let template = TEMPLATE.map(|(x, y)| Point::new(middle + place(x), middle + place(y)));
     Some(Window::fit(&template, points, CHIP)?.cut(picture))
 }
 
-/// The embedding of a chip: the mean of the chip's and its mirror image's, which halves what pose and light add.
-pub(crate) fn embed(models: &Models, chip: &Picture) -> Result<Embedding, FaceError> {
-    let plane = CHIP as usize * CHIP as usize;
-    let mut data = Vec::with_capacity(2 * 3 * plane);
-    for view in [chip, &chip.mirrored()] {
-        for channel in 0..3 {
-            data.extend(
-                view.pixels
-                    .iter()
-                    .skip(channel)
-                    .step_by(3)
-                    .map(|&value| f32::from(value)),
-            );
+/// The embedding of a face: the mean over its zooms and their mirror images, which takes away much of what pose, light and
+/// alignment add. `None` when its points fall together.
+pub(crate) fn embed(
+    models: &Models,
+    picture: &Picture,
+    points: &[Point; 5],
+) -> Result<Option<Embedding>, FaceError> {
+    let mut data = Vec::with_capacity(2 * ZOOMS.len() * 3 * CHIP as usize * CHIP as usize);
+    for zoom in ZOOMS {
+        let Some(chip) = zoomed_chip(picture, points, zoom) else {
+            return Ok(None);
+        };
+        for view in [&chip, &chip.mirrored()] {
+            for channel in 0..3 {
+                data.extend(
+                    view.pixels
+                        .iter()
+                        .skip(channel)
+                        .step_by(3)
+                        .map(|&value| f32::from(value)),
+                );
+            }
         }
     }
-    let shape = [2, 3, CHIP as usize, CHIP as usize];
+    let views = 2 * ZOOMS.len();
+    let shape = [views, 3, CHIP as usize, CHIP as usize];
     let answer = models.run(
         ModelName::FaceEmbedding,
         Input {
@@ -54,16 +74,20 @@ pub(crate) fn embed(models: &Models, chip: &Picture) -> Result<Embedding, FaceEr
         },
     )?;
     let unexpected = || FaceError::UnexpectedAnswer(ModelName::FaceEmbedding.as_str());
-    let both = answer
+    let all = answer
         .first()
-        .filter(|tensor| tensor.data.len() == 2 * EMBEDDING_LEN)
+        .filter(|tensor| tensor.data.len() == views * EMBEDDING_LEN)
         .ok_or_else(unexpected)?;
-    let (plain, mirrored) = both.data.split_at(EMBEDDING_LEN);
     let mut values = [0.0; EMBEDDING_LEN];
-    for ((value, a), b) in values.iter_mut().zip(plain).zip(mirrored) {
-        *value = (a + b) / 2.0;
+    for view in all.data.chunks_exact(EMBEDDING_LEN) {
+        values
+            .iter_mut()
+            .zip(view)
+            .for_each(|(mean, value)| *mean += value / views as f32);
     }
-    Embedding::new(models.version(ModelName::FaceEmbedding), values).map_err(|_| unexpected())
+    Embedding::new(models.version(ModelName::FaceEmbedding), values)
+        .map(Some)
+        .map_err(|_| unexpected())
 }
 
 #[cfg(test)]

@@ -200,11 +200,13 @@ impl FaceEngine {
     ) -> Result<Face, FaceError> {
         let mesh = &found.mesh;
         let [left, top, right, bottom] = mesh.bounds();
-        let chip = chip(picture, &mesh.alignment());
-        let embedding = match &chip {
-            Some(chip) if significant && embedded => Some(embed(&self.models, chip)?),
-            _ => None,
+        let points = mesh.alignment();
+        let embedding = if significant && embedded {
+            embed(&self.models, picture, &points)?
+        } else {
+            None
         };
+        let chip = chip(picture, &points);
         let measured = chip.map(|chip| Measured {
             inter_eye: mesh.inter_eye(),
             pose: mesh.pose(),
