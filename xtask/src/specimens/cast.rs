@@ -137,7 +137,7 @@ pub(crate) const ORDERS: [Order; 34] = [
     order("2203-two-faces-in-selfie", "2203", "passport", Kind::Passport, Fault::TwoInSelfie, UNPROVEN),
     order("2201-other-person-passport", "2201", "passport", Kind::Passport, Fault::OtherSelfie, UNPROVEN),
     order("2204-other-person-id-card", "2204", "any-document", Kind::SmallId, Fault::OtherSelfie, UNPROVEN),
-    order("2202-hardly-alike", "2202", "any-document", Kind::SmallId, Fault::UnlikeSelfie, UNPROVEN),
+    order("2202-hardly-alike", "2202", "any-document", Kind::SmallId, Fault::UnlikeSelfie, 16),
     order("2501-mrz-check-digits", "2501", "passport", Kind::Passport, Fault::BadCheckDigits, 5),
     order("2511-no-mrz", "2511", "passport", Kind::Passport, Fault::NothingForMachines, 6),
     order("2507-barcode-of-another-kind", "2507", "licence", Kind::Licence, Fault::ForeignBarcode, 15),

@@ -150,9 +150,9 @@ impl Order {
         let wall = WALLS[self.person % WALLS.len()];
         let shown = match self.fault {
             // Somebody whose own attempts all fail.
-            Fault::OtherSelfie => 18,
-            // Of all the sitters the one most like the holder.
-            Fault::UnlikeSelfie => 5,
+            Fault::OtherSelfie => 10,
+            // One of the sitters most like the holder.
+            Fault::UnlikeSelfie => 18,
             _ => self.person,
         };
         let sitter = studio.sitter(shown)?;
