@@ -48,6 +48,15 @@ fn un_xml() {
     assert_eq!(list.entities[1].schema, Schema::Organization);
 }
 
+#[test]
+fn latin_1_in_a_file_that_says_utf_8() {
+    let mut bytes = UN.replace("Andreas L", "Andr?s Ö").into_bytes();
+    let mark = bytes.windows(5).position(|w| w == b"Andr?").unwrap() + 4;
+    bytes[mark] = 0xE9;
+    let (list, _) = import(vec![Source::new("un.xml", Cursor::new(bytes))], None).unwrap();
+    assert_eq!(list.entities[0].aliases, ["Andrés Ö"]);
+}
+
 const OFAC: &str = r#"<?xml version="1.0"?><Sanctions xmlns="x">
 <DateOfIssue CalendarTypeID="1"><Year>2026</Year><Month>1</Month><Day>5</Day></DateOfIssue>
 <ReferenceValueSets><CountryValues><Country ID="10" ISO2="IR">Iran</Country></CountryValues>

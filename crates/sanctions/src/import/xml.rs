@@ -52,9 +52,74 @@ impl<R: BufRead> BufRead for Limited<R> {
     }
 }
 
+/// Passes UTF-8 on, and other bytes as the Latin-1 that mirrors of lists mix in whatever the declaration says.
+struct Utf8<R> {
+    inner: R,
+    /// The beginning of a character that the next bytes complete.
+    pending: Vec<u8>,
+    ready: Vec<u8>,
+    at: usize,
+}
+
+impl<R: BufRead> Utf8<R> {
+    fn refill(&mut self) -> std::io::Result<()> {
+        while self.at == self.ready.len() {
+            self.ready.clear();
+            self.at = 0;
+            let more = self.inner.fill_buf()?;
+            let (len, last) = (more.len(), more.is_empty());
+            self.pending.extend_from_slice(more);
+            self.inner.consume(len);
+            let mut rest = &self.pending[..];
+            while let Err(error) = std::str::from_utf8(rest) {
+                let (good, bad) = rest.split_at(error.valid_up_to());
+                self.ready.extend_from_slice(good);
+                rest = bad;
+                if error.error_len().is_none() && !last {
+                    break;
+                }
+                let mut latin = [0; 2];
+                self.ready
+                    .extend_from_slice(char::from(bad[0]).encode_utf8(&mut latin).as_bytes());
+                rest = &bad[1..];
+            }
+            let kept = if std::str::from_utf8(rest).is_ok() {
+                self.ready.extend_from_slice(rest);
+                Vec::new()
+            } else {
+                rest.to_vec()
+            };
+            self.pending = kept;
+            if last {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Utf8<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.fill_buf()?.read(buffer)?;
+        self.consume(len);
+        Ok(len)
+    }
+}
+
+impl<R: BufRead> BufRead for Utf8<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.refill()?;
+        Ok(&self.ready[self.at..])
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.at += len;
+    }
+}
+
 /// Walks a document element by element.
 pub(crate) struct Walker<R: BufRead> {
-    reader: Reader<Limited<R>>,
+    reader: Reader<Limited<Utf8<R>>>,
     used: Rc<Cell<usize>>,
     buffer: Vec<u8>,
     /// An empty element is opened and closed in two steps.
@@ -71,6 +136,12 @@ pub(crate) struct Walker<R: BufRead> {
 impl<R: BufRead> Walker<R> {
     pub(crate) fn new(inner: R) -> Walker<R> {
         let used = Rc::new(Cell::new(0));
+        let inner = Utf8 {
+            inner,
+            pending: Vec::new(),
+            ready: Vec::new(),
+            at: 0,
+        };
         let mut reader = Reader::from_reader(Limited {
             inner,
             used: Rc::clone(&used),
