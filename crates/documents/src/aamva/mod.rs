@@ -12,7 +12,6 @@ mod values;
 pub use answer::answer_line;
 
 use crate::reading::{Aamva, AamvaAddress, PayloadKind};
-use scan::Payload;
 
 /// Why a payload gives no card's data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -122,11 +122,10 @@ fn without_subfile(piece: &str) -> Option<&str> {
 
 /// `D` and two letters from `AA` to `DZ`, or `Z` and two letters.
 fn is_identifier(id: &str) -> bool {
-    match id.as_bytes() {
-        [b'D', b'A'..=b'D', b'A'..=b'Z'] => true,
-        [b'Z', b'A'..=b'Z', b'A'..=b'Z'] => true,
-        _ => false,
-    }
+    matches!(
+        id.as_bytes(),
+        [b'D', b'A'..=b'D', b'A'..=b'Z'] | [b'Z', b'A'..=b'Z', b'A'..=b'Z']
+    )
 }
 
 fn keep(elements: &mut BTreeMap<String, String>, id: &str, value: &str) {

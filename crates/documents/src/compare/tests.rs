@@ -36,7 +36,16 @@ fn date(text: &str) -> Option<PartialDate> {
 #[test]
 fn names_agree_or_contradict() {
     // submitted first, middle, last; printed given, surname; the fields that contradict; whether there is a warning
-    let rows: &[(&str, &str, &str, &str, &str, &[&str], bool)] = &[
+    type Row = (
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static [&'static str],
+        bool,
+    );
+    let rows: &[Row] = &[
         ("Anna", "Maria", "Eriksson", "ANNA MARIA", "ERIKSSON", &[], false),
         (
             "Anna",

@@ -23,7 +23,7 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
         let mut push = |c: char, p: f32| {
             line.push(Cell {
                 candidates: vec![(c, p.ln())],
-            })
+            });
         };
         match c {
             '«' | '《' | '≪' | '⟪' => {

@@ -139,8 +139,8 @@ fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> 
     if let (Some(more), true) = (layout.long_number, rest > 0) {
         let (line, column) = layout.number_digit();
         grid[line][column].class = Class::Filler;
-        for at in more.start..more.start + rest {
-            grid[more.line][at].part = Part::Number;
+        for position in &mut grid[more.line][more.start..more.start + rest] {
+            position.part = Part::Number;
         }
         if rest + 1 < more.len {
             grid[more.line][more.start + rest + 1].class = Class::Filler;

@@ -237,7 +237,7 @@ fn is_identifier(run: &[char], double: bool) -> bool {
         && used
             .iter()
             .all(|&c| c == '<' || c == 'Ñ' || c.is_ascii_uppercase())
-        && !used.windows(most + 1).any(|w| is_blank(w))
+        && !used.windows(most + 1).any(is_blank)
 }
 
 #[cfg(test)]

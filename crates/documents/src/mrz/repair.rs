@@ -20,8 +20,8 @@ const IMPLAUSIBLE: f32 = -4.0;
 const TRUNCATED: f32 = -0.7;
 /// A repair is reported when it is e² ≈ 7 times likelier than everything else together,
 const REPORT: f32 = 2.0;
-/// and relied on when it is a hundred times likelier.
-const ACCEPT: f32 = 4.6;
+/// and relied on when it is fifty times likelier.
+const ACCEPT: f32 = 4.0;
 /// Below this mean log probability per position the lines are no zone at all.
 const NO_ZONE: f32 = -2.0;
 /// A line may lack this many characters (readers drop long runs of fillers) or have this many too many.
