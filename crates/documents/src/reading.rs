@@ -509,7 +509,9 @@ mod tests {
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
         assert_eq!(
             keys,
-            ["kind", "mrz", "barcodes", "text", "fields", "quality", "timingMs"]
+            [
+                "kind", "mrz", "barcodes", "text", "fields", "visual", "quality", "timingMs"
+            ]
         );
         assert_eq!(
             serde_json::to_string(&MrzCheck::DocumentNumber).unwrap(),
