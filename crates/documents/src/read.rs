@@ -127,6 +127,9 @@ impl DocumentEngine {
                 mrz = across;
             }
         }
+        if let Some(mrz) = &mut mrz {
+            zone::confirm(mrz, &lines);
+        }
         clock.lap("mrz");
 
         let barcodes = if may_carry_barcode(hints) {
@@ -152,7 +155,6 @@ impl DocumentEngine {
             !reading.barcodes.is_empty(),
         );
         reading.kind = visual.kind;
-        reading.visual.clone_from(&visual.fields);
         reading.visual.clone_from(&visual.fields);
         reading.fields = fields::merged(reading.mrz.as_ref(), reading.aamva(), visual.fields);
         clock.lap("fields");

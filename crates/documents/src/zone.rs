@@ -4,9 +4,12 @@
 //! digits allow. While that is not proven, the rows are read again in another view (without colours, then softened) and the
 //! cells of all views averaged: errors of one view are seldom those of another. Repair itself is `mrz`'s alone.
 
-use imaging::{Picture, Point};
+use std::collections::HashSet;
 
-use crate::locate::{Row, likeness};
+use imaging::{Picture, Point};
+use reference::icao;
+
+use crate::locate::{Line, Row, likeness};
 use crate::mrz;
 use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
 use crate::ocr::{Ocr, OcrError, Quad, View};
@@ -29,6 +32,8 @@ const CLARITY: f64 = 6.0;
 const UNLIKELY: f64 = -40.0;
 /// Runs within this of the likeliest, per row, are tried, too.
 const NEARLY: f64 = 6.0;
+/// Less margin, in nats, the visual zone does not make up for.
+const CONFIRMABLE: f32 = 2.0;
 /// Rows are this far apart, in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
 const ROW_DISTANCE: f32 = 2.5;
 
@@ -50,6 +55,45 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
         }
     }
     Ok(best.map(Candidate::into_reading))
+}
+
+/// A valid reading that the rows alone leave a little open is accepted when the visual zone says the same: surname, every
+/// given name and the document's number stand printed outside the machine-readable zone.
+pub(crate) fn confirm(mrz: &mut MrzReading, lines: &[Line]) {
+    let open = mrz.valid && !mrz.accepted && mrz.margin.is_some_and(|margin| margin > CONFIRMABLE);
+    let harmless =
+        |w: &MrzWarning| matches!(w, MrzWarning::UncertainReading | MrzWarning::NameMayBeTruncated);
+    if !open || !mrz.warnings.iter().all(harmless) {
+        return;
+    }
+    let printed: Vec<&str> = lines
+        .iter()
+        .map(|line| line.read.text.as_str())
+        .filter(|t| !t.contains('<') && likeness(t) < 0.6)
+        .collect();
+    let words: HashSet<String> = printed
+        .iter()
+        .flat_map(|text| {
+            let letters = icao::transliterate(text);
+            letters.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let joined = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+    };
+    let names = [mrz.fields.surname.as_str(), mrz.fields.given_names.as_str()];
+    let mut names = names.iter().flat_map(|name| name.split_whitespace()).peekable();
+    let number = &mrz.fields.document_number;
+    let confirmed = names.peek().is_some()
+        && names.all(|name| words.contains(name))
+        && number.len() >= 5
+        && printed.iter().any(|text| joined(text).contains(number));
+    if confirmed {
+        mrz.accepted = true;
+        mrz.warnings.retain(|w| *w != MrzWarning::UncertainReading);
+    }
 }
 
 /// A row with what each view read.
@@ -242,4 +286,49 @@ fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Resu
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ocr::Recognised;
+
+    fn line(text: &str) -> Line {
+        let quad = Quad::around(Point::new(0.0, 0.0), Point::new(1.0, 0.0), 90.0, 20.0);
+        let read = Recognised {
+            text: text.into(),
+            confidence: 0.9,
+            emissions: Emissions::default(),
+        };
+        Line { quad, read }
+    }
+
+    #[test]
+    fn only_a_whole_agreement_confirms() {
+        let lines = [
+            "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<",
+            "L898902C36UTO7408122F1204159ZE184226B<<<<<10",
+        ];
+        let mut uncertain = mrz::parse(&lines).unwrap();
+        uncertain.accepted = false;
+        uncertain.margin = Some(3.0);
+        uncertain.warnings = vec![MrzWarning::UncertainReading];
+        let accepted = |mrz: &MrzReading, texts: &[&str]| {
+            let mut mrz = mrz.clone();
+            confirm(&mut mrz, &texts.iter().map(|t| line(t)).collect::<Vec<_>>());
+            mrz.accepted
+        };
+        assert!(accepted(&uncertain, &["Eriksson", "Anna Maria", "No. L898902C3"]));
+        assert!(!accepted(
+            &uncertain,
+            &["Erikssdn", "Anna Maria", "No. L898902C3"]
+        ));
+        assert!(!accepted(&uncertain, &["Eriksson", "Anna Maria"]));
+        assert!(!accepted(&uncertain, &lines));
+        uncertain.margin = Some(0.5);
+        assert!(!accepted(
+            &uncertain,
+            &["Eriksson", "Anna Maria", "No. L898902C3"]
+        ));
+    }
 }
