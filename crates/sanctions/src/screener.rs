@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::compare::{self, ORGANISATION, PERSON};
 use crate::distance::Signature;
-use crate::entity::{Entity, Schema};
+use crate::entity::{Entity, Schema, push_unique};
 use crate::import::List;
 use crate::name::{Kind, Name, Token};
 use crate::query::{Query, QueryError};
@@ -157,10 +157,12 @@ impl Screener {
         let mut screener = Screener::default();
         let mut word_ids: FxHashMap<(Script, Box<str>, Box<str>), u32> = FxHashMap::default();
         for list in lists {
-            screener.lists.insert(list.name, list.version);
-            for entity in list.entities {
+            for mut entity in list.entities {
+                // A list of many sources (an OpenSanctions collection) can be chosen by its own name, too.
+                push_unique(&mut entity.datasets, &list.name);
                 screener.add(entity, &mut word_ids);
             }
+            screener.lists.insert(list.name, list.version);
         }
         for (id, word) in (0u32..).zip(&screener.words) {
             screener

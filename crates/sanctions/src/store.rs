@@ -2,7 +2,7 @@
 //! one entity a line. Files are written beside and renamed, so that a reader sees the old list or the new one, whole;
 //! a file that fails its checksum is not used, and without a usable and fresh list there is no screener.
 //!
-//! Nothing is ever deleted here but what a newer version replaces.
+//! Nothing is ever deleted here but what a newer version replaces, or [`ListStore::remove`] is told to.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -178,6 +178,15 @@ impl ListStore {
             let _ = fs::remove_file(&beside);
         }
         Ok(written?)
+    }
+
+    /// Takes a list out of use for good; whether there was one of that name.
+    pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
+        match fs::remove_file(self.path(list)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What is in the store, by list.

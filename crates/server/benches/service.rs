@@ -2,6 +2,12 @@
 //!
 //! `cargo bench -p server` (needs `models` and `specimens`). It prints figures and never fails on time.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench prints its figures and stops at the first thing that is wrong"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,11 +38,21 @@ fn memory(server: &Server) -> u64 {
     let pid = server.0.id();
     let resident = |pid: u32| -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
-        line.split_whitespace().next().and_then(|kib| kib.parse().ok()).unwrap_or(0)
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap_or("0");
+        line.split_whitespace()
+            .next()
+            .and_then(|kib| kib.parse().ok())
+            .unwrap_or(0)
     };
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident).sum::<u64>();
+    let children = children
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .map(resident)
+        .sum::<u64>();
     (resident(pid) + children) / 1024
 }
 
@@ -84,7 +100,9 @@ fn enlarged(file: &Path) -> Vec<u8> {
     let (width, height) = (size(picture.width()), size(picture.height()));
     let large = image::imageops::resize(&picture, width, height, image::imageops::FilterType::Triangle);
     let mut bytes = Vec::new();
-    image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 88).encode_image(&large).unwrap();
+    image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 88)
+        .encode_image(&large)
+        .unwrap();
     bytes
 }
 
@@ -93,7 +111,10 @@ async fn main() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let dir = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_bonafide");
-    println!("binary size                                  {:>9} KiB", std::fs::metadata(program).unwrap().len() / 1024);
+    println!(
+        "binary size                                  {:>9} KiB",
+        std::fs::metadata(program).unwrap().len() / 1024
+    );
     let started = Instant::now();
     let server = Command::new(program)
         .args(["serve", "--demo", "--listen", "127.0.0.1:0", "--data"])
@@ -111,15 +132,24 @@ async fn main() {
     while !file.exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    println!("start to ready, fresh data folder            {:>9.0} ms", started.elapsed().as_secs_f64() * 1e3);
-    println!("memory, idle                                 {:>9} MiB", memory(&server));
+    println!(
+        "start to ready, fresh data folder            {:>9.0} ms",
+        started.elapsed().as_secs_f64() * 1e3
+    );
+    println!(
+        "memory, idle                                 {:>9} MiB",
+        memory(&server)
+    );
 
     let demo: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     let text = |name: &str| demo[name].as_str().unwrap().to_owned();
     let (base, api_key, secret) = (text("baseUrl"), text("apiKey"), text("secret"));
     let client = Client::new();
 
-    let bare = axum::Router::new().route("/", axum::routing::get(|| async { axum::Json(json!({"groups": []})) }));
+    let bare = axum::Router::new().route(
+        "/",
+        axum::routing::get(|| async { axum::Json(json!({"groups": []})) }),
+    );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let bare_url = format!("http://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, bare).await });
@@ -133,7 +163,8 @@ async fn main() {
     report("bare axum handler, GET (8 clients)", load(8, 5, get).await);
     let groups = format!("{base}/v2/public/groups");
     let get = {
-        let (client, groups, api_key, secret) = (client.clone(), groups.clone(), api_key.clone(), secret.clone());
+        let (client, groups, api_key, secret) =
+            (client.clone(), groups.clone(), api_key.clone(), secret.clone());
         move |_| {
             let request = client.get(&groups).basic_auth(&api_key, Some(&secret));
             async move { assert!(request.send().await.unwrap().status().is_success()) }
@@ -144,15 +175,22 @@ async fn main() {
         let (client, api_key, secret) = (client.clone(), api_key.clone(), secret.clone());
         move |number| {
             let body = json!({"name": format!("g{number}"), "flowIds": ["x"]});
-            let request = client.post(&groups).basic_auth(&api_key, Some(&secret)).json(&body);
+            let request = client
+                .post(&groups)
+                .basic_auth(&api_key, Some(&secret))
+                .json(&body);
             async move { assert!(request.send().await.unwrap().status().is_success()) }
         }
     };
     report("POST groups (8 clients)", load(8, 5, post).await);
 
     let specimens = workspace().join("specimens");
-    let index: Vec<Value> = serde_json::from_slice(&std::fs::read(specimens.join("index.json")).unwrap()).unwrap();
-    let specimen = index.iter().find(|entry| entry["name"] == "pass-passport").expect("the passing passport");
+    let index: Vec<Value> =
+        serde_json::from_slice(&std::fs::read(specimens.join("index.json")).unwrap()).unwrap();
+    let specimen = index
+        .iter()
+        .find(|entry| entry["name"] == "pass-passport")
+        .expect("the passing passport");
     let files: Vec<(String, Vec<u8>)> = specimen["files"]
         .as_object()
         .unwrap()
@@ -170,7 +208,10 @@ async fn main() {
         for (field, bytes) in &files {
             form = form.part(field.clone(), Part::bytes(bytes.clone()).file_name("x.jpg"));
         }
-        let request = client.post(format!("{base}/v2/idv/verify")).basic_auth(&api_key, Some(&secret)).multipart(form);
+        let request = client
+            .post(format!("{base}/v2/idv/verify"))
+            .basic_auth(&api_key, Some(&secret))
+            .multipart(form);
         async {
             let started = Instant::now();
             let status = request.send().await.unwrap().status().as_u16();
@@ -182,7 +223,10 @@ async fn main() {
         alone.push(verify(number).await.1);
     }
     alone.sort_unstable();
-    println!("one verification, two 12 MP pictures         {:>9.0} ms (median of 5)", alone[2].as_secs_f64() * 1e3);
+    println!(
+        "one verification, two 12 MP pictures         {:>9.0} ms (median of 5)",
+        alone[2].as_secs_f64() * 1e3
+    );
     let started = Instant::now();
     let mut answered = Vec::new();
     for handle in (100..108).map(&verify) {
@@ -194,5 +238,8 @@ async fn main() {
         "8 at once                                    {:>9.0} ms until the last answer, {busy} of them 503",
         started.elapsed().as_secs_f64() * 1e3
     );
-    println!("memory, after that                           {:>9} MiB", memory(&server));
+    println!(
+        "memory, after that                           {:>9} MiB",
+        memory(&server)
+    );
 }

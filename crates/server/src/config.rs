@@ -96,7 +96,7 @@ pub struct ServeConfig {
     /// Proxies whose forwarded client addresses are believed.
     #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpAddr>,
-    /// Token that `/metrics` asks for as Bearer; without it `/metrics` answers the local machine only.
+    /// Token that `/metrics` asks for as Bearer; without it there is no `/metrics`.
     #[arg(long, env = "BONAFIDE_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<SecretString>,
     /// Requests a minute and key on verify; 0 is off.

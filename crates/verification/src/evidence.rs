@@ -91,8 +91,6 @@ pub struct MrzRead {
     pub format: String,
     /// Every check digit holds.
     pub valid: bool,
-    /// Valid, plausible and read with enough margin to be relied on.
-    pub accepted: bool,
     /// What it says. The issuer is the code as printed (`D`).
     pub data: DocumentData,
 }
@@ -262,6 +260,8 @@ impl Source {
 pub struct Screening {
     /// Hits, best first: objects `{id, caption, schema, score, match, datasets, …}`.
     pub results: Vec<Value>,
+    /// How many there are, those beyond [`Screening::results`] included.
+    pub total: usize,
     /// Whether any of them counts as a match.
     pub matched: bool,
     /// The flattened values really used.

@@ -235,7 +235,7 @@ impl Examination<'_> {
         KycResults {
             status: if failure.is_some() { "match" } else { "clear" },
             total: Total {
-                value: results.len(),
+                value: screening.total.max(results.len()),
                 relation: "eq",
             },
             results,
@@ -270,7 +270,7 @@ impl Examination<'_> {
             documents_processed: documents.len(),
             facemap_id: identity.facemap_id.clone(),
             document_results: documents.iter().map(outcome).collect(),
-            mrz_data: documents.iter().find_map(accepted_mrz).map(mrz_data),
+            mrz_data: documents.iter().find_map(valid_mrz).map(mrz_data),
             ocr_comparison: self
                 .evidence
                 .comparison
@@ -312,7 +312,7 @@ fn examine_document(
         match &document.mrz {
             MrzFinding::NotFound => find(Code::NoMrz, Source::Mrz),
             MrzFinding::Unreadable => find(Code::MrzUnreadable, Source::Mrz),
-            MrzFinding::Read(mrz) if !(mrz.valid && mrz.accepted) => find(Code::MrzUnreadable, Source::Mrz),
+            MrzFinding::Read(mrz) if !mrz.valid => find(Code::MrzUnreadable, Source::Mrz),
             MrzFinding::Read(_) => {}
         }
     }
@@ -484,7 +484,7 @@ fn age_failure(flow: &Flow, submission: &Submission, evidence: &Evidence, today:
 
 /// The sources that can be relied on, the best first.
 fn sources(document: &DocumentEvidence) -> impl Iterator<Item = (Source, &DocumentData)> {
-    let mrz = accepted_mrz(document).map(|mrz| (Source::Mrz, &mrz.data));
+    let mrz = valid_mrz(document).map(|mrz| (Source::Mrz, &mrz.data));
     let barcode = match &document.barcode {
         BarcodeFinding::Read(data) => Some((Source::Pdf417, data)),
         _ => None,
@@ -502,9 +502,11 @@ fn first<'a>(
     sources(document).find_map(|(source, data)| Some((source, value(data)?)))
 }
 
-fn accepted_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
+/// The zone, when every check digit holds. Little margin in reading it is no reason to fail a person: numbers and dates are
+/// proven by their digits, and a name misread all the same shows when it is compared.
+fn valid_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
     match &document.mrz {
-        MrzFinding::Read(mrz) if mrz.valid && mrz.accepted => Some(mrz),
+        MrzFinding::Read(mrz) if mrz.valid => Some(mrz),
         _ => None,
     }
 }

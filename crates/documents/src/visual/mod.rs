@@ -26,7 +26,12 @@ pub(crate) struct Visual {
 }
 
 /// Reads the visual zone from the picture's lines, upright and in reading order.
-pub(crate) fn read(lines: &[Line], mrz: Option<&MrzReading>, aamva: Option<&Aamva>, any_barcode: bool) -> Visual {
+pub(crate) fn read(
+    lines: &[Line],
+    mrz: Option<&MrzReading>,
+    aamva: Option<&Aamva>,
+    any_barcode: bool,
+) -> Visual {
     let kind = kind::kind_of(lines, mrz, aamva, any_barcode);
     let items = items(lines);
     let mut fields = BTreeMap::new();
@@ -61,12 +66,19 @@ fn items(lines: &[Line]) -> Vec<Item<'_>> {
         (x + along.x * weight, y + along.y * weight)
     });
     let norm = x.hypot(y);
-    let u = if norm > 0.0 { Point::new(x / norm, y / norm) } else { Point::new(1.0, 0.0) };
+    let u = if norm > 0.0 {
+        Point::new(x / norm, y / norm)
+    } else {
+        Point::new(1.0, 0.0)
+    };
     lines
         .iter()
         .filter(|line| likeness(&line.read.text) < 0.6)
         .map(|line| {
-            let corners = line.quad.0.map(|p| (p.x * u.x + p.y * u.y, p.y * u.x - p.x * u.y));
+            let corners = line
+                .quad
+                .0
+                .map(|p| (p.x * u.x + p.y * u.y, p.y * u.x - p.x * u.y));
             let folded = folded(&line.read.text);
             let words: Vec<&str> = folded.split_whitespace().collect();
             Item {
@@ -89,10 +101,18 @@ fn date_order(items: &[Item<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva
         (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
         (None, Some(card)) => card.country.as_deref() == Some("USA"),
         (None, None) => items.iter().any(|item| {
-            item.words.iter().any(|w| w == "USA") || item.words.windows(2).any(|w| w[0] == "UNITED" && w[1] == "STATES")
+            item.words.iter().any(|w| w == "USA")
+                || item
+                    .words
+                    .windows(2)
+                    .any(|w| w[0] == "UNITED" && w[1] == "STATES")
         }),
     };
-    if american { Order::MonthFirst } else { Order::DayFirst }
+    if american {
+        Order::MonthFirst
+    } else {
+        Order::DayFirst
+    }
 }
 
 fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
@@ -103,7 +123,10 @@ fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
                 continue;
             }
             // On the label's own line up to the next label, then below, then to the right.
-            let until = item.labels.get(nth + 1).map_or(item.words.len(), |next| next.start);
+            let until = item
+                .labels
+                .get(nth + 1)
+                .map_or(item.words.len(), |next| next.start);
             let own = after_words(item.text, found.end, until);
             let own = value(found.label, &own, order).filter(|_| !is_multilingual(item));
             let value = own.map(|v| (v, item.confidence)).or_else(|| {
@@ -120,14 +143,22 @@ fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
 }
 
 fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confidence: f32, label: Label) {
-    let field = |value: &str| Field { value: value.to_owned(), source: Source::Ocr, confidence: confidence * 0.9 };
+    let field = |value: &str| Field {
+        value: value.to_owned(),
+        source: Source::Ocr,
+        confidence: confidence * 0.9,
+    };
     let mut split = |given: &str| {
         let mut names = given.splitn(2, ' ');
         if let Some(first) = names.next() {
-            fields.entry(field::FIRST_NAME.into()).or_insert_with(|| field(first));
+            fields
+                .entry(field::FIRST_NAME.into())
+                .or_insert_with(|| field(first));
         }
         if let Some(rest) = names.next() {
-            fields.entry(field::MIDDLE_NAME.into()).or_insert_with(|| field(rest));
+            fields
+                .entry(field::MIDDLE_NAME.into())
+                .or_insert_with(|| field(rest));
         }
     };
     match label {
@@ -136,12 +167,16 @@ fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confi
         Label::Name => {
             let (surname, given) = match value.split_once(',') {
                 Some((surname, given)) => (surname.trim(), given.trim()),
-                None => value.rsplit_once(' ').map_or((value.as_str(), ""), |(given, surname)| (surname, given)),
+                None => value
+                    .rsplit_once(' ')
+                    .map_or((value.as_str(), ""), |(given, surname)| (surname, given)),
             };
             if !given.is_empty() {
                 split(given);
             }
-            fields.entry(field::LAST_NAME.into()).or_insert_with(|| field(surname));
+            fields
+                .entry(field::LAST_NAME.into())
+                .or_insert_with(|| field(surname));
         }
         _ => {
             fields.entry(name.into()).or_insert_with(|| field(&value));
@@ -190,19 +225,29 @@ fn after_words(text: &str, start: usize, end: usize) -> String {
 fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = &'b Item<'a>> {
     let label = &items[at];
     let height = label.height;
-    let others = || items.iter().enumerate().filter(move |(i, _)| *i != at).map(|(_, item)| item);
+    let others = || {
+        items
+            .iter()
+            .enumerate()
+            .filter(move |(i, _)| *i != at)
+            .map(|(_, item)| item)
+    };
     let mut below: Vec<&Item<'a>> = others()
         .filter(|item| {
             let gap = item.middle - label.middle;
             let reach = (height + item.height) * 1.3;
-            let aligned = item.left < label.right && item.right > label.left - height && item.left > label.left - 3.0 * height;
+            let aligned = item.left < label.right
+                && item.right > label.left - height
+                && item.left > label.left - 3.0 * height;
             gap > 0.45 * height && gap < reach && aligned && !is_label_only(item)
         })
         .collect();
     below.sort_by(|a, b| a.middle.total_cmp(&b.middle).then(a.left.total_cmp(&b.left)));
     let mut beside: Vec<&Item<'a>> = others()
         .filter(|item| {
-            (item.middle - label.middle).abs() < 0.5 * height && item.left > label.right - height && !is_label_only(item)
+            (item.middle - label.middle).abs() < 0.5 * height
+                && item.left > label.right - height
+                && !is_label_only(item)
         })
         .collect();
     beside.sort_by(|a, b| a.left.total_cmp(&b.left));
@@ -220,7 +265,9 @@ fn is_label_only(item: &Item<'_>) -> bool {
 fn value(label: Label, text: &str, order: Order) -> Option<String> {
     match label {
         Label::Surname | Label::GivenNames | Label::Name => name(text),
-        Label::Birth | Label::Expiry | Label::Issue => dates(text, order, CENTURY_END).first().map(ToString::to_string),
+        Label::Birth | Label::Expiry | Label::Issue => {
+            dates(text, order, CENTURY_END).first().map(ToString::to_string)
+        }
         Label::Number => number(text),
         Label::Nationality | Label::IssuerCode => country(text),
         Label::Sex => sex(text),
@@ -246,26 +293,44 @@ fn number(text: &str) -> Option<String> {
         let digits = candidate.bytes().filter(u8::is_ascii_digit).count();
         (5..=20).contains(&candidate.len())
             && digits >= 3
-            && candidate.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+            && candidate
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
     };
     if plausible(&joined) && dates(text, Order::DayFirst, CENTURY_END).is_empty() {
         return Some(joined);
     }
-    text.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| plausible(word)).map(str::to_owned)
+    text.split(|c: char| !c.is_ascii_alphanumeric())
+        .find(|word| plausible(word))
+        .map(str::to_owned)
 }
 
 /// A country by its alpha-3 code or its name in any language; several languages may stand side by side.
 fn country(text: &str) -> Option<String> {
     let by_code = |word: &str| {
-        (word.len() == 3).then(|| reference::icao::issuer(word)).flatten().map(|issuer| {
-            issuer.country.map_or(issuer.code, |country| country.alpha3).to_owned()
-        })
+        (word.len() == 3)
+            .then(|| reference::icao::issuer(word))
+            .flatten()
+            .map(|issuer| {
+                issuer
+                    .country
+                    .map_or(issuer.code, |country| country.alpha3)
+                    .to_owned()
+            })
     };
-    let by_name = |name: &str| reference::country_by_name(name.trim()).ok().map(|country| country.alpha3.to_owned());
+    let by_name = |name: &str| {
+        reference::country_by_name(name.trim())
+            .ok()
+            .map(|country| country.alpha3.to_owned())
+    };
     text.split_whitespace()
         .find_map(by_code)
         .or_else(|| by_name(text))
-        .or_else(|| text.split(['/', ',', '-', '|']).filter(|part| part.trim().len() > 3).find_map(by_name))
+        .or_else(|| {
+            text.split(['/', ',', '-', '|'])
+                .filter(|part| part.trim().len() > 3)
+                .find_map(by_name)
+        })
 }
 
 /// `M`, `F` or `X`, alone or beside its translation (`F/M` is how Hungarian says M; two different letters say nothing).
@@ -302,7 +367,9 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
     for item in items {
         // Two numbered fields often share a line: 4a … 4c …; the dates' own digits are no numbers, being longer.
         for (at, word) in item.words.iter().enumerate() {
-            let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else { continue };
+            let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else {
+                continue;
+            };
             let Some(name) = key(label) else { continue };
             let starts = at == 0 || number.len() == 2;
             if !starts || fields.contains_key(name) {
@@ -324,7 +391,11 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
 fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
     let mut all: Vec<(PartialDate, f32)> = items
         .iter()
-        .flat_map(|item| dates(item.text, order, CENTURY_END).into_iter().map(move |d| (d, item.confidence)))
+        .flat_map(|item| {
+            dates(item.text, order, CENTURY_END)
+                .into_iter()
+                .map(move |d| (d, item.confidence))
+        })
         .collect();
     all.sort_by_key(|(date, _)| *date);
     all.dedup_by_key(|(date, _)| *date);
@@ -333,7 +404,11 @@ fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, 
         return;
     }
     for (name, (date, confidence)) in [(field::BIRTH_DATE, first), (field::EXPIRY_DATE, last)] {
-        let field = Field { value: date.to_string(), source: Source::Ocr, confidence: confidence * 0.4 };
+        let field = Field {
+            value: date.to_string(),
+            source: Source::Ocr,
+            confidence: confidence * 0.4,
+        };
         fields.entry(name.into()).or_insert(field);
     }
 }

@@ -330,7 +330,6 @@ fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
         MrzFinding::Read(MrzRead {
             format: mrz.format.as_str().to_owned(),
             valid: mrz.valid,
-            accepted: mrz.accepted,
             data: DocumentData {
                 given_names: filled(&fields.given_names),
                 surname: filled(&fields.surname),

@@ -171,6 +171,7 @@ fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Re
             .collect::<Map<_, _>>()
     };
     Ok(Screening {
+        total: result.total.value,
         matched: result.results.iter().any(|hit| hit.matched),
         results: result
             .results

@@ -11,7 +11,13 @@ use crate::config::DataConfig;
 pub(crate) struct Data {
     pub(crate) db: Db,
     pub(crate) objects: Objects,
-    pub(crate) keyring_made: bool,
+}
+
+/// Brings the database's schema up to date; on SQLite every start does.
+pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
+    let (keyring, _) = Keyring::open_or_create(&config.master_key_file())?;
+    let db = Db::connect(&config.database_url(), Arc::new(keyring), &Options::default()).await?;
+    Ok(db.migrate().await?)
 }
 
 /// Opens or creates the data folder, the master key and the embedded database; PostgreSQL gets its schema when it has none.
@@ -20,6 +26,12 @@ pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
         .with_context(|| format!("the data folder {} cannot be made", config.data.display()))?;
     std::fs::create_dir_all(config.spill_dir())?;
     let (keyring, origin) = Keyring::open_or_create(&config.master_key_file())?;
+    if origin == KeyringOrigin::Created {
+        eprintln!(
+            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
+            config.master_key_file().display()
+        );
+    }
     let db = Db::connect(&config.database_url(), Arc::new(keyring), &Options::default())
         .await
         .context("the database cannot be opened")?;
@@ -27,9 +39,5 @@ pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
         .await
         .context("the database's schema cannot be used")?;
     let objects = Objects::open(&config.objects_url(), &[]).context("the object store cannot be opened")?;
-    Ok(Data {
-        db,
-        objects,
-        keyring_made: origin == KeyringOrigin::Created,
-    })
+    Ok(Data { db, objects })
 }

@@ -43,7 +43,7 @@ fn answer(
     usage: &str,
     mut engine: impl FnMut(&str) -> String,
 ) -> anyhow::Result<()> {
-    if batch == !given.is_empty() {
+    if batch != given.is_empty() {
         return Err(Unusable(usage.to_owned()).into());
     }
     if !batch {

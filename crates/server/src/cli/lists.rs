@@ -32,6 +32,11 @@ enum Action {
         #[arg(long)]
         max_shrink: Option<u8>,
     },
+    /// Take a list out of use for good.
+    Remove {
+        /// Its name, as `status` shows it.
+        list: String,
+    },
     /// What is active, in which version, and how old.
     Status {
         /// One JSON array instead of a table.
@@ -69,6 +74,13 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                 "{refused} list(s) were not activated; what was active stays so"
             );
             Ok(())
+        }
+        Action::Remove { list } => {
+            anyhow::ensure!(
+                store.remove(&list)?,
+                "no list {list}: `bonafide lists status` shows them"
+            );
+            say(&format!("{list} removed"))
         }
         Action::Status { json } => {
             let lists = store.status()?;

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::ServeConfig;
+use crate::config::{DataConfig, ServeConfig};
 
 /// Self-hosted identity verification and screening.
 #[derive(Parser)]
@@ -32,6 +32,8 @@ enum Command {
     Serve(Box<ServeConfig>),
     /// Look at everything the server needs and say what to do about what is wrong.
     Doctor(doctor::Doctor),
+    /// Bring the database's schema up to date (PostgreSQL; SQLite does so at every start).
+    Migrate(DataConfig),
     /// Create, approve, suspend and configure merchants.
     Merchant(merchant::MerchantCommand),
     /// Create and update Flows (until the portal does).
@@ -62,6 +64,7 @@ pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(config) => serve::run(*config),
         Command::Doctor(command) => doctor::run(&command),
+        Command::Migrate(config) => block_on(data::migrate(&config)),
         Command::Merchant(command) => merchant::run(command),
         Command::Flow(command) => flow::run(command),
         Command::Review(command) => review::run(command),

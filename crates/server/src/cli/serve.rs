@@ -8,7 +8,7 @@ use anyhow::Context;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
 
-use super::{block_on, data, demo, say};
+use super::{block_on, data, demo};
 use crate::app::cpu::CpuPool;
 use crate::app::decoders::Decoders;
 use crate::app::engines::Engines;
@@ -29,12 +29,6 @@ pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
 async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let engines = Engines::load(config.models.clone());
     let data = data::open(&config.data).await?;
-    if data.keyring_made {
-        say(&format!(
-            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
-            config.data.master_key_file().display()
-        ))?;
-    }
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;

@@ -1,5 +1,7 @@
 //! The real program on a free port, on SQLite and on PostgreSQL, used as a merchant's developer would.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
+
 mod account;
 mod bad_input;
 mod documents;

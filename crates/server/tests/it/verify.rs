@@ -502,6 +502,47 @@ async fn screening_fails_closed() {
     );
 }
 
+/// A list of many sources, whose entities name those, is screened against like any other; a removed one no longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_list_is_screened_against() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let file = server.dir.path().join("collection.entities.ftm.json");
+    let listed = json!({
+        "id": "x-1", "schema": "Person", "caption": "Zebulon Quartermain", "datasets": ["some_source"],
+        "properties": {"name": ["Zebulon Quartermain"], "birthDate": ["1961-02-03"], "topics": ["sanction"]},
+    });
+    std::fs::write(&file, format!("{listed}\n")).unwrap();
+    server.bonafide(&["lists", "import", file.to_str().unwrap()]);
+    let known = json!({"firstName": "Zebulon", "lastName": "Quartermain", "dob": "02/03/1961"});
+    let screened = async |expected: &str| {
+        let mut body = Value::Null;
+        for _ in 0..40 {
+            body = verify(&server, &demo, person(&demo, known.clone())).await.1;
+            if body["kycResults"]["status"] == expected {
+                return body;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        }
+        panic!("never {expected}: {body}");
+    };
+    let body = screened("match").await;
+    assert_eq!(
+        (&body["success"], &body["kycResults"]["code"]),
+        (&json!(false), &json!(2702))
+    );
+    assert_eq!(body["kycResults"]["results"][0]["caption"], "Zebulon Quartermain");
+    let lists: Value = serde_json::from_str(&server.bonafide(&["lists", "status", "--json"])).unwrap();
+    let name = lists
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|list| list["list"] != "demo")
+        .unwrap()["list"]
+        .clone();
+    server.bonafide(&["lists", "remove", name.as_str().unwrap()]);
+    screened("clear").await;
+}
+
 /// Nothing personal reaches the process's log.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_holds_no_personal_data() {

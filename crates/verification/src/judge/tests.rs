@@ -48,7 +48,6 @@ fn mrz(format: &str) -> MrzFinding {
     MrzFinding::Read(MrzRead {
         format: format.into(),
         valid: true,
-        accepted: true,
         data: data(),
     })
 }
@@ -259,9 +258,6 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
     }),
     (2501, &[Passport], "an MRZ with a wrong check digit", |e, _| {
         set_mrz(e, |m| m.valid = false);
-    }),
-    (2501, &[Passport], "an MRZ read without enough margin", |e, _| {
-        set_mrz(e, |m| m.accepted = false);
     }),
     (2507, &[Drivers], "a torn barcode", |e, _| {
         e.documents[0].barcode = BarcodeFinding::Unreadable;
