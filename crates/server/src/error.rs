@@ -107,6 +107,8 @@ impl Kind {
             Kind::Mismatch => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::NotSupported => StatusCode::NOT_IMPLEMENTED,
+            // "A source could not be read" says nothing about existence (contract §7).
+            Kind::Unavailable if family == Family::Applicants => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -139,7 +141,6 @@ pub struct Problem {
     kind: Kind,
     message: String,
     errors: Vec<String>,
-    slug: Option<&'static str>,
     retry_after: Option<Duration>,
     cause: Option<String>,
 }
@@ -151,7 +152,6 @@ impl Problem {
             kind,
             message: message.into(),
             errors: Vec::new(),
-            slug: None,
             retry_after: None,
             cause: None,
         }
@@ -199,13 +199,6 @@ impl Problem {
         self
     }
 
-    /// With a word of its own in `error` (link, poll and exchange).
-    #[must_use]
-    pub fn with_slug(mut self, slug: &'static str) -> Self {
-        self.slug = Some(slug);
-        self
-    }
-
     /// With `Retry-After`, in whole seconds and at least one.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
@@ -242,7 +235,7 @@ impl Problem {
                 body.insert("description".into(), message);
             }
             (Family::LinkAndPoll | Family::Exchange | Family::System, _) => {
-                body.insert("error".into(), json!(self.slug.unwrap_or(self.kind.slug())));
+                body.insert("error".into(), json!(self.kind.slug()));
                 body.insert("message".into(), message);
             }
         }
@@ -258,6 +251,9 @@ impl From<store::Error> for Problem {
         match error {
             store::Error::Unavailable(cause) => {
                 Problem::unavailable("The database does not answer").because(cause)
+            }
+            store::Error::Objects(cause) => {
+                Problem::unavailable("The object store does not answer").because(cause)
             }
             error => Problem::internal(error),
         }

@@ -12,6 +12,11 @@ pub fn start(json: bool) {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_target(false);
+    // The default hook prints the panic's text, which may quote what was being read.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panic");
+    }));
     // A second start in one process (tests) keeps the first.
     let _ = if json {
         builder.json().try_init()

@@ -1,7 +1,6 @@
 //! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). Reads only.
 
 use serde::Deserialize;
-use serde_json::Value;
 use store::applicants::{self, Applicant};
 use store::attempts::{self, Attempt};
 use store::registrations::{self, Registration};
@@ -83,7 +82,11 @@ pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record,
     let mut records = Vec::new();
     for registration in registrations::of_facemap(&mut conn, scope, person.facemap_id).await? {
         let attempts = attempts::of_registration(&mut conn, scope, registration.id).await?;
-        let (attempts, infos): (Vec<_>, Vec<_>) = attempts.into_iter().map(opened).unzip();
+        let opened = attempts
+            .into_iter()
+            .map(opened)
+            .collect::<Result<Vec<_>, Problem>>()?;
+        let (attempts, infos): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
         records.push(RegistrationRecord {
             registration,
             attempts,
@@ -96,19 +99,15 @@ pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record,
     })
 }
 
-fn opened(attempt: Attempt) -> (AttemptRecord, ApplicantInfo) {
+/// What cannot be read is our fault and says nothing about the person.
+fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
     let Detail {
         info,
         reasons,
         required_documents,
-    } = serde_json::from_str(&attempt.detail).unwrap_or_default();
-    let document_types = serde_json::from_str::<Vec<Value>>(&attempt.document_types).unwrap_or_default();
-    let document_types = document_types
-        .iter()
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect();
-    (
+    } = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+    let document_types = serde_json::from_str(&attempt.document_types).map_err(Problem::internal)?;
+    Ok((
         AttemptRecord {
             attempt,
             reasons,
@@ -116,5 +115,5 @@ fn opened(attempt: Attempt) -> (AttemptRecord, ApplicantInfo) {
             required_documents,
         },
         info,
-    )
+    ))
 }

@@ -57,7 +57,7 @@ impl CpuPool {
             span.in_scope(|| work(&gone))
         })
         .await
-        .map_err(|error| Problem::internal(format!("heavy work ended early: {error}")))
+        .map_err(|_| Problem::internal("heavy work panicked; the log says where"))
     }
 }
 

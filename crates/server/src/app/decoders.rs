@@ -16,6 +16,8 @@ use imaging::{DecodeError, Decoded, Limits};
 
 /// The longest side the engines get: enough for a whole page's small print, and a bound on memory.
 const MAX_SIDE: u32 = 4_000;
+/// Pixels beyond which a child is not used again.
+const LARGE: u64 = 16_000_000;
 /// What the child may take beyond its own time limit before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -70,9 +72,15 @@ impl Decoders {
         }
     }
 
-    /// A child that gave up on a file ends by itself; the others wait for the next.
+    /// The others wait for the next file: not a child that gave up on one (it ends by itself), nor one whose memory grew with a
+    /// large picture and would stay so.
     fn keep(&self, worker: Worker, answer: &Result<Decoded, DecodeError>) {
-        if !matches!(answer, Err(DecodeError::TooSlow | DecodeError::Crashed)) {
+        let reusable = match answer {
+            Err(DecodeError::TooSlow | DecodeError::Crashed) => false,
+            Err(_) => true,
+            Ok(decoded) => u64::from(decoded.source_width) * u64::from(decoded.source_height) <= LARGE,
+        };
+        if reusable {
             self.idle
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

@@ -106,7 +106,10 @@ impl Looker<'_> {
         let Ok(decoded) = decoded else {
             return Ok((Some(selfie), None));
         };
-        let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
+        let Some(reading) = self.faces(&decoded.picture, PictureKind::Selfie) else {
+            selfie.state = PictureState::Unprocessable;
+            return Ok((Some(selfie), None));
+        };
         selfie.faces = reading.significant().count();
         selfie.state = PictureState::Processed;
         let Some(main) = reading.main() else {
@@ -194,7 +197,7 @@ impl Looker<'_> {
                 }
                 Some(Ok(decoded)) => decoded,
             };
-            let looked = self.look(&decoded.picture, document_type, side)?;
+            let looked = self.look(&decoded.picture, document_type, side);
             let next = decoded
                 .page
                 .map(|page| page + 1)
@@ -210,12 +213,7 @@ impl Looker<'_> {
         }
     }
 
-    fn look(
-        &mut self,
-        picture: &Picture,
-        document_type: DocumentType,
-        side: Side,
-    ) -> Result<Looked, Problem> {
+    fn look(&mut self, picture: &Picture, document_type: DocumentType, side: Side) -> Looked {
         let hints = ReadHints {
             document_type: Some(document_type),
             side: if side == Side::Front {
@@ -227,30 +225,40 @@ impl Looker<'_> {
             expect_barcode: document_type == DocumentType::Drivers,
         };
         let engines = self.engines;
-        let reading = self
-            .timed("read", || engines.documents.read(picture, &hints))
-            .map_err(Problem::internal)?;
+        let read = self.timed("read", || engines.documents.read(picture, &hints));
+        let reading = given_up(read);
         let mut looked = Looked {
             side: SideEvidence {
-                state: PictureState::Processed,
-                shows: shows(&reading, document_type, side),
+                state: if reading.is_some() {
+                    PictureState::Processed
+                } else {
+                    PictureState::Unprocessable
+                },
+                shows: reading
+                    .as_ref()
+                    .map_or(Shows::Declared, |reading| shows(reading, document_type, side)),
                 faces: 0,
             },
-            reading,
+            reading: reading.unwrap_or_default(),
             portrait: None,
         };
         if side == Side::Front {
-            let faces = self.faces(picture, PictureKind::Document)?;
-            looked.side.faces = faces.significant().count();
-            looked.portrait = faces.main().and_then(|face| face.embedding.clone());
+            match self.faces(picture, PictureKind::Document) {
+                None => looked.side.state = PictureState::Unprocessable,
+                Some(faces) => {
+                    looked.side.faces = faces.significant().count();
+                    // A portrait too poor to compare is not compared: at such sizes strangers look alike.
+                    let main = faces.main().filter(|face| face.is_usable());
+                    looked.portrait = main.and_then(|face| face.embedding.clone());
+                }
+            }
         }
-        Ok(looked)
+        looked
     }
 
-    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
+    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Option<FaceReading> {
         let engines = self.engines;
-        self.timed("faces", || engines.faces.analyse(picture, kind))
-            .map_err(Problem::internal)
+        given_up(self.timed("faces", || engines.faces.analyse(picture, kind)))
     }
 
     /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
@@ -281,6 +289,13 @@ impl Looker<'_> {
         *self.timings.entry(stage.to_owned()).or_default() += elapsed * 1_000.0;
         done
     }
+}
+
+/// An engine that gives a picture up makes it one that cannot be processed (2002, 2102), not a failed request.
+fn given_up<T, E: std::fmt::Display>(result: Result<T, E>) -> Option<T> {
+    result
+        .inspect_err(|error| tracing::error!(%error, "an engine gave a picture up"))
+        .ok()
 }
 
 /// Whether a picture shows something else than was declared: only where that is certain.

@@ -1,6 +1,6 @@
 //! Each account's proven faces in memory, kept up to date from the store's sequence of face changes. A replica: losing it costs a reload.
 //!
-//! How identification is serialised (`decisions.md` §4): [`FaceReplicas::catch_up`] brings the replica to sequence N without a lock;
+//! How identification is serialised (`decisions.md` §4): [`Replica::catch_up`] brings the replica to sequence N without a lock;
 //! inside the transaction that holds the account's face lock it is called again, which then reads only what came after N.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use faces::{Embedding, FaceIndex, Hit, IDENTIFICATION_BAND};
 use store::{Conn, Scope};
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 
 use crate::error::Problem;
 
@@ -35,39 +35,41 @@ impl FaceReplicas {
 }
 
 impl Replica {
-    /// Reads what happened since; answers the sequence it then stands at.
-    pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope) -> Result<i64, Problem> {
+    /// Reads what happened since, up to date within the transaction. Faces of another model than `model` cannot be compared, and
+    /// are left out until their people are seen again.
+    pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope, model: &str) -> Result<(), Problem> {
+        let mut other_models = 0;
         loop {
             let changes = store::faces::after(conn, scope, self.sequence, PAGE).await?;
-            let Some(last) = changes.last().map(|change| change.seq) else {
-                return Ok(self.sequence);
-            };
+            if changes.is_empty() {
+                break;
+            }
             for change in changes {
                 match change.embedding {
-                    Some(bytes) => {
+                    Some(bytes) if change.model == model => {
                         let face = Embedding::from_bytes(&bytes).map_err(Problem::internal)?;
-                        if self.index.insert(change.facemap_id, &face).is_err() {
-                            tracing::warn!(
-                                "a face of another model is not searched: its person must be enrolled anew"
-                            );
-                        }
+                        self.index.insert(change.facemap_id, &face).map_err(|_| mixed())?;
                     }
+                    Some(_) => other_models += 1,
                     None => {
                         self.index.remove(change.facemap_id);
                     }
                 }
+                self.sequence = change.seq;
             }
-            self.sequence = last;
         }
+        if other_models > 0 {
+            tracing::warn!(faces = other_models, "faces of another model are not searched");
+        }
+        Ok(())
     }
 
     /// The known facemaps near a face, nearest first, the near-duplicates' band included.
     pub fn search(&self, face: &Embedding) -> Result<Vec<Hit>, Problem> {
-        self.index
-            .search(face, IDENTIFICATION_BAND)
-            .map_err(|_| Problem::internal("the index holds another model's faces"))
+        self.index.search(face, IDENTIFICATION_BAND).map_err(|_| mixed())
     }
 }
 
-/// A replica under its lock.
-pub type Locked<'a> = MutexGuard<'a, Replica>;
+fn mixed() -> Problem {
+    Problem::internal("the index holds another model's faces")
+}

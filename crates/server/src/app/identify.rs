@@ -1,6 +1,8 @@
 //! Who an applicant is among the account's people, inside the account's serial step (`decisions.md` §4, *Faces and people* and
 //! *Duplicates*). Only proven faces are searched and bound; everybody else keeps a provisional facemap.
 
+use std::collections::HashSet;
+
 use faces::{Embedding, Identification};
 use store::registrations::{self, Registration};
 use store::{Error, Scope, Tx, people};
@@ -38,16 +40,33 @@ pub async fn identify(
     };
     match face {
         None => unproven(tx, &place).await,
-        Some(face) => {
-            replica.catch_up(tx, scope).await?;
-            let nearest = replica.search(face)?.into_iter().next();
-            match nearest.map(|hit| (Identification::of(hit.distance), hit.facemap)) {
-                Some((Identification::Same, person)) => known_face(tx, &place, person).await,
-                Some((Identification::NearDuplicate, _)) => new_face(tx, &place, face, true).await,
-                _ => new_face(tx, &place, face, false).await,
-            }
-        }
+        Some(face) => known_or_new(tx, &place, replica, face).await,
     }
+}
+
+/// The face was proven: is it a known person's?
+async fn known_or_new(
+    tx: &mut Tx,
+    place: &Place<'_>,
+    replica: &mut Replica,
+    face: &Embedding,
+) -> Result<Applicant, Problem> {
+    replica.catch_up(tx, place.scope, face.version()).await?;
+    let hits = replica.search(face)?;
+    let Some((distance, person)) = hits.first().map(|hit| (hit.distance, hit.facemap)) else {
+        return new_face(tx, place, face, false).await;
+    };
+    let doubtful = match Identification::of(distance) {
+        Identification::Unknown => return new_face(tx, place, face, false).await,
+        // In the band below, the label's own person is that person, to be looked at; anybody else is somebody new.
+        Identification::NearDuplicate if place.bound_to(tx).await?.contains(&(person, true)) => true,
+        Identification::NearDuplicate => return new_face(tx, place, face, true).await,
+        // A look-alike of somebody else stays to be looked at until somebody approved this person.
+        Identification::Same => hits.len() > 1 && !place.is_approved(tx, person).await?,
+    };
+    let mut applicant = known_face(tx, place, person).await?;
+    applicant.identity.near_duplicate = doubtful && !applicant.identity.already_registered;
+    Ok(applicant)
 }
 
 /// What was submitted for.
@@ -87,6 +106,24 @@ impl Place<'_> {
         Ok(all
             .into_iter()
             .find(|registration| registration.grouping_id == self.grouping_id))
+    }
+
+    /// The groups in which a facemap is registered.
+    async fn groups_of(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<HashSet<Option<Uuid>>, Error> {
+        let all = registrations::of_facemap(tx, self.scope, facemap_id).await?;
+        Ok(all
+            .into_iter()
+            .map(|registration| registration.grouping_id)
+            .collect())
+    }
+
+    /// Whether a person stands approved anywhere in the account.
+    async fn is_approved(&self, tx: &mut Tx, person: Uuid) -> Result<bool, Error> {
+        let all = registrations::of_facemap(tx, self.scope, person).await?;
+        let approved = Some(AttemptStatus::Approved.as_str());
+        Ok(all
+            .iter()
+            .any(|registration| registration.status.as_deref() == approved))
     }
 
     async fn register(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<Registration, Error> {
@@ -169,13 +206,21 @@ async fn known_face(tx: &mut Tx, place: &Place<'_>, person: Uuid) -> Result<Appl
         };
         return Ok(applicant(person, Some(registration), identity));
     }
+    // A face registers once in a group, so a facemap that also stands where the person does stays apart. Asked before anything is
+    // written: a conflict inside the transaction would leave it half done.
+    let mut groups = place.groups_of(tx, person).await?;
+    let mut mergeable = Vec::new();
     for (provisional, _) in bound.into_iter().filter(|(facemap, _)| *facemap != person) {
-        match people::merge(tx, place.scope, provisional, person).await {
-            Ok(()) => {}
-            // The label also stands in a group where the person is under another one.
-            Err(Error::Conflict) => return Ok(applicant(person, None, duplicate())),
-            Err(error) => return Err(error.into()),
+        let own = place.groups_of(tx, provisional).await?;
+        if own.is_disjoint(&groups) {
+            groups.extend(own);
+            mergeable.push(provisional);
+        } else if own.contains(&place.grouping_id) {
+            return Ok(applicant(person, None, duplicate()));
         }
+    }
+    for provisional in mergeable {
+        people::merge(tx, place.scope, provisional, person).await?;
     }
     place.registered(tx, person).await
 }

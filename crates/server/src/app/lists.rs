@@ -16,6 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// The current screener, or why there is none.
 pub struct Lists {
     store: ListStore,
+    /// The invented list's name.
+    demo: String,
     current: RwLock<(Fingerprint, Result<Arc<Screener>, String>)>,
 }
 
@@ -24,6 +26,7 @@ impl Lists {
     pub fn open(config: &ServeConfig) -> anyhow::Result<Self> {
         let lists = Lists {
             store: config.data.list_store()?,
+            demo: demo_list().name,
             current: RwLock::new((Fingerprint::default(), Err(String::new()))),
         };
         lists.reload();
@@ -49,8 +52,14 @@ impl Lists {
         settings: &MerchantSettings,
     ) -> Result<ScreenResult, String> {
         let screener = self.screener()?;
-        let demo = demo_list().name;
-        let usable = |name: &&String| (sandbox || **name != demo) && chosen(settings, name);
+        if let Some(missing) = settings
+            .screening_lists
+            .iter()
+            .find(|name| !screener.lists().contains_key(*name))
+        {
+            return Err(format!("the merchant's list {missing} is not active"));
+        }
+        let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
         let datasets: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
         if datasets.is_empty() {
             return Err("no sanctions list is active; run `bonafide lists import FILE`".into());

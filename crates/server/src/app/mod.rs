@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod face_replicas;
 pub mod flows;
 pub mod groups;
+pub mod housekeeping;
 pub mod identify;
 pub mod lists;
 pub mod merchants;

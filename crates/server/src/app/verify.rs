@@ -202,21 +202,19 @@ async fn record(
 ) -> Result<Answer, Problem> {
     let scope = caller.scope;
     let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
-    for (name, file) in &mut files {
-        let bytes = file.content.read().map_err(Problem::internal)?;
-        app.objects
-            .put(
-                &key,
-                &ObjectName {
-                    scope,
-                    attempt_id,
-                    file: name,
-                },
-                &bytes,
-            )
-            .await?;
+    let recorded = async {
+        for (name, file) in &mut files {
+            let bytes = file.content.read().map_err(Problem::internal)?;
+            let object = ObjectName {
+                scope,
+                attempt_id,
+                file: name,
+            };
+            app.objects.put(&key, &object, &bytes).await?;
+        }
+        record_in_one_transaction(app, caller, &recording, attempt_id, &key, claim).await
     }
-    let recorded = record_in_one_transaction(app, caller, &recording, attempt_id, &key, claim).await;
+    .await;
     if recorded.is_err() && !files.is_empty() {
         // Nothing refers to the objects; their key is gone with this request, so this is only tidiness.
         let _ = app.objects.delete_attempt(scope, attempt_id).await;
@@ -246,9 +244,11 @@ async fn record_in_one_transaction(
     let proven = |examination: &verification::judge::Examination<'_>| -> Option<&Embedding> {
         gathered.face.as_ref().filter(|_| examination.face_is_proven())
     };
-    if proven(&examine(&against.flow, submission, evidence, *today)).is_some() {
+    if let Some(face) = proven(&examine(&against.flow, submission, evidence, *today)) {
         // Up to date to some sequence without the account's lock; inside it only what came after is read.
-        replica.catch_up(&mut app.db.read().await?, scope).await?;
+        replica
+            .catch_up(&mut app.db.read().await?, scope, face.version())
+            .await?;
     }
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
         let examination = examine(&against.flow, submission, evidence, *today);

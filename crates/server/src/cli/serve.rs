@@ -62,6 +62,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         config,
     });
     tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));
+    tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     if app.config.demo {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -28,6 +29,12 @@ pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
 /// How long a client may pause between two pieces of its body.
 const PAUSE: Duration = Duration::from_secs(30);
+/// How long a whole body may take.
+const WHOLE: Duration = Duration::from_secs(300);
+/// An allowance that does not end.
+const UNLIMITED: u64 = u64::MAX;
+/// Longest text between two parts, headers included (one network chunk may hold more than a header).
+const MAX_PART_HEADER: u64 = 1024 * 1024;
 /// How long the rest of a refused body is read before the connection is closed.
 const DRAIN: Duration = Duration::from_secs(15);
 
@@ -58,6 +65,17 @@ pub struct Fields<'a> {
 
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>;
 
+/// The body, which outlives its parser.
+struct Source {
+    /// What is to come, and how many bytes were read so far.
+    chunks: Mutex<(Chunks, u64)>,
+    /// Bytes that may still be read before the next part begins: the parser keeps all of them in memory. Apart from the lock, which
+    /// a waiting read holds.
+    allowance: AtomicU64,
+}
+
+type SharedSource = Arc<Source>;
+
 /// Reads the whole body. All faults of shape are reported together, but for those that end the reading.
 pub async fn read(
     headers: &HeaderMap,
@@ -69,11 +87,18 @@ pub async fn read(
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    let source = Arc::new(Mutex::new((Box::pin(body.into_data_stream()) as Chunks, 0_u64)));
+    let chunks = Box::pin(body.into_data_stream()) as Chunks;
+    let source = Arc::new(Source {
+        chunks: Mutex::new((chunks, 0)),
+        allowance: AtomicU64::new(UNLIMITED),
+    });
     let result = match multer::parse_boundary(content_type) {
         Ok(boundary) => {
             let multipart = multer::Multipart::new(bounded(Arc::clone(&source)), boundary);
-            read_parts(multipart, fields, spill_dir).await
+            let parts = read_parts(multipart, &source, fields, spill_dir);
+            tokio::time::timeout(WHOLE, parts)
+                .await
+                .unwrap_or_else(|_| Err(late()))
         }
         Err(_) => {
             let fault = "body - Content-Type must be multipart/form-data with a boundary";
@@ -82,6 +107,7 @@ pub async fn read(
     };
     if result.is_err() {
         // A client that is still sending would see a closed connection instead of the answer.
+        source.allowance.store(UNLIMITED, Ordering::Relaxed);
         let drain = async {
             while bounded(Arc::clone(&source))
                 .next()
@@ -95,28 +121,44 @@ pub async fn read(
 }
 
 /// The body's chunks, bounded in total and in pauses, from a source that outlives the parser.
-fn bounded(
-    source: Arc<Mutex<(Chunks, u64)>>,
-) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
-    Box::pin(futures_util::stream::unfold(source, |source| async move {
-        let mut locked = source.lock().await;
-        let (chunks, read) = &mut *locked;
-        let next = match tokio::time::timeout(PAUSE, chunks.next()).await {
+fn bounded(source: SharedSource) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
+    Box::pin(futures_util::stream::unfold(source, |shared| async move {
+        // The parser takes whatever is ready into memory; this makes it look at each chunk before it gets the next.
+        tokio::task::yield_now().await;
+        let mut chunks = shared.chunks.lock().await;
+        let next = match tokio::time::timeout(PAUSE, chunks.0.next()).await {
             Err(_) => Some(Err(BodyFault::Paused)),
             Ok(None) => None,
             Ok(Some(Err(error))) => Some(Err(BodyFault::Broken(error.to_string()))),
-            Ok(Some(Ok(chunk))) => {
-                *read += chunk.len() as u64;
-                if *read > MAX_BODY_BYTES {
-                    Some(Err(BodyFault::TooLarge))
-                } else {
-                    Some(Ok(chunk))
-                }
+            Ok(Some(Ok(chunk))) => Some(shared.count(&mut chunks.1, &chunk).map(|()| chunk)),
+        };
+        drop(chunks);
+        next.map(|item| (item, shared))
+    }))
+}
+
+impl Source {
+    fn count(&self, read: &mut u64, chunk: &Bytes) -> Result<(), BodyFault> {
+        let bytes = chunk.len() as u64;
+        *read += bytes;
+        if *read > MAX_BODY_BYTES {
+            return Err(BodyFault::TooLarge);
+        }
+        let take = |left: u64| {
+            if left == UNLIMITED {
+                Some(left)
+            } else {
+                left.checked_sub(bytes)
             }
         };
-        drop(locked);
-        next.map(|item| (item, source))
-    }))
+        match self
+            .allowance
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        {
+            Ok(_) => Ok(()),
+            Err(_) => Err(BodyFault::EndlessHeader),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -125,19 +167,27 @@ enum BodyFault {
     Paused,
     #[error("the body is too large")]
     TooLarge,
+    #[error("a part's header does not end")]
+    EndlessHeader,
     #[error("the body broke off: {0}")]
     Broken(String),
 }
 
 async fn read_parts(
     mut multipart: multer::Multipart<'static>,
+    source: &SharedSource,
     fields: &Fields<'_>,
     spill_dir: &Path,
 ) -> Result<Form, Problem> {
     let mut form = Form::default();
     let mut faults = Vec::new();
     let mut parts = 0;
-    while let Some(mut part) = multipart.next_field().await.map_err(|error| unreadable(&error))? {
+    loop {
+        source.allowance.store(MAX_PART_HEADER, Ordering::Relaxed);
+        let Some(mut part) = multipart.next_field().await.map_err(|error| unreadable(&error))? else {
+            break;
+        };
+        source.allowance.store(UNLIMITED, Ordering::Relaxed);
         parts += 1;
         if parts > MAX_PARTS {
             return Err(Problem::validation(vec![format!(
@@ -146,11 +196,12 @@ async fn read_parts(
         }
         let Some(name) = part.name().map(str::to_owned) else {
             faults.push(format!("body - part {parts} has no field name"));
+            skip(part).await?;
             continue;
         };
         let is_file = fields.files.contains(&name.as_str());
         if !is_file && !fields.texts.contains(&name.as_str()) {
-            while part.chunk().await.map_err(|error| unreadable(&error))?.is_some() {}
+            skip(part).await?;
             continue;
         }
         if form.texts.contains_key(&name) || form.files.contains_key(&name) {
@@ -158,6 +209,7 @@ async fn read_parts(
             if !faults.contains(&fault) {
                 faults.push(fault);
             }
+            skip(part).await?;
             continue;
         }
         if is_file {
@@ -198,12 +250,25 @@ async fn read_parts(
     }
 }
 
+/// Reads a part to its end and forgets it.
+async fn skip(mut part: multer::Field<'static>) -> Result<(), Problem> {
+    while part.chunk().await.map_err(|error| unreadable(&error))?.is_some() {}
+    Ok(())
+}
+
+fn late() -> Problem {
+    Problem::new(Kind::Timeout, "The body did not arrive in time")
+}
+
 fn unreadable(error: &multer::Error) -> Problem {
     if let multer::Error::StreamReadFailed(inner) = error
         && let Some(fault) = inner.downcast_ref::<BodyFault>()
     {
         return match fault {
-            BodyFault::Paused => Problem::new(Kind::Timeout, "The body did not arrive in time"),
+            BodyFault::Paused => late(),
+            BodyFault::EndlessHeader => Problem::validation(vec![
+                "body - is not valid multipart/form-data: a part's header does not end".into(),
+            ]),
             BodyFault::TooLarge => Problem::new(
                 Kind::TooLarge,
                 format!("The body is larger than {MAX_BODY_BYTES} bytes"),
@@ -224,13 +289,23 @@ mod tests {
         files: &["f"],
     };
 
-    async fn form(body: impl Into<Body>) -> Result<Form, String> {
+    /// A body in chunks as a network delivers them.
+    fn chunked(body: impl Into<Bytes>) -> Body {
+        let body: Bytes = body.into();
+        let chunks: Vec<Result<Bytes, std::io::Error>> = body
+            .chunks(64 * 1024)
+            .map(|chunk| Ok(Bytes::copy_from_slice(chunk)))
+            .collect();
+        Body::from_stream(futures_util::stream::iter(chunks))
+    }
+
+    async fn form(body: impl Into<Bytes>) -> Result<Form, String> {
         let mut headers = HeaderMap::new();
         headers.insert(
             CONTENT_TYPE,
             HeaderValue::from_static("multipart/form-data; boundary=X"),
         );
-        read(&headers, body.into(), &FIELDS, &std::env::temp_dir())
+        read(&headers, chunked(body), &FIELDS, &std::env::temp_dir())
             .await
             .map_err(|problem| format!("{problem:?}"))
     }

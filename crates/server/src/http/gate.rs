@@ -199,20 +199,22 @@ pub fn client_address(app: &App, request: &Request) -> IpAddr {
 
 /// The right-most address in `X-Forwarded-For` that is not a trusted proxy's, when the peer is one.
 fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<IpAddr> {
-    if !trusted.contains(&peer) {
+    if !trusted.contains(&peer.to_canonical()) {
         return None;
     }
-    let lists = headers.get_all("x-forwarded-for");
-    let addresses: Vec<IpAddr> = lists
+    let lists: Vec<&str> = headers
+        .get_all("x-forwarded-for")
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|address| address.trim().parse().ok())
+        .map(|value| value.to_str().unwrap_or_default())
         .collect();
-    addresses
-        .into_iter()
-        .rev()
-        .find(|address| !trusted.contains(address))
+    for address in lists.join(",").rsplit(',') {
+        // What cannot be read ends the chain of trust: everything left of it is the client's own word.
+        let address: IpAddr = address.trim().parse().ok()?;
+        if !trusted.contains(&address.to_canonical()) {
+            return Some(address.to_canonical());
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -247,5 +249,11 @@ mod tests {
         );
         assert_eq!(forwarded(proxy, &[proxy], &headers), Some(stranger));
         assert_eq!(forwarded(stranger, &[proxy], &headers), None);
+        headers.append("x-forwarded-for", HeaderValue::from_static("203.0.113.9:4711"));
+        assert_eq!(
+            forwarded(proxy, &[proxy], &headers),
+            None,
+            "the client's own text is not believed"
+        );
     }
 }

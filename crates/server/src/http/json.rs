@@ -1,6 +1,7 @@
 //! JSON bodies, read strictly: 1 MB and 64 levels at most (`decisions.md` §8), no member twice, no other content type.
 
 use std::fmt;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
@@ -16,6 +17,9 @@ use crate::error::{Kind, Problem};
 pub const MAX_BYTES: usize = 1_000_000;
 /// The deepest nesting of arrays and objects.
 pub const MAX_DEPTH: usize = 64;
+
+/// How long a body may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A JSON object from the request's body, with the bytes it came from (for the idempotency key).
 #[derive(Debug)]
@@ -60,7 +64,11 @@ fn is_json(content_type: &str) -> bool {
 
 /// The whole body, or 413 as soon as it exceeds `limit`.
 async fn read_body(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    match Limited::new(body, limit).collect().await {
+    let collected = tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await;
+    let Ok(collected) = collected else {
+        return Err(Problem::new(Kind::Timeout, "The body did not arrive in time"));
+    };
+    match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
             Kind::TooLarge,
