@@ -1,0 +1,4 @@
+//! Crypto addresses and transactions: what can exist on each chain, what is known about it, where its money came from,
+//! and a risk score that can be recomputed from its own detail (`decisions.md` §9).
+//!
+//! Never does HTTP or SQL: histories come through a trait, which the server implements.
