@@ -10,6 +10,8 @@ use clap::Args;
 use sanctions::ListStore;
 use secrecy::SecretString;
 
+use crate::http::listener::Limits;
+
 /// Where the data lives; every command that touches data takes these.
 #[derive(Args, Clone, Debug)]
 pub struct DataConfig {
@@ -117,6 +119,15 @@ pub struct ServeConfig {
     /// Failed authentications a minute, key and address; 0 is off.
     #[arg(long, env = "BONAFIDE_RATE_FAILED_AUTH")]
     pub rate_failed_auth: Option<u32>,
+    /// Open connections at most; more wait to be accepted.
+    #[arg(long, env = "BONAFIDE_CONNECTIONS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub connections: u32,
+    /// Seconds within which a request's header must have come whole, and twice that for a client that takes nothing of its answer.
+    #[arg(long, env = "BONAFIDE_HEADER_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub header_seconds: u64,
+    /// Seconds that a connection may rest between two requests; a reverse proxy's own limit should be shorter.
+    #[arg(long, env = "BONAFIDE_IDLE_SECONDS", default_value_t = 75, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub idle_seconds: u64,
     /// Seconds that running requests get when the server is asked to stop.
     #[arg(long, env = "BONAFIDE_SHUTDOWN_SECONDS", default_value_t = 30)]
     pub shutdown_seconds: u64,
@@ -169,6 +180,17 @@ impl ServeConfig {
         };
         let rate = set.unwrap_or(if self.demo { 0 } else { default });
         (rate > 0).then_some(rate)
+    }
+
+    /// What connections may take.
+    pub fn connection_limits(&self) -> Limits {
+        let header = Duration::from_secs(self.header_seconds);
+        Limits {
+            connections: self.connections as usize,
+            header,
+            idle: Duration::from_secs(self.idle_seconds),
+            write: 2 * header,
+        }
     }
 
     /// How many verifications are processed at once.

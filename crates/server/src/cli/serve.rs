@@ -16,7 +16,11 @@ use crate::app::face_replicas::FaceReplicas;
 use crate::app::lists::Lists;
 use crate::app::{App, Shared};
 use crate::config::ServeConfig;
+use crate::http::listener;
 use crate::{logging, router};
+
+/// Open files besides the connections: database, lists, spilled uploads.
+const FILES_BESIDES: u64 = 512;
 
 /// Runs the server until it is asked to stop.
 pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
@@ -71,29 +75,29 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         tokio::task::spawn_blocking(move || engines.wait()).await?;
         demo::seed(&app).await?;
     }
-    serving.await??;
+    serving.await?;
     app.db.close().await;
     tracing::info!("stopped");
     Ok(())
 }
 
 /// Serves until asked to stop; then running requests get their time.
-async fn accept(listener: TcpListener, app: Shared) -> anyhow::Result<()> {
-    let service = router::router(Arc::clone(&app)).into_make_service_with_connect_info::<SocketAddr>();
-    let (stopping, stop) = tokio::sync::watch::channel(false);
-    let graceful = axum::serve(listener, service).with_graceful_shutdown(async move {
+async fn accept(listener: TcpListener, app: Shared) {
+    let grace = Duration::from_secs(app.config.shutdown_seconds);
+    let limits = app.config.connection_limits();
+    let files = listener::raise_open_files();
+    if files < limits.connections as u64 + FILES_BESIDES {
+        tracing::warn!(
+            files,
+            "the system lets this process open too few files for its connections: raise LimitNOFILE"
+        );
+    }
+    let stop = async {
         asked_to_stop().await;
         tracing::info!("stopping: running requests are being finished");
-        let _ = stopping.send(true);
-    });
-    let grace = Duration::from_secs(app.config.shutdown_seconds);
-    let mut stop_for_limit = stop.clone();
-    tokio::select! {
-        served = graceful => served.context("serving failed"),
-        () = async { let _ = stop_for_limit.wait_for(|stopping| *stopping).await; tokio::time::sleep(grace).await } => {
-            tracing::warn!("some requests did not finish in time");
-            Ok(())
-        }
+    };
+    if !listener::serve(listener, router::router(app), limits, stop, grace).await {
+        tracing::warn!("some requests did not finish in time");
     }
 }
 

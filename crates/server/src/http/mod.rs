@@ -1,4 +1,4 @@
-//! What every request passes before its handler: request id, who is calling, limits, body parsing.
+//! What every request passes before its handler: the accept loop, request id, who is calling, limits, body parsing.
 //!
 //! Holds no business rule.
 
@@ -7,6 +7,7 @@ pub mod form;
 pub mod gate;
 pub mod idempotency;
 pub mod json;
+pub mod listener;
 pub mod path;
 pub mod query;
 pub mod request_id;

@@ -179,6 +179,17 @@ impl Server {
         Server::start_on(dir, self.database.clone(), arguments)
     }
 
+    /// SIGTERM.
+    pub(crate) fn ask_to_stop(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Waits for the server's end.
+    pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().unwrap()
+    }
+
     /// Runs a command of the command line on the server's data; its stdout.
     pub(crate) fn bonafide(&self, arguments: &[&str]) -> String {
         let output = program(&self.database, self.dir.path())

@@ -4,6 +4,7 @@
 
 mod account;
 mod bad_input;
+mod connections;
 mod contract;
 mod documents;
 mod flows;

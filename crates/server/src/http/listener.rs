@@ -1,0 +1,260 @@
+//! The accept loop: connections are bounded in number, and each in how long it may be silent. It knows no path and reads no
+//! request; bodies are bounded where they are read (`http::form`, `http::json`).
+//!
+//! Beyond the limit a new connection waits in the kernel's queue, so that no crowd of clients costs memory, and a silent one
+//! gives its place back when its time is over.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::Sleep;
+use tower::Service;
+
+/// What hyper may keep of one connection's input, headers included: 431 beyond it.
+const MAX_BUFFER: usize = 64 * 1024;
+/// More open files than this are not asked for.
+const MOST_FILES: u64 = 65_536;
+/// How long to wait when the system gives no more sockets.
+const OUT_OF_SOCKETS: Duration = Duration::from_millis(500);
+
+/// What connections may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Open connections; more wait to be accepted.
+    pub connections: usize,
+    /// From a connection's opening, or a later request's first byte, to the end of its headers.
+    pub header: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+    /// How long a client may take no byte of an answer.
+    pub write: Duration,
+}
+
+/// Serves until `stop`; then idle connections are closed and running requests get `grace`. Whether all of them finished.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> bool {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let connections = GracefulShutdown::new();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.idle)
+        .max_buf_size(MAX_BUFFER);
+    let accept_all = async {
+        loop {
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let Some((stream, peer)) = accept(&listener).await else {
+                continue;
+            };
+            let (http, router, watcher) = (http.clone(), router.clone(), connections.watcher());
+            tokio::spawn(async move {
+                metrics::gauge!("bonafide_open_connections").increment(1.0);
+                serve_one(&http, stream, peer, router, limits, watcher).await;
+                metrics::gauge!("bonafide_open_connections").decrement(1.0);
+                drop(place);
+            });
+        }
+    };
+    tokio::select! {
+        () = accept_all => {}
+        () = stop => {}
+    }
+    drop(listener);
+    tokio::time::timeout(grace, connections.shutdown()).await.is_ok()
+}
+
+/// The next connection; `None` where there was none to be had.
+async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    match listener.accept().await {
+        Ok(accepted) => Some(accepted),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::ConnectionReset
+            ) =>
+        {
+            None
+        }
+        Err(error) => {
+            tracing::warn!(%error, "no connection can be accepted");
+            tokio::time::sleep(OUT_OF_SOCKETS).await;
+            None
+        }
+    }
+}
+
+/// One connection's requests, one after the other.
+async fn serve_one(
+    http: &http1::Builder,
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    limits: Limits,
+    watcher: Watcher,
+) {
+    // An answer goes out at once, not when the next packet is full.
+    let _ = stream.set_nodelay(true);
+    let requests = Arc::new(Requests::default());
+    let stream = Patient::new(stream, limits, Arc::clone(&requests));
+    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        requests.begun.fetch_add(1, Ordering::Relaxed);
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let (mut router, requests) = (router.clone(), Arc::clone(&requests));
+        async move {
+            let answer = router.call(request).await;
+            requests.answered.fetch_add(1, Ordering::Relaxed);
+            answer
+        }
+    });
+    // How a client breaks off is its own affair.
+    let _ = watcher
+        .watch(http.serve_connection(TokioIo::new(stream), service))
+        .await;
+}
+
+/// Lets the process open as many files as the system allows it, up to [`MOST_FILES`]: a connection is one, and most systems
+/// begin with 1,024. Answers how many that are.
+pub fn raise_open_files() -> u64 {
+    let mut limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.map_or(MOST_FILES, |most| most.min(MOST_FILES));
+    if limit.current.is_some_and(|current| current < most) {
+        limit.current = Some(most);
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES)
+}
+
+/// One connection's requests so far.
+#[derive(Default)]
+struct Requests {
+    begun: AtomicU64,
+    answered: AtomicU64,
+}
+
+/// A stream whose patience ends: with a header that does not, and with a client that does not read.
+struct Patient {
+    stream: TcpStream,
+    limits: Limits,
+    requests: Arc<Requests>,
+    /// How many requests had begun when this last looked.
+    seen: u64,
+    /// Runs while a header is awaited of which something (or, on a new connection, nothing) has come.
+    header: Option<Pin<Box<Sleep>>>,
+    /// Runs while the client takes no byte.
+    write: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, limits: Limits, requests: Arc<Requests>) -> Self {
+        Patient {
+            stream,
+            limits,
+            requests,
+            seen: 0,
+            header: Some(Box::pin(tokio::time::sleep(limits.header))),
+            write: None,
+        }
+    }
+
+    /// What came of writing: progress renews the patience.
+    fn wrote<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.write = None;
+            return result;
+        }
+        let patience = self.limits.write;
+        let sleep = self
+            .write
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        ready!(sleep.as_mut().poll(cx));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let begun = this.requests.begun.load(Ordering::Relaxed);
+        if begun != this.seen {
+            // The awaited header has come.
+            (this.seen, this.header) = (begun, None);
+        }
+        if begun != this.requests.answered.load(Ordering::Relaxed) {
+            // What is read now is a body, and its pauses are the handler's to judge.
+            return Pin::new(&mut this.stream).poll_read(cx, buffer);
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        if read.is_ready() {
+            if buffer.filled().len() > before && this.header.is_none() {
+                this.header = Some(Box::pin(tokio::time::sleep(this.limits.header)));
+            }
+            return read;
+        }
+        match &mut this.header {
+            Some(header) => {
+                ready!(header.as_mut().poll(cx));
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.wrote(cx, wrote)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
+        self.wrote(cx, wrote)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
