@@ -7,6 +7,7 @@ mod golden;
 mod onnx;
 mod packages;
 mod tfjs;
+mod web;
 mod weights;
 
 use std::{fs, path::Path, time::Instant};
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 use packages::{Package, Packages};
 
 /// Everything the files are made from; a change in any of it makes them anew.
-const RECIPE: [&[u8]; 9] = [
+const RECIPE: [&[u8]; 10] = [
     include_bytes!("models.rs"),
     include_bytes!("models/dlib.rs"),
     include_bytes!("models/golden.rs"),
@@ -26,6 +27,7 @@ const RECIPE: [&[u8]; 9] = [
     include_bytes!("models/onnx.rs"),
     include_bytes!("models/packages.rs"),
     include_bytes!("models/tfjs.rs"),
+    include_bytes!("models/web.rs"),
     include_bytes!("models/weights.rs"),
     std::env::consts::ARCH.as_bytes(),
 ];
@@ -144,6 +146,12 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
         &read(&packages.onnxruntime_library()?)?,
     )?;
 
+    fs::create_dir(dir.join(web::FOLDER)).context("creating the folder of the page's files")?;
+    for web::WebFile { name, from, package } in web::files(packages) {
+        let file = format!("{}/{name}", web::FOLDER);
+        add(&file, &file, package, &read(&from)?)?;
+    }
+
     fs::write(dir.join(MANIFEST), serde_json::to_string_pretty(&manifest)?)
         .context("writing the manifest")?;
     let models = Models::open(dir, 1)?;
@@ -158,6 +166,8 @@ fn publish(manifest: &Manifest, staging: &Path, out: &Path) -> Result<()> {
     if old.exists() {
         fs::remove_file(&old).with_context(|| format!("removing {}", old.display()))?;
     }
+    let web = out.join(web::FOLDER);
+    fs::create_dir_all(&web).with_context(|| format!("creating {}", web.display()))?;
     for file in manifest
         .files
         .iter()

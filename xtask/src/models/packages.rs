@@ -34,6 +34,21 @@ pub(crate) const FACE_API: Package = Package {
     version: "1.7.15",
     licence: "MIT",
 };
+pub(crate) const TFJS_CORE: Package = Package {
+    source: "npm @tensorflow/tfjs-core",
+    version: "4.22.0",
+    licence: "Apache-2.0",
+};
+pub(crate) const TFJS_CONVERTER: Package = Package {
+    source: "npm @tensorflow/tfjs-converter",
+    version: "4.22.0",
+    licence: "Apache-2.0",
+};
+pub(crate) const TFJS_WASM: Package = Package {
+    source: "npm @tensorflow/tfjs-backend-wasm",
+    version: "4.22.0",
+    licence: "Apache-2.0",
+};
 pub(crate) const RAPIDOCR: Package = Package {
     source: "PyPI rapidocr",
     version: "3.10.0",
@@ -118,12 +133,19 @@ impl Packages {
         })
     }
 
+    /// The folder of a package that came from npm.
+    pub(crate) fn npm_package(&self, package: Package) -> PathBuf {
+        self.npm
+            .join("node_modules")
+            .join(package.source.trim_start_matches("npm "))
+    }
+
     pub(crate) fn human(&self) -> PathBuf {
-        self.npm.join("node_modules/@vladmandic/human")
+        self.npm_package(HUMAN)
     }
 
     pub(crate) fn face_api(&self) -> PathBuf {
-        self.npm.join("node_modules/@vladmandic/face-api")
+        self.npm_package(FACE_API)
     }
 
     pub(crate) fn rapidocr(&self) -> PathBuf {
