@@ -11,3 +11,4 @@ pub mod error;
 pub mod http;
 pub mod logging;
 pub mod router;
+pub mod websdk;

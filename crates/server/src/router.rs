@@ -17,6 +17,7 @@ use crate::api::{
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
 use crate::http::{gate, request_id};
+use crate::websdk;
 
 /// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
 fn gated() -> OpenApiRouter<Shared> {
@@ -64,6 +65,7 @@ pub fn router(app: Shared) -> Router {
     gated
         .route_layer(from_fn_with_state(app.clone(), gate::layer))
         .merge(open)
+        .merge(websdk::router())
         .with_state(app)
         .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
         .fallback(|| async { Problem::not_found("No such path") })

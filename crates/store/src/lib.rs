@@ -42,6 +42,7 @@
 pub mod applicants;
 pub mod attempts;
 pub mod audit;
+pub mod consents;
 mod counters;
 pub mod credentials;
 mod db;
@@ -49,6 +50,7 @@ mod error;
 pub mod faces;
 pub mod flows;
 pub mod groups;
+pub mod handoffs;
 pub mod idempotency;
 pub mod jobs;
 pub mod keyring;
@@ -58,6 +60,7 @@ pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod registrations;
+pub mod session_events;
 pub mod sessions;
 mod text_enum;
 

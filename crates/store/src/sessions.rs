@@ -34,6 +34,8 @@ pub enum LinkToken {
         scope: Scope,
         /// What it was made for.
         link: Link,
+        /// Until when it can be used (ms).
+        expires_at: i64,
     },
     /// Nobody's.
     Invalid,
@@ -73,7 +75,7 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
 }
 
 /// A token: the merchant's short id and 256 random bits, and how tables hold it.
-async fn new_token(tx: &mut Tx, merchant_id: Uuid) -> Result<(SecretString, Vec<u8>), Error> {
+pub(crate) async fn new_token(tx: &mut Tx, merchant_id: Uuid) -> Result<(SecretString, Vec<u8>), Error> {
     let merchant = merchants::get(tx, merchant_id)
         .await?
         .ok_or(Error::Missing("merchant"))?;
@@ -82,12 +84,12 @@ async fn new_token(tx: &mut Tx, merchant_id: Uuid) -> Result<(SecretString, Vec<
     Ok((SecretString::from(token), token_ref))
 }
 
-fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
+pub(crate) fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("session token", &[token.as_bytes()]).to_vec()
 }
 
 /// Whose a token claims to be.
-async fn owner(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
+pub(crate) async fn owner(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
     match token.get(..8) {
         Some(short_id) => merchants::by_short_id(conn, short_id).await,
         None => Ok(None),
@@ -159,6 +161,7 @@ async fn good(
             flow_id: row.flow_id,
             user_id,
         },
+        expires_at: row.expires_at,
         merchant: Box::new(merchant),
     })
 }
@@ -342,7 +345,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Sessi
     }
 }
 
-/// The session that an unexpired access token belongs to, with its account.
+/// The session that an unexpired access token belongs to, with its account: the exchange's token, or the one that the
+/// session's second device got for its hand-off.
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.
@@ -356,7 +360,15 @@ pub async fn by_access_token(
     let token_ref = token_ref(conn, token);
     let now = conn.now();
     let sql = select!("and token_ref = $2 and expires_at > $3");
-    let Some(row) = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)? else {
+    let mut row = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)?;
+    if row.is_none() {
+        let sql = select!(
+            "and expires_at > $3 and (sandbox, id) in
+                 (select sandbox, session_id from handoffs where merchant_id = $1 and access_ref = $2)"
+        );
+        row = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)?;
+    }
+    let Some(row) = row else {
         return Ok(None);
     };
     let scope = Scope {

@@ -5,6 +5,7 @@ pub mod document_requirements;
 pub mod flows;
 pub mod groups;
 pub mod health;
+pub mod hosted;
 pub mod monitoring;
 pub mod openapi;
 pub mod sessions;

@@ -7,6 +7,8 @@ use store::merchants::{self, Merchant, MerchantStatus};
 use store::{Db, Error};
 use uuid::Uuid;
 
+use super::branding;
+
 /// What is set per merchant; everything has a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -23,6 +25,15 @@ pub struct MerchantSettings {
     /// Origins that may embed the hosted page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_origins: Vec<String>,
+    /// The name that the hosted page shows; by default the account's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_name: Option<String>,
+    /// The hosted page's logo, as a `data:` address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_logo: Option<String>,
+    /// The hosted page's colour, such as `#00aa77`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_color: Option<String>,
     /// How many Groups the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_groups: Option<i64>,
@@ -43,8 +54,7 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
         let (key, value) = change
             .split_once('=')
             .ok_or_else(|| format!("`{change}` is not KEY=VALUE"))?;
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        object.insert(key.to_owned(), value);
+        object.insert(key.to_owned(), value_of(key, value));
     }
     let settings: MerchantSettings =
         serde_json::from_value(Value::Object(object)).map_err(|error| format!("settings: {error}"))?;
@@ -54,7 +64,21 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
     {
         return Err("screeningThreshold must be between 0 and 1".into());
     }
+    let settings = branding::checked(settings)?;
     serde_json::to_string(&settings).map_err(|error| error.to_string())
+}
+
+/// A setting's value: JSON, or plain text; lists may be written `a,b`, and nothing at all unsets.
+fn value_of(key: &str, text: &str) -> Value {
+    const LISTS: [&str; 3] = ["screeningLists", "blockedCountries", "allowedOrigins"];
+    let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    match serde_json::from_str(text) {
+        _ if key.starts_with("brand") && !text.is_empty() => Value::from(text),
+        Ok(value) => value,
+        Err(_) if LISTS.contains(&key) => items().collect(),
+        Err(_) if text.is_empty() => Value::Null,
+        Err(_) => Value::from(text),
+    }
 }
 
 /// Makes a merchant with a live and a sandbox key.
@@ -69,4 +93,64 @@ pub async fn create(
         let sandbox = credentials::create(tx, merchant.id, true).await?;
         Ok((merchant.id, live, sandbox))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(changes: &[&str]) -> Result<String, String> {
+        let merchant = Merchant {
+            id: Uuid::nil(),
+            short_id: "abcdefgh".into(),
+            name: "Acme".into(),
+            status: MerchantStatus::Approved,
+            settings: r##"{"brandColor":"#112233"}"##.into(),
+            created_at: 0,
+            updated_at: 0,
+        };
+        with_settings(
+            &merchant,
+            &changes
+                .iter()
+                .map(|change| (*change).to_owned())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn settings_are_checked_and_named() {
+        let list = r##"{"allowedOrigins":["https://a.example","https://b.example"],"brandColor":"#112233"}"##;
+        for (change, expected) in [
+            ("allowedOrigins=https://a.example, https://B.example/", list),
+            (
+                r#"allowedOrigins=["https://a.example","https://b.example"]"#,
+                list,
+            ),
+            ("brandColor=#0a7", r##"{"brandColor":"#00aa77"}"##),
+            ("brandColor=", "{}"),
+            (
+                "brandName= Acme & Sons ",
+                r##"{"brandName":"Acme & Sons","brandColor":"#112233"}"##,
+            ),
+        ] {
+            assert_eq!(set(&[change]).as_deref(), Ok(expected), "{change}");
+        }
+        for (change, error) in [
+            (
+                "allowedOrigins=http://a.example",
+                "allowedOrigins - `http://a.example`",
+            ),
+            ("allowedOrigins=https://a.example/x", "has a path"),
+            ("brandColor=green", "brandColor - "),
+            ("brandLogo=logo.png", "brandLogo=@logo.png"),
+            ("brandName=\u{7}", "brandName - "),
+            ("screeningThreshold=2", "screeningThreshold"),
+            ("colour=#fff", "settings: unknown field"),
+            ("brandColor", "is not KEY=VALUE"),
+        ] {
+            let text = set(&[change]).unwrap_err();
+            assert!(text.contains(error), "{change}: {text}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
 
 pub mod applicants;
+pub mod branding;
 pub mod comparison;
 pub mod cpu;
 pub mod decoders;
@@ -12,6 +13,7 @@ pub mod evidence;
 pub mod face_replicas;
 pub mod flows;
 pub mod groups;
+pub mod hosted;
 pub mod housekeeping;
 pub mod identify;
 pub mod lists;

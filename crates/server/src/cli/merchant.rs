@@ -46,7 +46,8 @@ enum Action {
         #[command(subcommand)]
         action: KeysAction,
     },
-    /// Change settings: `KEY=VALUE …`, the value being JSON (or plain text).
+    /// Change settings: `KEY=VALUE …`, the value being JSON, plain text, a list `a,b`, or for `brandLogo` a file `@logo.png`;
+    /// an empty value unsets. For instance `brandColor=#0a7 allowedOrigins=https://shop.example`.
     Set {
         id: Uuid,
         #[arg(required = true)]
@@ -118,6 +119,10 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let merchant = merchants::get(&mut db.read().await?, id)
                     .await?
                     .with_context(|| format!("no such merchant: {id}"))?;
+                let settings = settings
+                    .into_iter()
+                    .map(read_logo)
+                    .collect::<anyhow::Result<Vec<_>>>()?;
                 let changed = app::merchants::with_settings(&merchant, &settings).map_err(Unusable)?;
                 store::transaction!(db, |tx| -> Result<(), store::Error> {
                     merchants::set_settings(tx, id, &changed).await.map(|_| ())
@@ -137,6 +142,16 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
             }
         }
     })
+}
+
+/// `brandLogo=@FILE` becomes the file's picture as a `data:` address; every other setting stays.
+fn read_logo(setting: String) -> anyhow::Result<String> {
+    let Some(path) = setting.strip_prefix("brandLogo=@") else {
+        return Ok(setting);
+    };
+    let file = std::fs::read(path).with_context(|| format!("brandLogo - cannot read {path}"))?;
+    let logo = app::branding::logo_setting(&file).map_err(Unusable)?;
+    Ok(format!("brandLogo={logo}"))
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ mod accounts;
 mod bench;
 mod bucket;
 mod configuration;
+mod hosted;
 mod people;
 mod processes;
 mod schema;
@@ -45,6 +46,8 @@ on_every_database! {
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out;
+    hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
+        everything_goes_with_the_session;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;

@@ -54,8 +54,10 @@ pub(crate) async fn a_link_is_redeemed_once(bench: Bench) {
                 scope: of,
                 link: made_for,
                 merchant,
+                expires_at,
             } => {
                 assert_eq!((of, made_for, merchant.id), (scope, link(), scope.merchant_id));
+                assert_eq!(expires_at, START + TEN_MINUTES);
                 winners += 1;
             }
             LinkToken::Used => {}

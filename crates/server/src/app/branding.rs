@@ -1,0 +1,214 @@
+//! A merchant's name, logo and colour on the hosted page, and the origins that may embed it or be returned to: what is accepted, and
+//! how it is read back. Pure; files are read by the command line, contrast is `websdk::theme`'s.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Url;
+use sha2::{Digest, Sha256};
+use store::merchants::Merchant;
+
+use super::merchants::{MerchantSettings, settings};
+use crate::websdk::theme::Rgb;
+
+/// The largest logo, in bytes of its file.
+pub const MAX_LOGO_BYTES: usize = 64 * 1024;
+/// The longest address that is accepted to return to.
+const MAX_URL: usize = 2_000;
+
+/// How a merchant looks to its applicants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branding {
+    /// The name that the page shows.
+    pub name: String,
+    /// Where the logo is to be had, on this server.
+    pub logo_url: Option<String>,
+    /// The colour, as it was set.
+    pub color: Option<Rgb>,
+}
+
+/// A merchant's branding; without settings it is the account's name alone.
+pub fn branding(merchant: &Merchant) -> Branding {
+    let MerchantSettings {
+        brand_name,
+        brand_logo,
+        brand_color,
+        ..
+    } = settings(merchant);
+    Branding {
+        name: brand_name.unwrap_or_else(|| merchant.name.clone()),
+        logo_url: brand_logo.map(|logo| {
+            let version = hex::encode(&Sha256::digest(logo)[..8]);
+            format!("/verify/logo/{}?v={version}", merchant.short_id)
+        }),
+        color: brand_color.as_deref().and_then(Rgb::parse),
+    }
+}
+
+/// The logo's media type and bytes.
+pub fn logo(merchant: &Merchant) -> Option<(&'static str, Vec<u8>)> {
+    let stored = settings(merchant).brand_logo?;
+    let (_, base64) = stored.split_once(";base64,")?;
+    let bytes = STANDARD.decode(base64).ok()?;
+    Some((picture_type(&bytes)?, bytes))
+}
+
+/// A logo file as the settings hold it: a `data:` address. SVG is not taken, since it can hold scripts.
+pub fn logo_setting(file: &[u8]) -> Result<String, String> {
+    if file.len() > MAX_LOGO_BYTES {
+        return Err(format!(
+            "brandLogo - is larger than {} kB: scale it down",
+            MAX_LOGO_BYTES / 1024
+        ));
+    }
+    let media_type = picture_type(file).ok_or("brandLogo - must be a PNG, JPEG or WEBP picture")?;
+    Ok(format!("data:{media_type};base64,{}", STANDARD.encode(file)))
+}
+
+fn picture_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// What of the settings is this module's, checked and brought into one form; the error names the setting and the fix.
+pub fn checked(mut settings: MerchantSettings) -> Result<MerchantSettings, String> {
+    if let Some(name) = &mut settings.brand_name {
+        *name = name.trim().to_owned();
+        if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
+            return Err("brandName - must have 1 to 100 characters, none of them control characters".into());
+        }
+    }
+    if let Some(color) = &mut settings.brand_color {
+        *color = Rgb::parse(color)
+            .ok_or("brandColor - must be a colour such as #0a7 or #00aa77")?
+            .to_string();
+    }
+    if let Some(logo) = &settings.brand_logo {
+        let bytes = logo
+            .split_once(";base64,")
+            .and_then(|(_, base64)| STANDARD.decode(base64).ok());
+        let bytes = bytes.ok_or("brandLogo - give the picture's file: brandLogo=@logo.png")?;
+        settings.brand_logo = Some(logo_setting(&bytes)?);
+    }
+    settings.allowed_origins = settings
+        .allowed_origins
+        .iter()
+        .map(|text| origin(text))
+        .collect::<Result<_, _>>()?;
+    settings.allowed_origins.dedup();
+    Ok(settings)
+}
+
+/// An origin as browsers write it, such as `https://shop.example`.
+fn origin(text: &str) -> Result<String, String> {
+    let wrong = |why: &str| {
+        format!(
+            "allowedOrigins - `{}` {why}",
+            text.chars().take(100).collect::<String>()
+        )
+    };
+    let url = web_address(text).ok_or_else(|| {
+        wrong("is not an origin: write https:// and the host (http:// for localhost only), such as https://shop.example")
+    })?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("has a path: write only the scheme, host and port"));
+    }
+    Ok(url.origin().ascii_serialization())
+}
+
+/// The address to return to, when it is of an allowed origin.
+pub fn allowed_url(address: &str, allowed_origins: &[String]) -> Option<String> {
+    let url = web_address(address)?;
+    allowed_origins
+        .contains(&url.origin().ascii_serialization())
+        .then(|| url.to_string())
+}
+
+/// The embedding page's origin, when it is allowed.
+pub fn allowed_origin(text: &str, allowed_origins: &[String]) -> Option<String> {
+    let origin = origin(text).ok()?;
+    allowed_origins.contains(&origin).then_some(origin)
+}
+
+/// An `https:` address (`http:` for this machine only) without credentials, whose host could not break out of a header.
+fn web_address(text: &str) -> Option<Url> {
+    if text.len() > MAX_URL {
+        return None;
+    }
+    let url = Url::parse(text).ok()?;
+    let host = url.host_str()?;
+    let is_local = ["localhost", "127.0.0.1", "[::1]"].contains(&host) || host.ends_with(".localhost");
+    let is_plain = host
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || ".-_[]:".contains(c));
+    let is_web = url.scheme() == "https" || (url.scheme() == "http" && is_local);
+    (is_web && is_plain && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_normalised_or_refused() {
+        for (text, expected) in [
+            ("https://shop.example", Some("https://shop.example")),
+            ("https://SHOP.example:443/", Some("https://shop.example")),
+            ("https://shop.example:8443", Some("https://shop.example:8443")),
+            ("https://bücher.example", Some("https://xn--bcher-kva.example")),
+            ("http://localhost:3000", Some("http://localhost:3000")),
+            ("http://[::1]:3000", Some("http://[::1]:3000")),
+            ("http://shop.example", None),
+            ("https://shop.example/path", None),
+            ("https://shop.example?x", None),
+            ("https://user@shop.example", None),
+            ("https://shop.example;script-src", None),
+            ("https://*.example", None),
+            ("*", None),
+            ("null", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("", None),
+        ] {
+            assert_eq!(origin(text).ok().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_allowed_origins_are_returned_to() {
+        let allowed = ["https://shop.example".to_owned()];
+        for (address, expected) in [
+            (
+                "https://shop.example/done?order=1#x",
+                Some("https://shop.example/done?order=1#x"),
+            ),
+            ("https://shop.example:444/done", None),
+            ("https://shop.example.evil.example/", None),
+            ("https://shop.example@evil.example/", None),
+            ("//shop.example/done", None),
+            ("javascript:alert(1)", None),
+        ] {
+            assert_eq!(allowed_url(address, &allowed).as_deref(), expected, "{address}");
+        }
+        assert_eq!(allowed_url("https://shop.example/", &[]), None);
+        assert!(allowed_origin("https://shop.example", &allowed).is_some());
+        assert!(allowed_origin("https://other.example", &allowed).is_none());
+    }
+
+    #[test]
+    fn logos_are_small_pictures() {
+        let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0];
+        assert_eq!(
+            logo_setting(&png).as_deref(),
+            Ok("data:image/png;base64,iVBORw0KGgoA")
+        );
+        assert!(logo_setting(b"<svg onload=alert(1)>").is_err());
+        assert!(logo_setting(b"").is_err());
+        let mut large = vec![0; MAX_LOGO_BYTES + 1];
+        large[..8].copy_from_slice(&png[..8]);
+        assert!(logo_setting(&large).unwrap_err().contains("64 kB"));
+    }
+}

@@ -1,0 +1,263 @@
+//! The files that browsers load: the repository's `web/` folder, embedded in the program (a debug build reads it from disk at every
+//! request), and the optional guidance runtime from the model folder. It serves nothing else and lists nothing.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use axum::extract::State;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use rust_embed::{EmbeddedFile, RustEmbed};
+use sha2::{Digest, Sha256};
+
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::http::path::PathText;
+
+#[derive(RustEmbed)]
+#[folder = "../../web/verify/"]
+struct Verify;
+
+#[derive(RustEmbed)]
+#[folder = "../../web/locales/"]
+struct Locales;
+
+#[derive(RustEmbed)]
+#[folder = "../../web/embed/"]
+struct Embed;
+
+/// What is addressed with its version never changes.
+pub const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// What is not is asked for again, and mostly answered with 304.
+const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
+/// Merchants' pages load `bonafide.js` under one name for ever.
+const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// A file of `web/`, such as `verify/main.js`.
+pub fn file(path: &str) -> Option<EmbeddedFile> {
+    let (folder, name) = path.split_once('/')?;
+    match folder {
+        "verify" => Verify::get(name),
+        "locales" => Locales::get(name),
+        "embed" => Embed::get(name),
+        _ => None,
+    }
+}
+
+/// The names of the locale files, without `.json`, sorted.
+pub fn languages() -> Vec<String> {
+    let mut languages: Vec<String> = Locales::iter()
+        .filter_map(|name| name.strip_suffix(".json").map(str::to_owned))
+        .collect();
+    languages.sort_unstable();
+    languages
+}
+
+/// The version of all files together: part of their addresses, so that a new program's files are loaded anew.
+pub fn version() -> String {
+    static EMBEDDED: LazyLock<String> = LazyLock::new(hash_all);
+    // A debug build's files change while it runs.
+    if cfg!(debug_assertions) {
+        hash_all()
+    } else {
+        EMBEDDED.clone()
+    }
+}
+
+fn hash_all() -> String {
+    let mut names: Vec<String> = Verify::iter().map(|name| format!("verify/{name}")).collect();
+    names.extend(Locales::iter().map(|name| format!("locales/{name}")));
+    names.sort_unstable();
+    let mut hash = Sha256::new();
+    for name in names {
+        hash.update(&name);
+        if let Some(file) = file(&name) {
+            hash.update(file.metadata.sha256_hash());
+        }
+    }
+    hex::encode(&hash.finalize()[..8])
+}
+
+/// `GET /verify/assets/{*path}`: a file of `web/`. Modules import each other by relative addresses, which would lose a `?v=`;
+/// so the version may also be the path's first segment: `/verify/assets/@VERSION/verify/main.js`.
+pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+    let versioned = path.strip_prefix('@').and_then(|path| path.split_once('/'));
+    let (claimed, path) = match versioned {
+        Some((version, path)) => (Some(version), path),
+        None => (version_of(&uri), path.as_str()),
+    };
+    // The page's template is no file to load.
+    let file = (!path.ends_with(".html"))
+        .then(|| file(path))
+        .flatten()
+        .ok_or_else(absent)?;
+    let caching = if claimed.is_some_and(|claimed| claimed == version()) {
+        FOR_EVER
+    } else {
+        ASK_AGAIN
+    };
+    Ok(answer(
+        path,
+        bytes(file.data),
+        &file.metadata.sha256_hash(),
+        caching,
+        &headers,
+    ))
+}
+
+/// `GET /bonafide.js` and `/bonafide.d.ts`: what merchants' own pages load.
+pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+    let name = uri.path().trim_start_matches('/');
+    let file = Embed::get(name).ok_or_else(absent)?;
+    let hash = file.metadata.sha256_hash();
+    let mut response = answer(name, bytes(file.data), &hash, FIVE_MINUTES, &headers);
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("cross-origin"),
+    );
+    Ok(response)
+}
+
+/// `GET /verify/assets/guidance/{file}`: the camera guidance's runtime and model, from `guidance` in the model folder.
+/// Without them 404: the page works without.
+pub async fn guidance(
+    State(app): State<Shared>,
+    PathText(name): PathText,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if name.starts_with('.') || !name.chars().all(plain) {
+        return Err(absent());
+    }
+    let path = guidance_dir(&app).ok_or_else(absent)?.join(&name);
+    let bytes = tokio::fs::read(&path).await.map_err(|_| absent())?;
+    let caching = if version_of(&uri).is_some() {
+        FOR_EVER
+    } else {
+        ASK_AGAIN
+    };
+    let hash = Sha256::digest(&bytes);
+    Ok(answer(&name, Bytes::from(bytes), &hash, caching, &headers))
+}
+
+/// The guidance files that are there.
+pub fn guidance_files(app: &App) -> Vec<String> {
+    let entries = guidance_dir(app).and_then(|dir| std::fs::read_dir(dir).ok());
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn guidance_dir(app: &App) -> Option<PathBuf> {
+    inference::find_models_dir(app.config.models.as_deref()).map(|dir| dir.join("guidance"))
+}
+
+/// A release build's files need no copy.
+fn bytes(data: Cow<'static, [u8]>) -> Bytes {
+    match data {
+        Cow::Borrowed(data) => Bytes::from_static(data),
+        Cow::Owned(data) => Bytes::from(data),
+    }
+}
+
+fn absent() -> Problem {
+    Problem::not_found("No such file")
+}
+
+fn version_of(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| pair.strip_prefix("v="))
+}
+
+/// The bytes, or 304 when the browser has them. The tag is weak, since compression changes the bytes on their way.
+pub fn answer(name: &str, bytes: Bytes, hash: &[u8], caching: HeaderValue, asked: &HeaderMap) -> Response {
+    let tag = format!("W/\"{}\"", hex::encode(&hash[..16.min(hash.len())]));
+    let known = asked
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|value| value.trim() == tag);
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        ([(CONTENT_TYPE, media_type(name))], bytes).into_response()
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, caching);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    response
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "wasm" => "application/wasm",
+        "ts" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_folder_is_served() {
+        assert!(file("verify/page.html").is_some() && file("locales/en.json").is_some());
+        for path in [
+            "",
+            "verify",
+            "verify/",
+            "package.json",
+            "tests/x.mjs",
+            "verify/../package.json",
+            "locales/../../Cargo.toml",
+        ] {
+            assert!(file(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_known_tag_is_answered_without_the_bytes() {
+        let fresh = answer(
+            "a.js",
+            Bytes::from_static(b"x"),
+            &[1; 32],
+            ASK_AGAIN,
+            &HeaderMap::new(),
+        );
+        assert_eq!(fresh.status(), StatusCode::OK);
+        let mut asked = HeaderMap::new();
+        let tag = fresh.headers()[ETAG].to_str().unwrap();
+        asked.insert(
+            IF_NONE_MATCH,
+            HeaderValue::from_str(&format!("\"other\", {tag}")).unwrap(),
+        );
+        let known = answer("a.js", Bytes::from_static(b"x"), &[1; 32], ASK_AGAIN, &asked);
+        assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
+        let other = answer("a.js", Bytes::from_static(b"y"), &[2; 32], ASK_AGAIN, &asked);
+        assert_eq!(other.status(), StatusCode::OK);
+    }
+}

@@ -1,0 +1,141 @@
+//! The page's languages: which one a visitor gets, and its texts from `web/locales`. It knows no text itself.
+
+use std::collections::BTreeMap;
+
+use super::assets;
+
+/// The language whose texts stand in where another's are missing.
+const FALLBACK: &str = "en";
+
+/// A language with its texts.
+pub struct Locale {
+    /// Its code, such as `de`.
+    pub language: String,
+    texts: BTreeMap<String, String>,
+}
+
+impl Locale {
+    /// The visitor's language: the one that is asked for, else the browser's most wanted one that there is, else English.
+    pub fn choose(asked: Option<&str>, accepted: Option<&str>) -> Locale {
+        let known = assets::languages();
+        let language = pick(asked, accepted, &known);
+        let mut texts = texts(FALLBACK);
+        texts.extend(self::texts(&language));
+        Locale { language, texts }
+    }
+
+    /// `rtl` for languages written from right to left.
+    pub fn dir(&self) -> &'static str {
+        match self.language.as_str() {
+            "ar" | "fa" | "he" | "ur" => "rtl",
+            _ => "ltr",
+        }
+    }
+
+    /// Every text by its key.
+    pub fn texts(&self) -> &BTreeMap<String, String> {
+        &self.texts
+    }
+
+    /// A text with its `{placeholders}` filled; the key itself where there is no such text.
+    pub fn text(&self, key: &str, values: &[(&str, &str)]) -> String {
+        fill(self.texts.get(key).map_or(key, String::as_str), values)
+    }
+}
+
+/// Replaces each `{name}` once, in one pass: what a value holds is never taken for a placeholder.
+pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find('{') {
+        let (before, from) = rest.split_at(start);
+        filled.push_str(before);
+        let known = values.iter().find_map(|(name, value)| {
+            let after = from.strip_prefix('{')?.strip_prefix(name)?.strip_prefix('}')?;
+            Some((*value, after))
+        });
+        match known {
+            Some((value, after)) => {
+                filled.push_str(value);
+                rest = after;
+            }
+            None => {
+                filled.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+fn texts(language: &str) -> BTreeMap<String, String> {
+    let file = assets::file(&format!("locales/{language}.json"));
+    file.and_then(|file| serde_json::from_slice(&file.data).ok())
+        .unwrap_or_default()
+}
+
+fn pick(asked: Option<&str>, accepted: Option<&str>, known: &[String]) -> String {
+    let find = |tag: &str| {
+        let primary = tag
+            .trim()
+            .split(['-', '_'])
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        known.iter().find(|language| **language == primary).cloned()
+    };
+    let mut wanted: Vec<(f32, &str)> = accepted
+        .unwrap_or_default()
+        .split(',')
+        .take(32)
+        .map(|item| match item.split_once(';') {
+            Some((tag, weight)) => (
+                weight
+                    .trim()
+                    .strip_prefix("q=")
+                    .and_then(|q| q.parse().ok())
+                    .unwrap_or(0.0),
+                tag,
+            ),
+            None => (1.0, item),
+        })
+        .filter(|(weight, _)| *weight > 0.0)
+        .collect();
+    wanted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    asked
+        .and_then(find)
+        .or_else(|| wanted.iter().find_map(|(_, tag)| find(tag)))
+        .unwrap_or_else(|| FALLBACK.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_visitors_language_is_chosen() {
+        let known = ["ar", "de", "en"].map(str::to_owned);
+        for (asked, accepted, expected) in [
+            (None, None, "en"),
+            (Some("de"), None, "de"),
+            (Some("DE-at"), Some("ar"), "de"),
+            (Some("xx"), Some("ar"), "ar"),
+            (Some("../de"), None, "en"),
+            (None, Some("fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5"), "en"),
+            (None, Some("de;q=0.3, ar;q=0.9"), "ar"),
+            (None, Some("de;q=0, *"), "en"),
+            (None, Some(";;;,,,q=;q=x"), "en"),
+            (None, Some("pt_BR,ar_EG"), "ar"),
+        ] {
+            assert_eq!(pick(asked, accepted, &known), expected, "{asked:?} {accepted:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_never_taken_for_placeholders() {
+        let values = [("a", "{b}"), ("b", "B")];
+        assert_eq!(fill("{a} {b} {c} {", &values), "{b} B {c} {");
+        assert_eq!(fill("{{a}}", &values), "{{b}}");
+    }
+}

@@ -1,0 +1,361 @@
+//! `GET /verify`: the hosted page, rendered up to its first screen, so that it says something before any script has run.
+//!
+//! It looks at the token and uses nothing up: mail scanners and link previews open links too. It never writes a token or personal data
+//! into the page.
+
+use axum::extract::{RawQuery, State};
+use axum::http::header::{
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::merchants::{self, Merchant};
+
+use super::locale::Locale;
+use super::template::{Value, escape, render, script_json};
+use super::{assets, theme};
+use crate::api::hosted::PreviewBody;
+use crate::app::branding::{self, Branding};
+use crate::app::hosted::{self, Look, Preview};
+use crate::app::merchants::settings;
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::http::query::{self, Query};
+
+/// What the page is rendered from.
+struct Visit {
+    locale: Locale,
+    look: Option<Look>,
+    /// Whose page it is, as the token or `?m=` claims: it decides who may embed it, and gives away nothing else.
+    merchant: Option<Merchant>,
+    return_url: Option<String>,
+    origin: Option<String>,
+}
+
+/// The page; `?token=`, `?handoff=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=` are heeded.
+pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: HeaderMap) -> Response {
+    // What cannot be read is a link that does not work, and is said in the page.
+    let (query, is_readable) = match query::parse(raw.as_deref().unwrap_or_default()) {
+        Ok(query) => (query, true),
+        Err(_) => (Query::default(), false),
+    };
+    let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let mut visit = Visit {
+        locale: Locale::choose(query.get("lang"), accepted),
+        look: (!is_readable).then_some(Look::Invalid),
+        merchant: None,
+        return_url: None,
+        origin: None,
+    };
+    if let Err(problem) = find(&app, &query, &mut visit).await {
+        tracing::error!("the hosted page could not be prepared: {problem}");
+        return answer(&app, &visit, true);
+    }
+    answer(&app, &visit, false)
+}
+
+async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem> {
+    let token = query.get("token").or(query.get("handoff"));
+    if let Some(short_id) = token.or(query.get("m")).and_then(|text| text.get(..8)) {
+        visit.merchant = merchants::by_short_id(&mut app.db.read().await?, short_id).await?;
+    }
+    if let Some(merchant) = &visit.merchant {
+        let allowed = settings(merchant).allowed_origins;
+        visit.return_url = query
+            .get("returnUrl")
+            .and_then(|url| branding::allowed_url(url, &allowed));
+        visit.origin = query
+            .get("origin")
+            .and_then(|origin| branding::allowed_origin(origin, &allowed));
+    }
+    if let Some(token) = token {
+        visit.look = Some(hosted::look(app, token).await?);
+    }
+    Ok(())
+}
+
+fn answer(app: &App, visit: &Visit, is_unavailable: bool) -> Response {
+    let (status, state) = match &visit.look {
+        _ if is_unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        None => (StatusCode::OK, "no_token"),
+        Some(Look::Good(_)) => (StatusCode::OK, "open"),
+        Some(Look::Invalid) => (StatusCode::NOT_FOUND, "invalid_token"),
+        Some(Look::Used) => (StatusCode::GONE, "token_used"),
+        Some(Look::Expired) => (StatusCode::GONE, "token_expired"),
+    };
+    let preview = match &visit.look {
+        Some(Look::Good(preview)) => Some(&**preview),
+        _ => None,
+    };
+    let css = preview.and_then(|preview| preview.branding.color).map(theme::css);
+    let html = html(app, visit, state, preview, css.as_deref());
+    let allowed = visit
+        .merchant
+        .as_ref()
+        .map(|merchant| settings(merchant).allowed_origins)
+        .unwrap_or_default();
+    let mut response = (status, Html(html)).into_response();
+    secure(
+        response.headers_mut(),
+        &policy(&allowed, css.as_deref()),
+        allowed.is_empty(),
+    );
+    response
+}
+
+fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
+    let locale = &visit.locale;
+    let t = |key: &str| locale.text(key, &[]);
+    let known = matches!(visit.look, Some(Look::Good(_) | Look::Used | Look::Expired));
+    let branding = preview
+        .map(|preview| preview.branding.clone())
+        .or_else(|| visit.merchant.as_ref().filter(|_| known).map(branding::branding));
+    let merchant = branding
+        .as_ref()
+        .map_or_else(|| t("page.merchant"), |branding| branding.name.clone());
+    let (icon, heading, lead) = match state {
+        "open" => ("shield", "open.title", "open.lead"),
+        "token_used" => ("link", "end.used.title", "end.used.body"),
+        "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
+        "no_token" => ("link", "end.notoken.title", "end.notoken.body"),
+        "unavailable" => ("alert", "page.title", "problem.busy"),
+        _ => ("link", "end.invalid.title", "end.invalid.body"),
+    };
+    let version = assets::version();
+    let template =
+        assets::file("verify/page.html").map(|file| String::from_utf8_lossy(&file.data).into_owned());
+    render(&template.unwrap_or_default(), |name| {
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        let html = |html: String| Some(Value::Html(html));
+        if let Some(key) = name.strip_prefix("t:") {
+            return text(&locale.text(key, &[("merchant", &merchant)]));
+        }
+        if let Some(path) = name.strip_prefix("asset:") {
+            return text(&address(path, &version));
+        }
+        match name {
+            "lang" => text(&locale.language),
+            "dir" => text(locale.dir()),
+            "title" => text(&t("page.title")),
+            "state" => text(state),
+            "icon" => text(icon),
+            "heading" => text(&locale.text(heading, &[("merchant", &merchant)])),
+            "lead" => text(&locale.text(lead, &[("merchant", &merchant)])),
+            "merchant" => text(&merchant),
+            "color" => text(
+                &preview
+                    .and_then(|preview| preview.branding.color)
+                    .map(|color| color.to_string())
+                    .unwrap_or_default(),
+            ),
+            "theme" => html(css.map(|css| format!("<style>{css}</style>")).unwrap_or_default()),
+            "brand" => html(branding.as_ref().map(brand).unwrap_or_default()),
+            "needs" => html(preview.map(|preview| needs(locale, preview)).unwrap_or_default()),
+            "action" => html(preview.map(|_| start(locale)).unwrap_or_default()),
+            "v" => text(&version),
+            "boot" => html(boot(app, visit, state, preview, &version)),
+            _ => None,
+        }
+    })
+}
+
+/// A file's address. The version is a segment of the path, so that what a module imports by a relative address has it too.
+fn address(path: &str, version: &str) -> String {
+    format!("/verify/assets/@{version}/{path}")
+}
+
+fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
+    match logo_url {
+        Some(url) => format!(
+            r#"<img class="logo" src="{}" alt="{}">"#,
+            escape(url),
+            escape(name)
+        ),
+        None => format!(r#"<span class="name">{}</span>"#, escape(name)),
+    }
+}
+
+/// What the applicant needs, as a list.
+fn needs(locale: &Locale, preview: &Preview) -> String {
+    let comma = if locale.language == "ar" { "، " } else { ", " };
+    let types = &preview.configuration.document_types;
+    let names: Vec<String> = types
+        .iter()
+        .map(|kind| locale.text(&format!("doctype.{kind}"), &[]))
+        .collect();
+    let minutes = preview.minutes.to_string();
+    let items = [
+        (!types.is_empty()).then(|| {
+            (
+                "card",
+                locale.text("open.need.document", &[("types", &names.join(comma))]),
+            )
+        }),
+        (!types.is_empty()).then(|| ("face", locale.text("open.need.selfie", &[]))),
+        Some(("person", locale.text("open.need.details", &[]))),
+        Some(("clock", locale.text("open.need.time", &[("minutes", &minutes)]))),
+    ];
+    let items: String = items
+        .into_iter()
+        .flatten()
+        .map(|(icon, text)| {
+            format!(
+                r##"<li><svg aria-hidden="true"><use href="#i-{icon}"/></svg><span>{}</span></li>"##,
+                escape(&text)
+            )
+        })
+        .collect();
+    format!(
+        r#"<h2>{}</h2><ul class="needs">{items}</ul>"#,
+        escape(&locale.text("open.need.title", &[]))
+    )
+}
+
+fn start(locale: &Locale) -> String {
+    format!(
+        r#"<div class="actions"><button type="button" class="primary" id="start">{}</button></div><p class="hint">{}</p>"#,
+        escape(&locale.text("open.start", &[])),
+        escape(&locale.text("open.privacy", &[]))
+    )
+}
+
+/// What the scripts begin with.
+fn boot(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, version: &str) -> String {
+    script_json(&json!({
+        "state": state,
+        "lang": visit.locale.language,
+        "dir": visit.locale.dir(),
+        "languages": assets::languages(),
+        "strings": visit.locale.texts(),
+        "preview": preview.map(PreviewBody::from),
+        "embed": {"returnUrl": visit.return_url, "origin": visit.origin},
+        // For the address that the page shows from now on, `/verify?m=…`: it keeps who may embed it.
+        "m": visit.merchant.as_ref().map(|merchant| &merchant.short_id),
+        "assets": {
+            "base": address("", version),
+            "v": version,
+            "guidance": assets::guidance_files(app),
+        },
+    }))
+}
+
+/// The page's Content-Security-Policy. The only inline style is the merchant's colours, by its hash.
+fn policy(allowed_origins: &[String], css: Option<&str>) -> String {
+    let ancestors = if allowed_origins.is_empty() {
+        "'none'".to_owned()
+    } else {
+        allowed_origins.join(" ")
+    };
+    let style = css
+        .map(|css| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(css))))
+        .unwrap_or_default();
+    format!(
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'{style}; img-src 'self' blob: data:; \
+         media-src 'self' blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors {ancestors}"
+    )
+}
+
+fn secure(headers: &mut HeaderMap, policy: &str, is_alone: bool) {
+    let fixed = [
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (
+            HeaderName::from_static("permissions-policy"),
+            "camera=(self), microphone=(), geolocation=(), payment=(), usb=(), display-capture=()",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+        (HeaderName::from_static("x-robots-tag"), "noindex"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // Origins were checked when they were set; one that is no header text embeds nothing.
+    let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    if is_alone {
+        headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    }
+}
+
+/// `GET /verify/logo/{shortId}`: a merchant's logo; its address changes with it.
+pub async fn logo(
+    State(app): State<Shared>,
+    PathText(short_id): PathText,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let merchant = merchants::by_short_id(&mut app.db.read().await?, &short_id).await?;
+    let logo = merchant.as_ref().and_then(branding::logo);
+    let (media_type, bytes) = logo.ok_or_else(|| Problem::not_found("No such logo"))?;
+    let hash = Sha256::digest(&bytes);
+    let name = media_type.replace('/', ".");
+    Ok(assets::answer(
+        &name,
+        Bytes::from(bytes),
+        &hash,
+        assets::FOR_EVER,
+        &headers,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_names_who_may_embed() {
+        let closed = policy(&[], None);
+        assert!(
+            closed.ends_with("frame-ancestors 'none'") && closed.contains("style-src 'self';"),
+            "{closed}"
+        );
+        let open = policy(
+            &["https://a.example".into(), "https://b.example:8443".into()],
+            Some("x"),
+        );
+        assert!(
+            open.ends_with("frame-ancestors https://a.example https://b.example:8443"),
+            "{open}"
+        );
+        assert!(open.contains("style-src 'self' 'sha256-"), "{open}");
+        for policy in [closed, open] {
+            assert!(
+                !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"),
+                "{policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_template_knows_its_placeholders() {
+        let template = assets::file("verify/page.html").unwrap();
+        let template = String::from_utf8(template.data.into_owned()).unwrap();
+        for part in template.split("{{").skip(1) {
+            let (name, _) = part.split_once("}}").unwrap();
+            let known = name.starts_with("t:")
+                || name
+                    .strip_prefix("asset:")
+                    .is_some_and(|path| assets::file(path).is_some())
+                || [
+                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color", "theme",
+                    "brand", "needs", "action", "v", "boot",
+                ]
+                .contains(&name);
+            assert!(
+                known,
+                "page.html asks for {{{{{name}}}}}, which the server does not fill"
+            );
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Hand-offs: a session's second device. The first one shows a link with a one-time token; whoever uses it gets an access token of
+//! its own for the same session, and both devices show the same number. A session has one hand-off at most: a new one voids the
+//! earlier, and its device with it.
+
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::merchants::Merchant;
+use crate::sessions::{self, Session};
+use crate::{Conn, Error, Scope, Tx};
+
+/// Where a session's hand-off stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    /// Shown on both devices.
+    pub number: i64,
+    /// Until when the link can be used (ms).
+    pub expires_at: i64,
+    /// Whether a second device has used it.
+    pub claimed: bool,
+}
+
+/// What a hand-off's token is worth.
+#[derive(Clone, Debug)]
+pub enum HandoffToken {
+    /// Unused and unexpired.
+    Good {
+        /// The account.
+        merchant: Box<Merchant>,
+        /// The account and mode.
+        scope: Scope,
+        /// The session that goes on.
+        session: Box<Session>,
+        /// Where it stands.
+        handoff: Handoff,
+    },
+    /// Nobody's, or of an earlier hand-off of the session.
+    Invalid,
+    /// A device has used it.
+    Used,
+    /// Too late.
+    Expired,
+}
+
+/// Makes a session's hand-off, in place of an earlier one; its token is shown this once.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account; database errors.
+pub async fn create(
+    tx: &mut Tx,
+    scope: Scope,
+    session_id: Uuid,
+    number: i64,
+    expires_at: i64,
+) -> Result<SecretString, Error> {
+    let (token, token_ref) = sessions::new_token(tx, scope.merchant_id).await?;
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into handoffs (merchant_id, sandbox, session_id, token_ref, number, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (merchant_id, sandbox, session_id) do update set token_ref = excluded.token_ref,
+             number = excluded.number, created_at = excluded.created_at, expires_at = excluded.expires_at,
+             claimed_at = null, access_ref = null",
+        scope.merchant_id,
+        scope.sandbox,
+        session_id,
+        &token_ref,
+        number,
+        now,
+        expires_at,
+    )?;
+    Ok(token)
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    sandbox: bool,
+    session_id: Uuid,
+    number: i64,
+    expires_at: i64,
+    claimed_at: Option<i64>,
+}
+
+/// What a token is worth, using nothing up.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn peek(conn: &mut Conn, token: &str) -> Result<HandoffToken, Error> {
+    let Some(merchant) = sessions::owner(conn, token).await? else {
+        return Ok(HandoffToken::Invalid);
+    };
+    let token_ref = sessions::token_ref(conn, token);
+    let row = fetch!(
+        optional,
+        conn,
+        Row,
+        "select sandbox, session_id, number, expires_at, claimed_at from handoffs
+         where merchant_id = $1 and token_ref = $2",
+        merchant.id,
+        &token_ref,
+    )?;
+    match row {
+        None => Ok(HandoffToken::Invalid),
+        Some(row) if row.claimed_at.is_some() => Ok(HandoffToken::Used),
+        Some(row) if row.expires_at <= conn.now() => Ok(HandoffToken::Expired),
+        Some(row) => good(conn, merchant, row).await,
+    }
+}
+
+async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffToken, Error> {
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: row.sandbox,
+    };
+    let session = sessions::get(conn, scope, row.session_id)
+        .await?
+        .ok_or(Error::Missing("session"))?;
+    Ok(HandoffToken::Good {
+        merchant: Box::new(merchant),
+        scope,
+        session: Box::new(session),
+        handoff: Handoff {
+            number: row.number,
+            expires_at: row.expires_at,
+            claimed: row.claimed_at.is_some(),
+        },
+    })
+}
+
+/// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`HandoffToken::Good`], with
+/// the second device's access token, which is shown this once.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<SecretString>), Error> {
+    let Some(merchant) = sessions::owner(tx, token).await? else {
+        return Ok((HandoffToken::Invalid, None));
+    };
+    let (access, access_ref) = sessions::new_token(tx, merchant.id).await?;
+    let token_ref = sessions::token_ref(tx, token);
+    let now = tx.now();
+    let row = fetch!(
+        optional,
+        tx,
+        Row,
+        "update handoffs set claimed_at = $3, access_ref = $4
+         where merchant_id = $1 and token_ref = $2 and claimed_at is null and expires_at > $3
+         returning sandbox, session_id, number, expires_at, claimed_at",
+        merchant.id,
+        &token_ref,
+        now,
+        &access_ref,
+    )?;
+    match row {
+        Some(row) => Ok((good(tx, merchant, row).await?, Some(access))),
+        None => Ok((peek(tx, token).await?, None)),
+    }
+}
+
+/// Where a session's hand-off stands; none before the first and after a rejection.
+///
+/// # Errors
+/// Database errors.
+pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<Handoff>, Error> {
+    let row = fetch!(
+        optional,
+        conn,
+        (i64, i64, bool),
+        "select number, expires_at, claimed_at is not null from handoffs
+         where merchant_id = $1 and sandbox = $2 and session_id = $3
+             and (claimed_at is null or access_ref is not null)",
+        scope.merchant_id,
+        scope.sandbox,
+        session_id,
+    )?;
+    Ok(row.map(|(number, expires_at, claimed)| Handoff {
+        number,
+        expires_at,
+        claimed,
+    }))
+}
+
+/// Whether an access token is the one that the session's second device got.
+///
+/// # Errors
+/// Database errors.
+pub async fn is_second_device(
+    conn: &mut Conn,
+    scope: Scope,
+    session_id: Uuid,
+    token: &str,
+) -> Result<bool, Error> {
+    let access_ref = sessions::token_ref(conn, token);
+    let sql = "select exists (select 1 from handoffs
+                   where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref = $4)";
+    let (is,) = fetch!(
+        one,
+        conn,
+        (bool,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        session_id,
+        &access_ref
+    )?;
+    Ok(is)
+}
+
+/// Ends the second device's access token; whether it was that of this session.
+///
+/// # Errors
+/// Database errors.
+pub async fn reject(tx: &mut Tx, scope: Scope, session_id: Uuid, token: &str) -> Result<bool, Error> {
+    let access_ref = sessions::token_ref(tx, token);
+    let sql = "update handoffs set access_ref = null
+               where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref = $4";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, session_id, &access_ref)? == 1)
+}
