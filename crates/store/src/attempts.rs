@@ -254,6 +254,16 @@ pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<At
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
+/// Whether there is an attempt of this id.
+///
+/// # Errors
+/// Database errors.
+pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let sql = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
+    let found = fetch!(optional, conn, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    Ok(found.is_some())
+}
+
 /// [`get`] under the account's serial step, so that what is decided on it holds: to be called before [`decide`].
 ///
 /// # Errors

@@ -72,7 +72,7 @@ pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
 pub use objects::{ObjectName, Objects};
 
 /// A merchant account in one of its two modes, which never mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// The account.
     pub merchant_id: Uuid,

@@ -1,6 +1,7 @@
 //! Objects: the files of attempts, sealed whole under the attempt's key, in a folder or an S3-compatible bucket. It
 //! does not know what is in them, and knows no SQL.
 
+use std::collections::BTreeSet;
 use std::path::Path as FsPath;
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -108,10 +109,16 @@ impl Objects {
     /// # Errors
     /// [`Error::Objects`].
     pub async fn put(&self, key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Result<(), Error> {
-        let sealed = key.seal(&place(name), bytes);
-        self.store
-            .put(&self.path(name), PutPayload::from_bytes(Bytes::from(sealed)))
-            .await?;
+        self.put_sealed(name, seal(key, name, bytes)).await
+    }
+
+    /// Writes what [`seal`] made for this name; durable when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn put_sealed(&self, name: &ObjectName<'_>, sealed: Sealed) -> Result<(), Error> {
+        let payload = PutPayload::from_bytes(Bytes::from(sealed.0));
+        self.store.put(&self.path(name), payload).await?;
         Ok(())
     }
 
@@ -144,6 +151,39 @@ impl Objects {
         Ok(found.len())
     }
 
+    /// The attempts whose objects were all written before a time (ms). What was put here by others is not told of.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn attempts_before(&self, before: i64) -> Result<BTreeSet<(Scope, Uuid)>, Error> {
+        let (mut old, mut young) = (BTreeSet::new(), BTreeSet::new());
+        let mut objects = self.store.list(Some(&self.root));
+        while let Some(object) = objects.try_next().await? {
+            if let Some(attempt) = self.attempt_of(&object.location) {
+                let is_old = object.last_modified.timestamp_millis() < before;
+                if is_old { &mut old } else { &mut young }.insert(attempt);
+            }
+        }
+        old.retain(|attempt| !young.contains(attempt));
+        Ok(old)
+    }
+
+    /// The attempt of an object, from its path.
+    fn attempt_of(&self, object: &Path) -> Option<(Scope, Uuid)> {
+        let parts: Vec<PathPart<'_>> = object.prefix_match(&self.root)?.collect();
+        let [merchant, mode, attempts, attempt, _file] = parts.as_slice() else {
+            return None;
+        };
+        let sandbox = match (mode.as_ref(), attempts.as_ref()) {
+            ("sandbox", "attempts") => true,
+            ("live", "attempts") => false,
+            _ => return None,
+        };
+        let merchant_id = Uuid::parse_str(merchant.as_ref()).ok()?;
+        let scope = Scope { merchant_id, sandbox };
+        Some((scope, Uuid::parse_str(attempt.as_ref()).ok()?))
+    }
+
     /// Writes, reads and deletes a small object: for readiness checks.
     ///
     /// # Errors
@@ -164,6 +204,15 @@ impl Objects {
         self.delete_attempt(scope, name.attempt_id).await?;
         Ok(())
     }
+}
+
+/// An object's bytes, sealed under its attempt's key.
+pub struct Sealed(Vec<u8>);
+
+/// Seals bytes under the attempt's key: work for a thread that may be kept busy.
+#[must_use]
+pub fn seal(key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Sealed {
+    Sealed(key.seal(&place(name), bytes))
 }
 
 fn place<'a>(name: &'a ObjectName<'a>) -> Place<'a> {
@@ -232,6 +281,32 @@ mod tests {
             objects.get(&key, &name("selfie")).await,
             Err(Error::Missing(_))
         ));
+    }
+
+    #[tokio::test]
+    async fn old_attempts_are_told_by_their_youngest_object() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file:{}", folder.path().display()), &[]).unwrap();
+        let key = DataKey::generate();
+        let of = |attempt: u128, file| ObjectName {
+            attempt_id: Uuid::from_u128(attempt),
+            ..name(file)
+        };
+        for (attempt, file) in [(1, "selfie"), (1, "front"), (2, "selfie"), (2, "front")] {
+            objects.put(&key, &of(attempt, file), b"").await.unwrap();
+        }
+        std::fs::write(folder.path().join("not-ours"), "").unwrap();
+        let in_a_minute = jiff::Timestamp::now().as_millisecond() + 60_000;
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(120);
+        let young = folder.path().join(objects.path(&of(2, "front")).as_ref());
+        std::fs::File::options()
+            .write(true)
+            .open(young)
+            .unwrap()
+            .set_modified(later)
+            .unwrap();
+        let old = objects.attempts_before(in_a_minute).await.unwrap();
+        assert_eq!(old, BTreeSet::from([(name("").scope, Uuid::from_u128(1))]));
     }
 
     #[test]

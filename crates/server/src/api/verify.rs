@@ -12,7 +12,7 @@ use verification::submission::{FileField, SubmittedFile, TEXT_FIELDS};
 
 use super::openapi::{FailureBody, VerifyErrors};
 use super::verify_schema::{VerificationBody, VerificationForm};
-use crate::app::{Shared, verify};
+use crate::app::{Shared, cpu, verify};
 use crate::error::Problem;
 use crate::http::form::{self, Fields, File, Form};
 use crate::http::gate::Caller;
@@ -43,18 +43,22 @@ pub async fn verify(
         files: &FileField::ALL.map(FileField::as_str),
     };
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
-    let submitted = describe(&mut files).map_err(Problem::internal)?;
-    let content = match idempotency::is_asked_for(&headers) {
-        true => content(&texts, &mut files).map_err(Problem::internal)?,
-        false => Vec::new(),
-    };
+    let repeatable = idempotency::is_asked_for(&headers);
+    let (texts, files, submitted, content) = cpu::blocking(move || {
+        let submitted = describe(&mut files)?;
+        let content = match repeatable {
+            true => content(&texts, &mut files)?,
+            false => Vec::new(),
+        };
+        Ok((texts, files, submitted, content))
+    })
+    .await?;
     let claim =
         match idempotency::start(&app, caller.scope, &headers, "POST /v2/idv/verify", &content).await? {
             Start::Fresh(claim) => claim,
             Start::Answered(response) => return Ok(response),
         };
-    let result = verify::run(&app, &caller, &texts, submitted, files, &claim).await;
-    claim.settle(result)
+    verify::run(&app, caller, texts, submitted, files, claim).await
 }
 
 /// What validation needs to know of the files.

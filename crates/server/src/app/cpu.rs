@@ -61,6 +61,16 @@ impl CpuPool {
     }
 }
 
+/// Runs short blocking work (spilled files, hashes, seals) off the runtime's threads, without a permit.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Problem::internal("blocking work panicked; the log says where"))?
+        .map_err(Problem::internal)
+}
+
 fn full() -> Problem {
     metrics::counter!("bonafide_over_capacity_total").increment(1);
     Problem::unavailable("The server is busy; please try again shortly")

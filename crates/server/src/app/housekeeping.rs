@@ -1,8 +1,11 @@
-//! What must be tidied up as long as the server runs: expired rows, and samples of the metrics. Every node may do it at once.
+//! What must be tidied up as long as the server runs: expired rows, objects that nothing refers to, samples of the metrics. Every
+//! node may do it at once.
 
 use std::time::Duration;
 
-use super::Shared;
+use jiff::Timestamp;
+
+use super::{App, Shared};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -10,21 +13,55 @@ const METRICS_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_ROUNDS: u32 = 12;
 /// Link tokens are kept this long after they expired, so that their use is still told from nonsense.
 const LINKS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How often orphans are looked for; the first time right after the start.
+const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Objects are written before their attempt; whatever has none after this time never gets one.
+const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Tidies up for ever.
 pub async fn run(app: Shared) {
+    tokio::join!(rows(&app), orphans(&app));
+}
+
+async fn orphans(app: &App) {
+    loop {
+        match sweep_orphans(app).await {
+            Ok(0) => {}
+            Ok(objects) => tracing::info!(objects, "objects that no attempt refers to were deleted"),
+            Err(error) => tracing::warn!(%error, "orphaned objects could not be deleted"),
+        }
+        tokio::time::sleep(ORPHANS_EVERY).await;
+    }
+}
+
+/// Deletes the objects of attempts that did not come to be (their node died in between) or are gone; answers how many. Accounts
+/// that this database does not know are left alone: it may be the wrong database.
+async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
+    let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
+    let merchants = store::merchants::list(&mut app.db.read().await?).await?;
+    let mut swept = 0;
+    for (scope, attempt_id) in app.objects.attempts_before(before).await? {
+        let known = merchants.iter().any(|merchant| merchant.id == scope.merchant_id);
+        if known && !store::attempts::exists(&mut app.db.read().await?, scope, attempt_id).await? {
+            swept += app.objects.delete_attempt(scope, attempt_id).await?;
+        }
+    }
+    Ok(swept)
+}
+
+async fn rows(app: &App) {
     for round in 1_u32.. {
         tokio::time::sleep(METRICS_EVERY).await;
         app.metrics.run_upkeep();
         if round % SWEEP_ROUNDS == 0
-            && let Err(error) = sweep(&app).await
+            && let Err(error) = sweep(app).await
         {
             tracing::warn!(%error, "expired rows could not be deleted");
         }
     }
 }
 
-async fn sweep(app: &Shared) -> Result<(), store::Error> {
+async fn sweep(app: &App) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {
         store::limits::sweep(tx).await?;
         store::idempotency::sweep(tx).await?;

@@ -18,13 +18,16 @@ pub mod housekeeping;
 pub mod identify;
 pub mod lists;
 pub mod merchants;
+pub mod recent;
 pub mod reviews;
 pub mod verify;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use store::{Db, Objects};
+use tokio_util::task::TaskTracker;
 
 use crate::config::ServeConfig;
 use cpu::CpuPool;
@@ -32,6 +35,7 @@ use decoders::Decoders;
 use engines::Engines;
 use face_replicas::FaceReplicas;
 use lists::Lists;
+use recent::Recent;
 
 /// The state, as handlers get it.
 pub type Shared = Arc<App>;
@@ -56,13 +60,27 @@ pub struct App {
     pub cpu: CpuPool,
     /// Each account's proven faces, for identification.
     pub faces: FaceReplicas,
+    /// Verifications that are being recorded: a stopping server waits for them.
+    pub recordings: TaskTracker,
+    /// What was last found of the parts' readiness.
+    pub readiness: Recent<Readiness>,
     /// Figures.
     pub metrics: PrometheusHandle,
 }
 
+/// Every part of the server and what is wrong with it, if anything.
+pub type Readiness = Vec<(&'static str, Result<(), String>)>;
+
+/// How old an answer about readiness may be: nobody can make the server probe its parts more often than this.
+pub const READINESS_FOR: Duration = Duration::from_secs(1);
+
 impl App {
-    /// Every part and what is wrong with it, if anything.
-    pub async fn readiness(&self) -> Vec<(&'static str, Result<(), String>)> {
+    /// Every part and what is wrong with it, at most [`READINESS_FOR`] ago.
+    pub async fn readiness(&self) -> Readiness {
+        self.readiness.get(self.probe()).await
+    }
+
+    async fn probe(&self) -> Readiness {
         let database = self
             .db
             .ping()

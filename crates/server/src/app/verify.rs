@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
+use axum::response::Response;
 use faces::Embedding;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -16,6 +17,7 @@ use store::attempts::{self, NewAttempt};
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
 use store::{DataKey, Scope, Tx, audit};
+use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::evidence::{Evidence, Screening};
@@ -27,7 +29,7 @@ use verification::submission::{Context, FileField, Submission, SubmittedFile};
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
-use super::{App, Shared, events, flows, merchants, reviews};
+use super::{App, Shared, cpu, events, flows, merchants, reviews};
 use crate::error::Problem;
 use crate::http::form::File;
 use crate::http::gate::Caller;
@@ -36,39 +38,40 @@ use crate::http::idempotency::{Answer, Claim};
 /// Validates, screens, reads, judges and records.
 pub async fn run(
     app: &Shared,
-    caller: &Caller,
-    texts: &BTreeMap<String, String>,
+    caller: Caller,
+    texts: BTreeMap<String, String>,
     submitted: BTreeMap<FileField, SubmittedFile>,
     files: BTreeMap<String, File>,
-    claim: &Claim,
-) -> Result<Answer, Problem> {
+    claim: Claim,
+) -> Result<Response, Problem> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let context = Context {
         today,
         sandbox: caller.scope.sandbox,
         bearer_session: None,
     };
-    let submission = Arc::new(Submission::parse(texts, submitted, &context)?);
+    let submission = Arc::new(Submission::parse(&texts, submitted, &context)?);
     let against = against(app, caller.scope, &submission).await?;
     requirements::check(&against.flow, &submission)?;
 
     let settings = merchants::settings(&caller.merchant);
     let (gathered, files) = look(app, &submission, &against.flow, settings, files).await?;
     metrics::counter!("bonafide_verifications_total").increment(1);
-    record(
-        app,
+    let recording = Recording {
+        app: Arc::clone(app),
         caller,
-        Recording {
-            submission: &submission,
-            against: &against,
-            gathered: &gathered,
-            texts,
-            today,
-        },
-        files,
-        claim,
-    )
-    .await
+        submission,
+        against,
+        gathered,
+        texts,
+        today,
+    };
+    // A task of its own: once begun it is finished, even if the client hangs up in the middle.
+    let recorded = record(recording, files, claim).in_current_span();
+    app.recordings
+        .spawn(recorded)
+        .await
+        .map_err(|_| Problem::internal("recording panicked; the log says where"))?
 }
 
 /// What a submission is verified against.
@@ -184,53 +187,58 @@ fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Re
 }
 
 /// Everything that is recorded of a verification.
-struct Recording<'a> {
-    submission: &'a Submission,
-    against: &'a Against,
-    gathered: &'a Gathered,
-    texts: &'a BTreeMap<String, String>,
+struct Recording {
+    app: Shared,
+    caller: Caller,
+    submission: Arc<Submission>,
+    against: Against,
+    gathered: Gathered,
+    texts: BTreeMap<String, String>,
     today: Date,
 }
 
-/// Objects first, then one transaction: person, registration, attempt, audit row, outbox, idempotency answer.
+/// Objects first, then one transaction: person, registration, attempt, audit row, outbox, idempotency answer. Objects of an
+/// attempt that did not come to be are unreadable, since their key was never kept; `housekeeping` removes them.
 async fn record(
-    app: &App,
-    caller: &Caller,
-    recording: Recording<'_>,
-    mut files: BTreeMap<String, File>,
-    claim: &Claim,
-) -> Result<Answer, Problem> {
-    let scope = caller.scope;
+    recording: Recording,
+    files: BTreeMap<String, File>,
+    claim: Claim,
+) -> Result<Response, Problem> {
+    let scope = recording.caller.scope;
     let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
-    let recorded = async {
-        for (name, file) in &mut files {
-            let bytes = file.content.read().map_err(Problem::internal)?;
+    for (name, mut file) in files {
+        let key = key.clone();
+        let (name, sealed) = cpu::blocking(move || {
+            let bytes = file.content.read()?;
             let object = ObjectName {
                 scope,
                 attempt_id,
-                file: name,
+                file: &name,
             };
-            app.objects.put(&key, &object, &bytes).await?;
-        }
-        record_in_one_transaction(app, caller, &recording, attempt_id, &key, claim).await
+            let sealed = store::objects::seal(&key, &object, &bytes);
+            Ok((name, sealed))
+        })
+        .await?;
+        let object = ObjectName {
+            scope,
+            attempt_id,
+            file: &name,
+        };
+        recording.app.objects.put_sealed(&object, sealed).await?;
     }
-    .await;
-    if recorded.is_err() && !files.is_empty() {
-        // Nothing refers to the objects; their key is gone with this request, so this is only tidiness.
-        let _ = app.objects.delete_attempt(scope, attempt_id).await;
-    }
-    recorded
+    let recorded = record_in_one_transaction(&recording, attempt_id, &key, &claim).await;
+    claim.settle(recorded)
 }
 
 async fn record_in_one_transaction(
-    app: &App,
-    caller: &Caller,
-    recording: &Recording<'_>,
+    recording: &Recording,
     attempt_id: Uuid,
     key: &DataKey,
     claim: &Claim,
 ) -> Result<Answer, Problem> {
     let Recording {
+        app,
+        caller,
         submission,
         against,
         gathered,

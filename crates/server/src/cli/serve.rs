@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
 use crate::app::cpu::CpuPool;
@@ -14,7 +15,8 @@ use crate::app::decoders::Decoders;
 use crate::app::engines::Engines;
 use crate::app::face_replicas::FaceReplicas;
 use crate::app::lists::Lists;
-use crate::app::{App, Shared};
+use crate::app::recent::Recent;
+use crate::app::{App, READINESS_FOR, Shared};
 use crate::config::ServeConfig;
 use crate::http::listener;
 use crate::{logging, router};
@@ -60,6 +62,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         cpu: CpuPool::new(config.workers()),
         faces: FaceReplicas::default(),
         engines,
+        recordings: TaskTracker::new(),
+        readiness: Recent::new(READINESS_FOR),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,
@@ -96,7 +100,10 @@ async fn accept(listener: TcpListener, app: Shared) {
         asked_to_stop().await;
         tracing::info!("stopping: running requests are being finished");
     };
-    if !listener::serve(listener, router::router(app), limits, stop, grace).await {
+    let served = listener::serve(listener, router::router(Arc::clone(&app)), limits, stop, grace).await;
+    // What a client that has gone began is recorded all the same.
+    app.recordings.close();
+    if tokio::time::timeout(grace, app.recordings.wait()).await.is_err() || !served {
         tracing::warn!("some requests did not finish in time");
     }
 }

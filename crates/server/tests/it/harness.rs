@@ -179,6 +179,13 @@ impl Server {
         Server::start_on(dir, self.database.clone(), arguments)
     }
 
+    /// The SQLite database, for looking at rows.
+    pub(crate) async fn sqlite(&self) -> sqlx::SqliteConnection {
+        <sqlx::SqliteConnection as sqlx::Connection>::connect(&self.database)
+            .await
+            .unwrap()
+    }
+
     /// SIGTERM.
     pub(crate) fn ask_to_stop(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);

@@ -10,5 +10,6 @@ mod documents;
 mod flows;
 mod groups;
 mod harness;
+mod interruptions;
 mod openapi;
 mod verify;

@@ -12,7 +12,7 @@ const VERIFY: &str = "/v2/idv/verify";
 
 /// A specimen of `specimens/index.json`.
 #[derive(Clone)]
-struct Specimen(Value);
+pub(crate) struct Specimen(Value);
 
 fn specimens() -> PathBuf {
     workspace().join("specimens")
@@ -27,7 +27,7 @@ fn all() -> Vec<Specimen> {
         .collect()
 }
 
-fn specimen(name: &str) -> Specimen {
+pub(crate) fn specimen(name: &str) -> Specimen {
     all()
         .into_iter()
         .find(|specimen| specimen.0["name"] == name)
@@ -36,7 +36,7 @@ fn specimen(name: &str) -> Specimen {
 
 impl Specimen {
     /// Its form, with text fields replaced (null: left out).
-    fn form(&self, demo: &Value, changes: &Value) -> Form {
+    pub(crate) fn form(&self, demo: &Value, changes: &Value) -> Form {
         let mut fields = self.0["fields"].as_object().unwrap().clone();
         let flow = self.0["flow"].as_str().unwrap();
         fields.insert("flowId".into(), demo["flows"][flow].clone());
@@ -63,7 +63,7 @@ fn key(demo: &Value) -> Key {
     }
 }
 
-async fn verify(server: &Server, demo: &Value, form: Form) -> (u16, Value) {
+pub(crate) async fn verify(server: &Server, demo: &Value, form: Form) -> (u16, Value) {
     answer(
         server
             .request(Method::POST, VERIFY, &key(demo))
