@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use sanctions::ListStore;
 use secrecy::SecretString;
 
@@ -83,6 +83,15 @@ pub struct ServeConfig {
     /// Public address of `{base_url}`, `{api_url}` and `{websdk_url}`; by default the listening address.
     #[arg(long, env = "BONAFIDE_PUBLIC_URL")]
     pub public_url: Option<String>,
+    /// The address of the hosted verification page, which links lead to; by default `PUBLIC_URL/verify`.
+    #[arg(long, env = "BONAFIDE_WEBSDK_URL")]
+    pub websdk_url: Option<String>,
+    /// A country database in MaxMind's format (`.mmdb`); by default a built-in table tells addresses' countries.
+    #[arg(long, env = "BONAFIDE_GEO_DATABASE")]
+    pub geo_database: Option<PathBuf>,
+    /// Whether links may be used from addresses whose country is not known.
+    #[arg(long, env = "BONAFIDE_GEO_UNKNOWN", value_enum, default_value_t = GeoUnknown::Allow)]
+    pub geo_unknown: GeoUnknown,
     /// The model folder; by default `models` beside the program, then `./models`.
     #[arg(long, env = "BONAFIDE_MODELS")]
     pub models: Option<PathBuf>,
@@ -134,6 +143,15 @@ pub struct ServeConfig {
     /// Log lines as JSON instead of text.
     #[arg(long, env = "BONAFIDE_LOG_JSON")]
     pub log_json: bool,
+}
+
+/// What happens to visitors whose country is not known (`decisions.md` §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GeoUnknown {
+    /// They may use links.
+    Allow,
+    /// They are treated as from a blocked country.
+    Block,
 }
 
 /// A class of requests that has a limit of its own (`decisions.md` §8).

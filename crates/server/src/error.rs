@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::{ALLOW, AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Json, Response};
 use serde_json::{Map, Value, json};
@@ -19,9 +19,9 @@ use verification::refusal::{Reason, Refusal};
 pub enum Family {
     /// `/v2/public/groups`, `/v2/public/flows`.
     GroupsAndFlows,
-    /// Link generation and polling.
+    /// Link generation and polling: the merchant's side of hosted sessions.
     LinkAndPoll,
-    /// The exchange of a link token.
+    /// The exchange of a link token, and what else only the hosted page calls.
     Exchange,
     /// Verification and document requirements.
     Verify,
@@ -36,12 +36,13 @@ pub enum Family {
 impl Family {
     /// The family that a path belongs to.
     pub fn of(path: &str) -> Self {
-        const PREFIXES: [(&str, Family); 8] = [
+        const PREFIXES: [(&str, Family); 9] = [
             ("/v2/public/groups", Family::GroupsAndFlows),
             ("/v2/public/flows", Family::GroupsAndFlows),
             ("/v2/public/transaction-monitoring", Family::Monitoring),
-            ("/v2/sdk/session/exchange", Family::Exchange),
-            ("/v2/sdk/session", Family::LinkAndPoll),
+            ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
+            ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
+            ("/v2/sdk/session", Family::Exchange),
             ("/v2/idv", Family::Verify),
             ("/v2/reports/applicants", Family::Applicants),
             ("", Family::System),
@@ -69,6 +70,8 @@ pub enum Kind {
     Invalid,
     /// Not there, or another account's.
     NotFound,
+    /// It was there, and its time is over.
+    Gone,
     /// A name is taken, or the same idempotent request is still running.
     Conflict,
     /// A method the path does not have.
@@ -100,6 +103,7 @@ impl Kind {
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::Invalid => StatusCode::BAD_REQUEST,
             Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::Gone => StatusCode::GONE,
             Kind::Conflict => StatusCode::CONFLICT,
             Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
@@ -115,13 +119,15 @@ impl Kind {
     }
 
     /// The short word that `error` holds where a family has one.
-    fn slug(self) -> &'static str {
+    fn slug(self, family: Family) -> &'static str {
         match self {
             Kind::Unauthenticated => "unauthenticated",
+            Kind::WrongCredentials if family == Family::Exchange => "invalid_token",
             Kind::WrongCredentials => "invalid_credentials",
             Kind::Forbidden => "forbidden",
             Kind::Invalid => "invalid_request",
             Kind::NotFound => "not_found",
+            Kind::Gone => "gone",
             Kind::Conflict => "conflict",
             Kind::MethodNotAllowed => "method_not_allowed",
             Kind::Timeout => "timeout",
@@ -135,14 +141,19 @@ impl Kind {
     }
 }
 
+/// The word for a visitor from a blocked country (contract §4.4).
+const GEO_BLOCKED: &str = "geo_blocked";
+
 /// Why a request is refused: what the client reads, and apart from it what only the log reads.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
     message: String,
     errors: Vec<String>,
+    slug: Option<&'static str>,
+    detected_country: Option<&'static str>,
     retry_after: Option<Duration>,
-    cause: Option<String>,
+    cause: Option<Box<str>>,
 }
 
 impl Problem {
@@ -152,6 +163,8 @@ impl Problem {
             kind,
             message: message.into(),
             errors: Vec::new(),
+            slug: None,
+            detected_country: None,
             retry_after: None,
             cause: None,
         }
@@ -175,6 +188,15 @@ impl Problem {
         Problem::new(Kind::NotFound, message)
     }
 
+    /// 403 of the exchange: the country that the caller's address is in (alpha-2; `None`: not known) is blocked.
+    pub fn geo_blocked(country: Option<&'static str>) -> Self {
+        Problem {
+            slug: Some(GEO_BLOCKED),
+            detected_country: country,
+            ..Problem::new(Kind::Forbidden, "Verification is not available in your country")
+        }
+    }
+
     /// 503 that says when to try again.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Problem {
@@ -187,7 +209,7 @@ impl Problem {
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         let message = "Something went wrong on our side; the request id finds it in the server's log";
         Problem {
-            cause: Some(cause.to_string()),
+            cause: Some(cause.to_string().into()),
             ..Problem::new(Kind::Internal, message)
         }
     }
@@ -196,6 +218,13 @@ impl Problem {
     #[must_use]
     pub fn with_errors(mut self, errors: Vec<String>) -> Self {
         self.errors = errors;
+        self
+    }
+
+    /// With a word of its own in `error`, where the family has one.
+    #[must_use]
+    pub fn named(mut self, slug: &'static str) -> Self {
+        self.slug = Some(slug);
         self
     }
 
@@ -209,7 +238,7 @@ impl Problem {
     /// With a cause for the log.
     #[must_use]
     pub fn because(mut self, cause: impl std::fmt::Display) -> Self {
-        self.cause = Some(cause.to_string());
+        self.cause = Some(cause.to_string().into());
         self
     }
 
@@ -235,9 +264,13 @@ impl Problem {
                 body.insert("description".into(), message);
             }
             (Family::LinkAndPoll | Family::Exchange | Family::System, _) => {
-                body.insert("error".into(), json!(self.kind.slug()));
+                let slug = self.slug.unwrap_or(self.kind.slug(family));
+                body.insert("error".into(), json!(slug));
                 body.insert("message".into(), message);
             }
+        }
+        if self.slug == Some(GEO_BLOCKED) {
+            body.insert("detectedCountry".into(), json!(self.detected_country));
         }
         if !self.errors.is_empty() {
             body.insert("errors".into(), json!(self.errors));
@@ -294,6 +327,7 @@ impl IntoResponse for Problem {
 /// Middleware: turns a [`Problem`] that a handler or extractor returned into the family's body.
 pub async fn render(request: Request, next: Next) -> Response {
     let family = Family::of(request.uri().path());
+    let challenge = challenge(family, request.headers());
     let mut response = next.run(request).await;
     let Some(problem) = response.extensions_mut().remove::<Problem>() else {
         return response;
@@ -321,12 +355,22 @@ pub async fn render(request: Request, next: Next) -> Response {
         );
     }
     if status == StatusCode::UNAUTHORIZED {
-        headers.insert(
-            WWW_AUTHENTICATE,
-            HeaderValue::from_static("Basic realm=\"bonafide\", charset=\"UTF-8\""),
-        );
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
     rendered
+}
+
+/// What a 401 asks for. A page that came with a token must not be asked for a password: browsers would show their own
+/// window for it.
+fn challenge(family: Family, headers: &HeaderMap) -> &'static str {
+    let scheme = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.as_bytes().get(..6));
+    if family == Family::Exchange || scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer")) {
+        "Bearer realm=\"bonafide\""
+    } else {
+        "Basic realm=\"bonafide\", charset=\"UTF-8\""
+    }
 }
 
 #[cfg(test)]
@@ -342,6 +386,9 @@ mod tests {
             ("/v2/public/flows/x", Family::GroupsAndFlows),
             ("/v2/public/transaction-monitoring", Family::Monitoring),
             ("/v2/sdk/session/exchange", Family::Exchange),
+            ("/v2/sdk/session/current", Family::Exchange),
+            ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
+            ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
             ("/v2/sdk/session/verification-result/x", Family::LinkAndPoll),
             ("/v2/idv/verify", Family::Verify),
             ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
@@ -356,6 +403,8 @@ mod tests {
         let wrong = Problem::new(Kind::WrongCredentials, "m");
         let missing = Problem::new(Kind::Unauthenticated, "m");
         let invalid = Problem::validation(vec!["a - b".into()]);
+        let used = Problem::new(Kind::Gone, "m").named("token_used");
+        let blocked = Problem::geo_blocked(Some("DE"));
         for (problem, family, status, body) in [
             (&missing, Family::GroupsAndFlows, 401, json!({"error": "m"})),
             (&wrong, Family::GroupsAndFlows, 400, json!({"message": "m"})),
@@ -371,6 +420,27 @@ mod tests {
                 Family::LinkAndPoll,
                 400,
                 json!({"error": "invalid_credentials", "message": "m"}),
+            ),
+            (
+                &wrong,
+                Family::Exchange,
+                401,
+                json!({"error": "invalid_token", "message": "m"}),
+            ),
+            (
+                &used,
+                Family::Exchange,
+                410,
+                json!({"error": "token_used", "message": "m"}),
+            ),
+            (
+                &blocked,
+                Family::Exchange,
+                403,
+                json!({
+                    "error": "geo_blocked", "detectedCountry": "DE",
+                    "message": "Verification is not available in your country",
+                }),
             ),
             (&missing, Family::Verify, 401, json!({"error": "m"})),
             (&wrong, Family::Verify, 401, json!({"message": "m"})),

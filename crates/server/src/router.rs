@@ -16,7 +16,7 @@ use crate::api::{
 };
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
-use crate::http::{gate, request_id};
+use crate::http::{gate, no_store, request_id};
 use crate::websdk;
 
 /// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
@@ -31,10 +31,12 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(applicants::by_external_user_id_query))
         .routes(routes!(applicants::by_external_user_id))
         .routes(routes!(applicants::by_facemap_id))
-        .route("/v2/sdk/session/web-sdk-link", post(sessions::not_built))
+        .routes(routes!(sessions::link))
+        .routes(routes!(sessions::poll))
+        .route("/v2/sdk/session/verification-result", get(sessions::poll_nothing))
         .route(
-            "/v2/sdk/session/verification-result/{sessionId}",
-            get(sessions::not_built),
+            "/v2/sdk/session/verification-result/",
+            get(sessions::poll_nothing),
         )
         .route("/v2/public/transaction-monitoring", post(monitoring::not_built))
 }
@@ -46,13 +48,18 @@ fn open() -> OpenApiRouter<Shared> {
         .routes(routes!(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
-        .route("/v2/sdk/session/exchange", post(sessions::not_built))
+}
+
+/// Routes for whoever holds a one-time token, limited by address.
+fn by_token() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new().routes(routes!(sessions::exchange))
 }
 
 /// The OpenAPI document.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let (_, document) = OpenApiRouter::with_openapi(Frame::openapi())
         .merge(gated())
+        .merge(by_token())
         .merge(open())
         .split_for_parts();
     document
@@ -61,9 +68,11 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 /// The whole service.
 pub fn router(app: Shared) -> Router {
     let (gated, _) = gated().split_for_parts();
+    let (by_token, _) = by_token().split_for_parts();
     let (open, _) = open().split_for_parts();
     gated
         .route_layer(from_fn_with_state(app.clone(), gate::layer))
+        .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::strangers)))
         .merge(open)
         .merge(websdk::router())
         .with_state(app)
@@ -78,5 +87,6 @@ pub fn router(app: Shared) -> Router {
             Problem::internal("a handler panicked").into_response()
         }))
         .layer(from_fn(error::render))
+        .layer(from_fn(no_store::layer))
         .layer(from_fn(request_id::layer))
 }

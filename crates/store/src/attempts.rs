@@ -324,6 +324,25 @@ pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> R
     open_all(conn, scope, rows).await
 }
 
+/// Whether an attempt of a session waits for a person.
+///
+/// # Errors
+/// Database errors.
+pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<bool, Error> {
+    let sql = "select log_id from attempts
+               where merchant_id = $1 and sandbox = $2 and status = 'pending' and session_id = $3 limit 1";
+    let row = fetch!(
+        optional,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        session_id
+    )?;
+    Ok(row.is_some())
+}
+
 /// The outcomes of a registration's attempts, newest first, without opening anything.
 ///
 /// # Errors

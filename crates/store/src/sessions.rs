@@ -1,5 +1,6 @@
 //! Hosted sessions: one-time link tokens, the access tokens they are exchanged for, and how each session stands. Tokens
-//! carry the merchant's short id and are kept as keyed hashes. It does not know when a session has succeeded.
+//! carry the merchant's short id and are kept as keyed hashes. It does not know when a session has succeeded, only when
+//! its time is up: a session read after that says so, whether or not [`expire`] has written it down.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -207,6 +208,18 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What a session waits for.
+    Stage {
+        /// The applicant.
+        Open = "open",
+        /// A reviewer.
+        InReview = "in_review",
+        /// Nothing.
+        Done = "done",
+    }
+}
+
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -216,13 +229,13 @@ pub struct Session {
     pub link: Link,
     /// Where it stands. Terminal states do not change.
     pub status: SessionStatus,
-    /// `open`, `in_review` or `done`.
-    pub stage: String,
+    /// What it waits for.
+    pub stage: Stage,
     /// Attempts made.
     pub attempts: i64,
     /// Attempts allowed.
     pub max_attempts: i64,
-    /// The attempt whose response is its result.
+    /// The attempt that decided it or, until there is one, may come to: the one in review, else the latest.
     pub log_id: Option<i64>,
     /// When it was made (ms).
     pub created_at: i64,
@@ -230,6 +243,29 @@ pub struct Session {
     pub expires_at: i64,
     /// When it became terminal (ms).
     pub completed_at: Option<i64>,
+}
+
+/// How a session ends whose time is up: after a failed attempt otherwise than without any (decisions §3). The
+/// condition, in SQL wherever it is needed: `status = 'pending' and stage <> 'in_review' and expires_at <= now`.
+fn timed_out(attempts: i64) -> SessionStatus {
+    if attempts > 0 {
+        SessionStatus::Failed
+    } else {
+        SessionStatus::Expired
+    }
+}
+
+impl Session {
+    /// As it stands at a time: its end is the token's, whenever somebody looks.
+    fn at(mut self, now: i64) -> Self {
+        let waits_for_applicant = self.status == SessionStatus::Pending && self.stage != Stage::InReview;
+        if waits_for_applicant && self.expires_at <= now {
+            self.status = timed_out(self.attempts);
+            self.stage = Stage::Done;
+            self.completed_at = Some(self.expires_at);
+        }
+        self
+    }
 }
 
 /// Makes a session with its access token, which lives `ttl_ms` and is shown this once.
@@ -248,7 +284,7 @@ pub async fn create(
         id: Uuid::new_v4(),
         link,
         status: SessionStatus::Pending,
-        stage: "open".into(),
+        stage: Stage::Open,
         attempts: 0,
         max_attempts,
         log_id: None,
@@ -272,7 +308,7 @@ pub async fn create(
         session.link.flow_id,
         &sealed,
         session.status.as_str(),
-        &session.stage,
+        session.stage.as_str(),
         session.max_attempts,
         session.created_at,
         session.expires_at,
@@ -289,7 +325,8 @@ struct Row {
     user_id_sealed: Vec<u8>,
     #[sqlx(try_from = "String")]
     status: SessionStatus,
-    stage: String,
+    #[sqlx(try_from = "String")]
+    stage: Stage,
     attempts: i64,
     max_attempts: i64,
     log_id: Option<i64>,
@@ -315,7 +352,7 @@ async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, E
         &place(merchant_id, "sessions.user_id", row.id.as_bytes()),
         &row.user_id_sealed,
     )?;
-    Ok(Session {
+    let session = Session {
         id: row.id,
         link: Link {
             group_id: row.group_id,
@@ -330,7 +367,8 @@ async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, E
         created_at: row.created_at,
         expires_at: row.expires_at,
         completed_at: row.completed_at,
-    })
+    };
+    Ok(session.at(conn.now()))
 }
 
 /// One session.
@@ -379,16 +417,17 @@ pub async fn by_access_token(
     Ok(Some((merchant, scope, session)))
 }
 
-/// Counts one more attempt; `None` when the session is terminal or has none left. Of simultaneous calls no more get one
-/// than there are attempts left.
+/// Counts one more attempt; `None` when the session is terminal, its time is up, or it has none left. Of simultaneous
+/// calls no more get one than there are attempts left.
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
+    let now = tx.now();
     let sql = "update sessions set attempts = attempts + 1
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
-                   and attempts < max_attempts";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? {
+                   and attempts < max_attempts and (stage = 'in_review' or expires_at > $4)";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? {
         0 => Ok(None),
         _ => get(tx, scope, id).await,
     }
@@ -403,7 +442,7 @@ pub async fn advance(
     scope: Scope,
     id: Uuid,
     status: SessionStatus,
-    stage: &str,
+    stage: Stage,
     log_id: Option<i64>,
 ) -> Result<bool, Error> {
     let completed_at = (status != SessionStatus::Pending).then(|| tx.now());
@@ -415,11 +454,43 @@ pub async fn advance(
         scope.sandbox,
         id,
         status.as_str(),
-        stage,
+        stage.as_str(),
         log_id,
         completed_at,
     )?;
     Ok(changed == 1)
+}
+
+/// Ends the sessions whose time is up, `limit` at most; answers how many. Any number of nodes may call it at once.
+///
+/// # Errors
+/// Database errors.
+pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
+    let now = tx.now();
+    let due = fetch!(
+        all,
+        tx,
+        (Uuid, bool, Uuid, i64),
+        "select merchant_id, sandbox, id, attempts from sessions
+         where status = 'pending' and stage <> 'in_review' and expires_at <= $1 order by expires_at, id limit $2",
+        now,
+        limit,
+    )?;
+    let mut ended = 0;
+    for (merchant_id, sandbox, id, attempts) in due {
+        ended += execute!(
+            tx,
+            "update sessions set status = $5, stage = 'done', completed_at = expires_at
+             where merchant_id = $1 and sandbox = $2 and id = $3 and attempts = $4
+                 and status = 'pending' and stage <> 'in_review'",
+            merchant_id,
+            sandbox,
+            id,
+            attempts,
+            timed_out(attempts).as_str(),
+        )?;
+    }
+    Ok(ended)
 }
 
 /// Deletes the link tokens that expired before a time (ms); answers how many.

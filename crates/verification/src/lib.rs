@@ -14,6 +14,7 @@ pub mod flow_body;
 pub mod group;
 mod json;
 pub mod judge;
+pub mod link;
 pub mod refusal;
 pub mod requirements;
 pub mod response;

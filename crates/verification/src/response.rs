@@ -33,6 +33,16 @@ pub struct VerificationResponse {
     pub passing: Option<Passing>,
 }
 
+impl VerificationResponse {
+    /// The same for the applicant's eyes: without who the hits of a sanctions screening are.
+    #[must_use]
+    pub fn without_sanctions_detail(&self) -> Self {
+        let mut shown = self.clone();
+        shown.kyc_results.results.clear();
+        shown
+    }
+}
+
 /// Why a result object failed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Failure {

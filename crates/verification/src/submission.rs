@@ -46,6 +46,9 @@ pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 /// Longest text where the contract names no limit.
 const MAX_TEXT: usize = 255;
 
+/// Longest label of a merchant for an applicant (decisions §3).
+const MAX_EXTERNAL_USER_ID: usize = 500;
+
 /// A file field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileField {
@@ -256,8 +259,12 @@ impl Submission {
             ("groupingId", &session.grouping_id),
             ("sessionId", &session.session_id),
         ];
+        // UUIDs are the same in capitals; a merchant's own label is not.
         let differs = |(field, value): &(&'static str, &String)| {
-            self.get(field).is_some_and(|own| own != value.as_str())
+            self.get(field).is_some_and(|own| match *field {
+                "externalUserId" => own != value.as_str(),
+                _ => !own.eq_ignore_ascii_case(value),
+            })
         };
         let errors = bound
             .iter()
@@ -265,7 +272,7 @@ impl Submission {
             .map(|(f, _)| format!("{f} - differs from the session's"));
         Refusal::unless_empty(Refusal::VALIDATION_FAILED, errors.collect())?;
         for (field, value) in bound {
-            self.texts.entry(field).or_insert_with(|| value.clone());
+            self.texts.insert(field, value.clone());
         }
         Ok(())
     }
@@ -328,20 +335,27 @@ impl Submission {
     }
 }
 
+/// What is wrong with a merchant's label for an applicant, which is not empty.
+pub(crate) fn external_user_id_fault(text: &str) -> Option<&'static str> {
+    if text.chars().count() > MAX_EXTERNAL_USER_ID {
+        Some("must have at most 500 characters")
+    } else if text.chars().any(char::is_control) {
+        Some("must not contain control characters")
+    } else {
+        None
+    }
+}
+
 /// What is wrong with a field's text, which is not empty.
 fn fault(field: &str, text: &str, context: &Context<'_>) -> Option<&'static str> {
     let is_english = || text.bytes().all(|b| (0x20..0x7f).contains(&b));
-    let longest = match field {
-        "flowId" => 36,
-        "externalUserId" => 500,
-        _ => MAX_TEXT,
+    let (longest, too_long) = match field {
+        "externalUserId" => return external_user_id_fault(text),
+        "flowId" => (36, "must have at most 36 characters"),
+        _ => (MAX_TEXT, "must have at most 255 characters"),
     };
     if text.chars().count() > longest {
-        return Some(match longest {
-            36 => "must have at most 36 characters",
-            500 => "must have at most 500 characters",
-            _ => "must have at most 255 characters",
-        });
+        return Some(too_long);
     }
     match field {
         "firstName" | "lastName" | "middleName" if !is_english() => {

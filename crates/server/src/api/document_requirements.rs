@@ -33,6 +33,7 @@ pub struct DocumentRequirementsBody {
     ),
     responses((status = 200, description = "What the document needs", body = DocumentRequirementsBody), VerifyErrors))]
 pub async fn get(caller: Caller, RawQuery(raw): RawQuery) -> Result<Json<DocumentRequirementsBody>, Problem> {
+    caller.check_session()?;
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
     let Requirement {
         needs_back,

@@ -116,6 +116,27 @@ pub enum GroupsAndFlowsErrors {
     Internal(MessageBody),
 }
 
+/// What link and poll can answer besides success.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum LinkAndPollErrors {
+    /// Validation failed, or the key and secret are not known together
+    #[response(status = 400)]
+    Invalid(ErrorAndMessageBody),
+    /// No Authorization header, or a malformed one
+    #[response(status = 401)]
+    Unauthenticated(ErrorBody),
+    /// The merchant may not do this
+    #[response(status = 403)]
+    Forbidden(ErrorAndMessageBody),
+    /// Too many requests
+    #[response(status = 429)]
+    RateLimited(ErrorAndMessageBody),
+    /// Our fault
+    #[response(status = 500)]
+    Internal(ErrorAndMessageBody),
+}
+
 /// What verification endpoints can answer besides success.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]

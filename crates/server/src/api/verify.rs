@@ -38,6 +38,10 @@ pub async fn verify(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    if !idempotency::is_asked_for(&headers) {
+        // What the session's end may have cut off is still answered to its repetition, below.
+        caller.check_session()?;
+    }
     let fields = Fields {
         texts: &TEXT_FIELDS,
         files: &FileField::ALL.map(FileField::as_str),
@@ -53,11 +57,15 @@ pub async fn verify(
         Ok((texts, files, submitted, content))
     })
     .await?;
-    let claim =
-        match idempotency::start(&app, caller.scope, &headers, "POST /v2/idv/verify", &content).await? {
-            Start::Fresh(claim) => claim,
-            Start::Answered(response) => return Ok(response),
-        };
+    // A key is its key's or session's own, so that no applicant meets another's answer.
+    let operation = match &caller.session {
+        Some(session) => format!("POST /v2/idv/verify by {}", session.id),
+        None => "POST /v2/idv/verify".into(),
+    };
+    let claim = match idempotency::start(&app, caller.scope, &headers, &operation, &content).await? {
+        Start::Fresh(claim) => claim,
+        Start::Answered(response) => return Ok(response),
+    };
     verify::run(&app, caller, texts, submitted, files, claim).await
 }
 

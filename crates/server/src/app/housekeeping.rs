@@ -1,5 +1,5 @@
-//! What must be tidied up as long as the server runs: expired rows, objects that nothing refers to, samples of the metrics. Every
-//! node may do it at once.
+//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, objects that nothing refers to, samples
+//! of the metrics. Every node may do it at once.
 
 use std::time::Duration;
 
@@ -17,6 +17,9 @@ const LINKS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Objects are written before their attempt; whatever has none after this time never gets one.
 const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Sessions whose time is up are ended so many at a time, so that nobody waits long for the database.
+const SESSIONS_AT_ONCE: i64 = 200;
 
 /// Tidies up for ever.
 pub async fn run(app: Shared) {
@@ -68,5 +71,13 @@ async fn sweep(app: &App) -> Result<(), store::Error> {
         let before = tx.now() - LINKS_KEPT_MS;
         store::sessions::sweep_links(tx, before).await?;
         Ok(())
-    })
+    })?;
+    loop {
+        let ended = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
+            store::sessions::expire(tx, SESSIONS_AT_ONCE).await
+        })?;
+        if ended == 0 {
+            return Ok(());
+        }
+    }
 }

@@ -64,6 +64,13 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
     {
         return Err("screeningThreshold must be between 0 and 1".into());
     }
+    if let Some(code) = settings.blocked_countries.iter().find(|code| {
+        reference::country(code).is_none_or(|country| !country.alpha2.eq_ignore_ascii_case(code))
+    }) {
+        return Err(format!(
+            "blockedCountries: `{code}` is not a country's alpha-2 code"
+        ));
+    }
     let settings = branding::checked(settings)?;
     serde_json::to_string(&settings).map_err(|error| error.to_string())
 }

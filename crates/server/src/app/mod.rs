@@ -12,6 +12,7 @@ pub mod events;
 pub mod evidence;
 pub mod face_replicas;
 pub mod flows;
+pub mod geo;
 pub mod groups;
 pub mod hosted;
 pub mod housekeeping;
@@ -20,6 +21,7 @@ pub mod lists;
 pub mod merchants;
 pub mod recent;
 pub mod reviews;
+pub mod sessions;
 pub mod verify;
 
 use std::sync::Arc;
@@ -34,6 +36,7 @@ use cpu::CpuPool;
 use decoders::Decoders;
 use engines::Engines;
 use face_replicas::FaceReplicas;
+use geo::Geo;
 use lists::Lists;
 use recent::Recent;
 
@@ -46,6 +49,8 @@ pub struct App {
     pub config: ServeConfig,
     /// The public address, without a slash at its end.
     pub public_url: String,
+    /// The hosted page's address, as links carry it.
+    pub websdk_url: String,
     /// The database.
     pub db: Db,
     /// Sealed files.
@@ -56,6 +61,8 @@ pub struct App {
     pub lists: Lists,
     /// The children that decode strangers' files.
     pub decoders: Arc<Decoders>,
+    /// Countries of visitors.
+    pub geo: Geo,
     /// Capacity for heavy work.
     pub cpu: CpuPool,
     /// Each account's proven faces, for identification.

@@ -6,7 +6,7 @@ use store::audit::{self, Entry};
 use store::{Db, Scope, Tx, registrations};
 use verification::status::{AttemptStatus, Decision, StatusEvent, registration_status};
 
-use super::events;
+use super::{events, sessions};
 use crate::error::Problem;
 
 /// Attempts that wait for a person, oldest first.
@@ -42,6 +42,9 @@ pub async fn decide(
         attempts::decide(tx, scope, &attempt, status.as_str(), name, actor, reason).await?;
         if let Some(registration_id) = attempt.registration_id {
             refresh_status(tx, scope, registration_id).await?;
+        }
+        if let Some(session_id) = attempt.session_id {
+            sessions::decided(tx, scope, session_id, log_id, status).await?;
         }
         let entry = Entry {
             actor,

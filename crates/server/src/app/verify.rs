@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use sanctions::Query;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use store::attempts::{self, NewAttempt};
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
@@ -29,7 +29,7 @@ use verification::submission::{Context, FileField, Submission, SubmittedFile};
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
-use super::{App, Shared, cpu, events, flows, merchants, reviews};
+use super::{App, Shared, cpu, events, flows, merchants, reviews, sessions};
 use crate::error::Problem;
 use crate::http::form::File;
 use crate::http::gate::Caller;
@@ -44,14 +44,17 @@ pub async fn run(
     files: BTreeMap<String, File>,
     claim: Claim,
 ) -> Result<Response, Problem> {
+    caller.check_session()?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let bearer_session = caller.session.as_ref().map(sessions::binding);
     let context = Context {
         today,
         sandbox: caller.scope.sandbox,
-        bearer_session: None,
+        bearer_session: bearer_session.as_ref(),
     };
-    let submission = Arc::new(Submission::parse(&texts, submitted, &context)?);
-    let against = against(app, caller.scope, &submission).await?;
+    let mut submission = Submission::parse(&texts, submitted, &context)?;
+    let against = against(app, &caller, &mut submission).await?;
+    let submission = Arc::new(submission);
     requirements::check(&against.flow, &submission)?;
 
     let settings = merchants::settings(&caller.merchant);
@@ -81,16 +84,27 @@ struct Against {
     has_webhook: bool,
     flow: Flow,
     grouping_id: Option<Uuid>,
+    session_id: Option<Uuid>,
 }
 
-/// The stage "Flow and Group exist and agree".
-async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Against, Problem> {
+/// The stage "Flow and Group exist and agree", and the session, where one is named.
+async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Result<Against, Problem> {
+    let scope = caller.scope;
     let mut conn = app.db.read().await?;
     let missing = |what: &str| Problem::not_found(format!("{what} not found"));
     let flow_id = Uuid::parse_str(submission.flow_id()).map_err(|_| missing("Flow"))?;
     let stored = store::flows::get(&mut conn, scope, flow_id)
         .await?
         .ok_or_else(|| missing("Flow"))?;
+    let session_id = match (&caller.session, submission.session_id()) {
+        (Some(session), _) => Some(session.id),
+        (None, None) => None,
+        (None, Some(id)) => {
+            let session = sessions::named(&mut conn, scope, id).await?;
+            submission.bind(&sessions::binding(&session))?;
+            Some(session.id)
+        }
+    };
     let grouping_id = match submission.grouping_id() {
         None => None,
         Some(id) => {
@@ -104,10 +118,6 @@ async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Aga
             Some(id)
         }
     };
-    if submission.session_id().is_some() {
-        // Hosted links are not built yet, so no session exists.
-        return Err(missing("Session"));
-    }
     let (flow_name, has_webhook) = (stored.name.clone(), stored.webhook_url.is_some());
     Ok(Against {
         flow_id,
@@ -115,6 +125,7 @@ async fn against(app: &App, scope: Scope, submission: &Submission) -> Result<Aga
         has_webhook,
         flow: flows::parse(&stored.into())?,
         grouping_id,
+        session_id,
     })
 }
 
@@ -197,7 +208,7 @@ struct Recording {
     today: Date,
 }
 
-/// Objects first, then one transaction: person, registration, attempt, audit row, outbox, idempotency answer. Objects of an
+/// Objects first, then one transaction: person, registration, session, attempt, audit row, outbox, idempotency answer. Objects of an
 /// attempt that did not come to be are unreadable, since their key was never kept; `housekeeping` removes them.
 async fn record(
     recording: Recording,
@@ -275,6 +286,14 @@ async fn record_in_one_transaction(
         )
         .await?;
         let judgement = examination.judge(&identity);
+        let session = match against.session_id {
+            Some(id) => Some(
+                store::sessions::use_attempt(tx, scope, id)
+                    .await?
+                    .ok_or_else(|| sessions::ended(caller))?,
+            ),
+            None => None,
+        };
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
         let detail = json!({
             "info": ApplicantInfo::of_attempt(submission, evidence),
@@ -290,7 +309,7 @@ async fn record_in_one_transaction(
             registration_id: registration.as_ref().map(|registration| registration.id),
             grouping_id: against.grouping_id,
             external_user_id: submission.external_user_id(),
-            session_id: None,
+            session_id: against.session_id,
             flow_id: against.flow_id,
             flow_name: &against.flow_name,
             status: judgement.status.as_str(),
@@ -302,6 +321,9 @@ async fn record_in_one_transaction(
             detail: &detail.to_string(),
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
+        if let Some(session) = &session {
+            sessions::attempted(tx, scope, session, log_id, judgement.status).await?;
+        }
         if let Some(registration) = &registration {
             reviews::refresh_status(tx, scope, registration.id).await?;
         }
@@ -324,7 +346,11 @@ async fn record_in_one_transaction(
             )
             .await?;
         }
-        let answer = Answer::json(StatusCode::OK, &judgement.response);
+        let hides = caller.session.is_some() && against.flow.settings.hide_sanctions_detail;
+        let answer = match hides {
+            true => Answer::json(StatusCode::OK, &judgement.response.without_sanctions_detail()),
+            false => Answer::json(StatusCode::OK, &judgement.response),
+        };
         claim.complete(tx, &answer).await?;
         Ok(answer)
     })
@@ -356,7 +382,7 @@ async fn announce(
         "externalUserId": submission.external_user_id(),
         "groupingId": against.grouping_id,
         "flowId": against.flow_id,
-        "sessionId": Value::Null,
+        "sessionId": against.session_id,
         "facemapId": facemap_id,
         "logId": log_id,
         "sequence": sequence,

@@ -81,6 +81,7 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
         _ => make(app).await?,
     };
     demo.base_url.clone_from(&app.public_url);
+    demo.websdk_url = Some(app.websdk_url.clone());
     demo.specimens = std::path::absolute(&app.config.specimens)
         .ok()
         .filter(|dir| dir.join("index.json").exists());

@@ -14,6 +14,7 @@ use crate::app::cpu::CpuPool;
 use crate::app::decoders::Decoders;
 use crate::app::engines::Engines;
 use crate::app::face_replicas::FaceReplicas;
+use crate::app::geo::Geo;
 use crate::app::lists::Lists;
 use crate::app::recent::Recent;
 use crate::app::{App, READINESS_FOR, Shared};
@@ -51,7 +52,12 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         ),
     };
     let app: Shared = Arc::new(App {
+        websdk_url: config
+            .websdk_url
+            .clone()
+            .unwrap_or_else(|| format!("{public_url}/verify")),
         public_url,
+        geo: Geo::open(config.geo_database.as_deref())?,
         db: data.db,
         objects: data.objects,
         lists: Lists::open(&config)?,

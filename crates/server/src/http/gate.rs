@@ -2,6 +2,7 @@
 //!
 //! A handler behind it takes [`Caller`] as an argument. The gate never looks at a body.
 
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -9,16 +10,17 @@ use std::time::Duration;
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::header::HeaderName;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use store::Scope;
 use store::audit::Entry;
 use store::credentials::{self, AuthOutcome};
 use store::limits::{self, Bucket, Quota, Verdict};
 use store::merchants::{Merchant, MerchantStatus};
+use store::sessions::{self, Session, SessionStatus};
 use uuid::Uuid;
 
 use super::authorization::{self, Authorization};
@@ -26,15 +28,17 @@ use crate::app::{App, Shared};
 use crate::config::RateClass;
 use crate::error::{Family, Kind, Problem};
 
-/// Who calls: an account in one of its modes.
+/// Who calls: an account in one of its modes, or one of its hosted sessions.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The account.
     pub merchant: Merchant,
     /// The account and mode that the key works on.
     pub scope: Scope,
-    /// The API key, for the audit trail.
+    /// The API key, or the session's id, for the audit trail.
     pub key: String,
+    /// The hosted session whose access token was presented, as it stood then; it may have ended.
+    pub session: Option<Session>,
 }
 
 impl Caller {
@@ -47,6 +51,22 @@ impl Caller {
             detail: "{}",
         }
     }
+
+    /// Refuses a caller whose hosted session has ended.
+    pub fn check_session(&self) -> Result<(), Problem> {
+        match &self.session {
+            Some(session) if session.status != SessionStatus::Pending => Err(session_ended()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// 401 to a token whose session needs nothing any more.
+pub fn session_ended() -> Problem {
+    Problem::new(
+        Kind::WrongCredentials,
+        "The session of this access token has ended",
+    )
 }
 
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -60,7 +80,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
 /// Middleware: authenticates, checks the account's status, takes one from the rate limit.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
-    let address = client_address(&app, &request);
+    let address = client_address(&app, request.extensions(), request.headers());
     let family = Family::of(request.uri().path());
     let caller = match authenticate(&app, request.headers(), family, address).await {
         Ok(caller) => caller,
@@ -72,28 +92,45 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         (Family::Verify, _) => RateClass::Verify,
         _ => RateClass::Writes,
     };
-    let verdict = match take(&app, class, caller.scope.merchant_id, &caller.key).await {
-        Ok(verdict) => verdict,
+    let verdict = take(&app, class, caller.scope.merchant_id, &caller.key).await;
+    request.extensions_mut().insert(caller);
+    within(verdict, request, next).await
+}
+
+/// Middleware of what strangers may call with a one-time token: takes one from their address's rate limit.
+pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let address = client_address(&app, request.extensions(), request.headers());
+    let verdict = take(
+        &app,
+        RateClass::Exchange,
+        Uuid::nil(),
+        &hashed(&address.to_string()),
+    )
+    .await;
+    within(verdict, request, next).await
+}
+
+/// Answers the request if the limiter lets it, and says how much is left.
+async fn within(verdict: Result<Option<Verdict>, Problem>, request: Request, next: Next) -> Response {
+    let verdict = match verdict {
+        Ok(Some(verdict)) => verdict,
+        Ok(None) => return next.run(request).await,
         Err(problem) => return problem.into_response(),
     };
-    let mut response = match &verdict {
-        Some(verdict) if !verdict.allowed => too_many(verdict).into_response(),
-        _ => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
+    let mut response = if verdict.allowed {
+        next.run(request).await
+    } else {
+        too_many(&verdict).into_response()
     };
-    if let Some(verdict) = verdict {
-        let figures = [
-            ("ratelimit-limit", u64::from(verdict.limit)),
-            ("ratelimit-remaining", u64::from(verdict.remaining)),
-            ("ratelimit-reset", verdict.reset_s),
-        ];
-        for (name, value) in figures {
-            response
-                .headers_mut()
-                .insert(HeaderName::from_static(name), HeaderValue::from(value));
-        }
+    let figures = [
+        ("ratelimit-limit", u64::from(verdict.limit)),
+        ("ratelimit-remaining", u64::from(verdict.remaining)),
+        ("ratelimit-reset", verdict.reset_s),
+    ];
+    for (name, value) in figures {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static(name), HeaderValue::from(value));
     }
     response
 }
@@ -106,18 +143,27 @@ async fn authenticate(
 ) -> Result<Caller, Problem> {
     let presented = authorization::parse(headers)
         .map_err(|error| Problem::new(Kind::Unauthenticated, error.to_string()))?;
-    let (key, secret) = match presented {
-        Authorization::Basic { key, secret } => (key, secret),
-        Authorization::Bearer(_) if family == Family::Verify => {
-            let text = "The access token is not valid or has expired";
-            return Err(failed(app, "bearer", address, text).await);
-        }
-        Authorization::Bearer(_) => {
-            let text =
-                "Authorization header is malformed: this endpoint takes `Basic base64(<API_KEY>:<SECRET>)`";
-            return Err(Problem::new(Kind::Unauthenticated, text));
-        }
+    let takes = |what: &str| {
+        let text = format!("Authorization header is malformed: this endpoint takes `{what}`");
+        Problem::new(Kind::Unauthenticated, text)
     };
+    match (presented, family) {
+        (Authorization::Basic { .. }, Family::Exchange) => Err(takes("Bearer <ACCESS_TOKEN>")),
+        (Authorization::Basic { key, secret }, _) => with_key(app, key, &secret, family, address).await,
+        (Authorization::Bearer(token), Family::Verify | Family::Exchange) => {
+            with_token(app, &token, family, address).await
+        }
+        (Authorization::Bearer(_), _) => Err(takes("Basic base64(<API_KEY>:<SECRET>)")),
+    }
+}
+
+async fn with_key(
+    app: &App,
+    key: String,
+    secret: &SecretString,
+    family: Family,
+    address: IpAddr,
+) -> Result<Caller, Problem> {
     let outcome = credentials::authenticate(&mut app.db.read().await?, &key, secret.expose_secret()).await?;
     let AuthOutcome::Accepted(found) = outcome else {
         let text = match family {
@@ -132,11 +178,32 @@ async fn authenticate(
         merchant: found.merchant,
         scope: found.scope,
         key,
+        session: None,
+    })
+}
+
+async fn with_token(
+    app: &App,
+    token: &SecretString,
+    family: Family,
+    address: IpAddr,
+) -> Result<Caller, Problem> {
+    let found = sessions::by_access_token(&mut app.db.read().await?, token.expose_secret()).await?;
+    let Some((merchant, scope, session)) = found else {
+        let text = "The access token is not valid or has expired";
+        return Err(failed(app, "bearer", address, text).await);
+    };
+    allowed(merchant.status, scope.sandbox, family)?;
+    Ok(Caller {
+        merchant,
+        scope,
+        key: format!("session {}", session.id),
+        session: Some(session),
     })
 }
 
 /// `decisions.md` §1: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
-fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
+pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
     match status {
         MerchantStatus::Approved => Ok(()),
         MerchantStatus::Suspended => Err(Problem::new(Kind::Forbidden, "The merchant account is suspended")),
@@ -148,15 +215,19 @@ fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), 
     }
 }
 
-/// A failed authentication counts against the key and the address; too many answer 429. The bucket's name is a hash, since
-/// addresses are personal data.
+/// A failed authentication counts against the key and the address; too many answer 429.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
-    let who = hex::encode(Sha256::digest(format!("{key}@{address}")));
+    let who = hashed(&format!("{key}@{address}"));
     match take(app, RateClass::FailedAuth, Uuid::nil(), &who).await {
         Ok(Some(verdict)) if !verdict.allowed => too_many(&verdict),
         Ok(_) => Problem::new(Kind::WrongCredentials, text),
         Err(problem) => problem,
     }
+}
+
+/// How buckets name addresses, which are personal data.
+fn hashed(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
 }
 
 async fn take(app: &App, class: RateClass, merchant_id: Uuid, who: &str) -> Result<Option<Verdict>, Problem> {
@@ -189,12 +260,27 @@ fn too_many(verdict: &Verdict) -> Problem {
 }
 
 /// The caller's address; a forwarded one is believed from configured proxies only.
-pub fn client_address(app: &App, request: &Request) -> IpAddr {
-    let peer = request
-        .extensions()
+pub struct ClientAddress(pub IpAddr);
+
+impl FromRequestParts<Shared> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Infallible> {
+        Ok(ClientAddress(client_address(
+            app,
+            &parts.extensions,
+            &parts.headers,
+        )))
+    }
+}
+
+fn client_address(app: &App, extensions: &Extensions, headers: &HeaderMap) -> IpAddr {
+    let peer = extensions
         .get::<ConnectInfo<SocketAddr>>()
-        .map_or(IpAddr::from([0, 0, 0, 0]), |ConnectInfo(address)| address.ip());
-    forwarded(peer, &app.config.trusted_proxies, request.headers()).unwrap_or(peer)
+        .map_or(IpAddr::from([0, 0, 0, 0]), |ConnectInfo(address)| {
+            address.ip().to_canonical()
+        });
+    forwarded(peer, &app.config.trusted_proxies, headers).unwrap_or(peer)
 }
 
 /// The right-most address in `X-Forwarded-For` that is not a trusted proxy's, when the peer is one.

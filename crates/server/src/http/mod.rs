@@ -8,6 +8,7 @@ pub mod gate;
 pub mod idempotency;
 pub mod json;
 pub mod listener;
+pub mod no_store;
 pub mod path;
 pub mod query;
 pub mod request_id;

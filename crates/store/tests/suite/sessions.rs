@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
-use store::sessions::{self, Link, LinkToken, Session, SessionStatus};
+use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
 use store::{Error, Scope};
 use uuid::Uuid;
 
@@ -121,11 +121,11 @@ pub(crate) async fn a_session_runs_its_course(bench: Bench) {
         })
         .unwrap()
     };
-    assert!(advance(SessionStatus::Pending, "in_review", Some(7)).await);
+    assert!(advance(SessionStatus::Pending, Stage::InReview, Some(7)).await);
     bench.pass(Duration::from_secs(30));
-    assert!(advance(SessionStatus::Success, "done", None).await);
+    assert!(advance(SessionStatus::Success, Stage::Done, None).await);
     assert!(
-        !advance(SessionStatus::Failed, "done", Some(8)).await,
+        !advance(SessionStatus::Failed, Stage::Done, Some(8)).await,
         "terminal states do not change"
     );
     let done = sessions::get(&mut bench.read().await, scope, made.id)
@@ -134,7 +134,7 @@ pub(crate) async fn a_session_runs_its_course(bench: Bench) {
         .unwrap();
     let expected = Session {
         status: SessionStatus::Success,
-        stage: "done".into(),
+        stage: Stage::Done,
         log_id: Some(7),
         completed_at: Some(START + 30_000),
         ..made
@@ -167,4 +167,70 @@ pub(crate) async fn attempts_are_counted_out(bench: Bench) {
         allowed += u32::from(task.await.unwrap());
     }
     assert_eq!(allowed, 3);
+}
+
+/// What a session without attempts, one after a failed attempt, and one in review come to, read before and after the
+/// job that writes it down.
+pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
+    let scope = bench.scope().await;
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        made.push(create(&bench, scope).await.0.id);
+    }
+    let [idle, failed, reviewed] = made.try_into().unwrap();
+    let attempt = async |id| {
+        store::transaction!(bench.db, |tx| -> Result<Option<Session>, Error> {
+            sessions::use_attempt(tx, scope, id).await
+        })
+        .unwrap()
+        .is_some()
+    };
+    let advance = async |id, status, stage, log_id| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            sessions::advance(tx, scope, id, status, stage, log_id).await
+        })
+        .unwrap()
+    };
+    let expire = async || {
+        store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+            sessions::expire(tx, 100).await
+        })
+        .unwrap()
+    };
+    assert!(attempt(failed).await && attempt(reviewed).await);
+    assert!(advance(failed, SessionStatus::Pending, Stage::Open, Some(1)).await);
+    assert!(advance(reviewed, SessionStatus::Pending, Stage::InReview, Some(2)).await);
+    bench.pass(Duration::from_millis(599_999));
+    assert_eq!(expire().await, 0);
+    bench.pass(Duration::from_millis(1));
+    let end = Some(START + TEN_MINUTES);
+    let expected = [
+        (idle, SessionStatus::Expired, Stage::Done, end),
+        (failed, SessionStatus::Failed, Stage::Done, end),
+        (reviewed, SessionStatus::Pending, Stage::InReview, None),
+    ];
+    for after_the_job in [false, true] {
+        for (id, status, stage, completed_at) in expected {
+            let found = sessions::get(&mut bench.read().await, scope, id)
+                .await
+                .unwrap()
+                .unwrap();
+            let stands = (found.status, found.stage, found.completed_at);
+            assert_eq!(
+                stands,
+                (status, stage, completed_at),
+                "after the job: {after_the_job}"
+            );
+        }
+        assert!(!attempt(idle).await && !attempt(failed).await);
+        if !after_the_job {
+            let (first, second) = tokio::join!(expire(), expire());
+            assert_eq!(first + second, 2, "two nodes at once");
+        }
+        bench.pass(Duration::from_secs(60));
+    }
+    assert!(attempt(reviewed).await, "what is in review outlives the token");
+    assert!(!advance(failed, SessionStatus::Success, Stage::Done, None).await);
+    assert!(advance(reviewed, SessionStatus::Success, Stage::Done, None).await);
+    assert_eq!(expire().await, 0);
 }

@@ -287,6 +287,8 @@ fn a_session_fills_in_and_must_agree() {
         refusal.errors,
         differing.map(|(field, _)| format!("{field} - differs from the session's"))
     );
+    let same = submit(&[("flowId", "F-1"), ("sessionId", "S-1")], &[], &context);
+    assert_eq!((same.flow_id(), same.session_id()), ("f-1", Some("s-1")));
     let missing: BTreeMap<_, _> = texts(&[])
         .into_iter()
         .filter(|(field, _)| field != "flowId")

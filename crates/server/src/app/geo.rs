@@ -1,0 +1,172 @@
+//! Which country a visitor's address is in (`decisions.md` §3): by the operator's database, else by a built-in table of
+//! the registries' allocations. It asks nobody over the network and keeps no address.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::Path;
+
+use anyhow::Context;
+use maxminddb::{Reader, path};
+use reference::{Country, country};
+
+/// The look-up.
+pub struct Geo {
+    database: Option<Reader<Vec<u8>>>,
+}
+
+impl Geo {
+    /// Reads a database in MaxMind's format, if one is configured.
+    pub fn open(file: Option<&Path>) -> anyhow::Result<Self> {
+        let database = file
+            .map(|file| {
+                Reader::open_readfile(file)
+                    .with_context(|| format!("--geo-database {} cannot be read", file.display()))
+            })
+            .transpose()?;
+        Ok(Geo { database })
+    }
+
+    /// The address's country. Private and reserved addresses are nowhere, and so is what the database does not know.
+    pub fn country(&self, address: IpAddr) -> Option<&'static Country> {
+        let address = address.to_canonical();
+        if !is_global(address) {
+            return None;
+        }
+        match &self.database {
+            Some(database) => country(&recorded(database, address)?),
+            None => country(iptocc::country_code(address)?),
+        }
+    }
+}
+
+/// What a database says of an address: GeoIP2 and GeoLite2 nest the code, others have it flat.
+fn recorded(database: &Reader<Vec<u8>>, address: IpAddr) -> Option<String> {
+    let found = database.lookup(address).ok()?;
+    let paths = [
+        &path!["country", "iso_code"][..],
+        &path!["registered_country", "iso_code"],
+        &path!["country_code"],
+        &path!["country"],
+    ];
+    paths
+        .iter()
+        .find_map(|path| found.decode_path::<String>(path).ok().flatten())
+}
+
+/// Whether an address can be a visitor's on the internet (RFC 6890).
+fn is_global(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => {
+            let [a, b, c, _] = v4.octets();
+            !(v4.is_private()
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_documentation()
+                || v4.is_multicast()
+                || a == 0
+                || a >= 240
+                || (a == 100 && (64..128).contains(&b))
+                || (a == 198 && (b == 18 || b == 19))
+                || (a, b, c) == (192, 0, 0))
+        }
+        // Only 2000::/3 is allocated, and of it documentation is nobody's.
+        IpAddr::V6(v6) => v6.segments()[0] & 0xe000 == 0x2000 && !is_documentation(v6),
+    }
+}
+
+fn is_documentation(v6: Ipv6Addr) -> bool {
+    matches!(v6.segments(), [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(geo: &Geo, address: &str) -> Option<&'static str> {
+        geo.country(address.parse().unwrap())
+            .map(|country| country.alpha2)
+    }
+
+    const NOWHERE: [&str; 14] = [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "172.16.0.1",
+        "169.254.1.1",
+        "100.64.0.1",
+        "203.0.113.9",
+        "0.0.0.0",
+        "255.255.255.255",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "2001:db8::1",
+        "::ffff:10.0.0.1",
+    ];
+
+    #[test]
+    fn the_built_in_table() {
+        let geo = Geo::open(None).unwrap();
+        for (address, country) in [
+            ("8.8.8.8", "US"),
+            ("::ffff:8.8.8.8", "US"),
+            ("2001:4860:4860::8888", "US"),
+            ("193.0.6.139", "NL"),
+        ] {
+            assert_eq!(found(&geo, address), Some(country), "{address}");
+        }
+        for address in NOWHERE {
+            assert_eq!(found(&geo, address), None, "{address}");
+        }
+    }
+
+    /// A database in MaxMind's format whose every address has one record: the data section's bytes.
+    fn database(record: &[u8]) -> Vec<u8> {
+        // One node, both of whose 24-bit records point to the record after the 16 zero bytes.
+        let mut bytes = vec![0, 0, 17, 0, 0, 17];
+        bytes.extend([0; 16]);
+        bytes.extend(record);
+        bytes.extend(b"\xab\xcd\xefMaxMind.com\xe9");
+        let text = |text: &str| [&[0x40 + text.len() as u8], text.as_bytes()].concat();
+        for (key, value) in [
+            ("node_count", vec![0xc1, 1]),
+            ("record_size", vec![0xa1, 24]),
+            ("ip_version", vec![0xa1, 6]),
+            ("database_type", text("Test")),
+            ("languages", vec![0x00, 0x04]),
+            ("binary_format_major_version", vec![0xa1, 2]),
+            ("binary_format_minor_version", vec![0xa0]),
+            ("build_epoch", vec![0x01, 0x02, 1]),
+            ("description", vec![0xe0]),
+        ] {
+            bytes.extend(text(key));
+            bytes.extend(value);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_database_wins_and_private_addresses_stay_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("geo.mmdb");
+        for (record, country) in [
+            (&b"\xe1\x47country\xe1\x48iso_code\x42DE"[..], Some("DE")),
+            (b"\xe1\x52registered_country\xe1\x48iso_code\x42FR", Some("FR")),
+            (b"\xe1\x4ccountry_code\x42it", Some("IT")),
+            (b"\xe1\x47country\x42ES", Some("ES")),
+            (b"\xe1\x47country\x42EU", None),
+            (b"\xe1\x43asn\xa1\x01", None),
+        ] {
+            std::fs::write(&file, database(record)).unwrap();
+            let geo = Geo::open(Some(&file)).unwrap();
+            for address in ["8.8.8.8", "2001:4860:4860::8888"] {
+                assert_eq!(found(&geo, address), country, "{record:?}");
+            }
+            for address in NOWHERE {
+                assert_eq!(found(&geo, address), None, "{address}");
+            }
+        }
+        std::fs::write(&file, "nonsense").unwrap();
+        assert!(Geo::open(Some(&file)).is_err());
+        assert!(Geo::open(Some(&folder.path().join("absent"))).is_err());
+    }
+}

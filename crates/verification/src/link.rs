@@ -1,0 +1,98 @@
+//! The body that asks for a hosted link (interface §4.3). Whether its Flow and Group exist is the store's to tell.
+
+use serde_json::{Map, Value};
+
+use crate::json::Body;
+use crate::submission::external_user_id_fault;
+
+/// For whom and what a link is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkRequest {
+    /// The merchant's label for the applicant: what a submission may say as `externalUserId`.
+    pub user_id: String,
+    /// As sent, not necessarily a UUID.
+    pub group_id: String,
+    /// As sent, not necessarily a UUID.
+    pub flow_id: String,
+}
+
+impl LinkRequest {
+    /// Reads the body; unknown members are ignored.
+    ///
+    /// # Errors
+    /// Every fault, as `<field> - <reason>`.
+    pub fn parse(body: &Map<String, Value>) -> Result<Self, Vec<String>> {
+        let mut body = Body::new(body);
+        let [user_id, group_id, flow_id] = ["userId", "groupId", "flowId"].map(|field| {
+            if body.get(field).is_none() {
+                body.fault(field, "is required");
+                return String::new();
+            }
+            let Some(text) = body.text(field) else {
+                return String::new();
+            };
+            if text.trim().is_empty() {
+                body.fault(field, "cannot be empty");
+            } else if field == "userId"
+                && let Some(reason) = external_user_id_fault(text)
+            {
+                body.fault(field, reason);
+            }
+            text.to_owned()
+        });
+        body.finish()?;
+        Ok(Self {
+            user_id,
+            group_id,
+            flow_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(value: &Value) -> Result<LinkRequest, Vec<String>> {
+        LinkRequest::parse(value.as_object().expect("an object"))
+    }
+
+    #[test]
+    fn a_request_is_read() {
+        let body = json!({"userId": " ü ", "groupId": "g", "flowId": "f", "zzz": 1});
+        let expected = LinkRequest {
+            user_id: " ü ".into(),
+            group_id: "g".into(),
+            flow_id: "f".into(),
+        };
+        assert_eq!(parse(&body), Ok(expected));
+    }
+
+    #[test]
+    fn every_fault_is_named() {
+        let longest = "ü".repeat(500);
+        assert!(parse(&json!({"userId": longest, "groupId": "g", "flowId": "f"})).is_ok());
+        let required = [
+            "userId - is required",
+            "groupId - is required",
+            "flowId - is required",
+        ];
+        assert_eq!(parse(&json!({})), Err(required.map(str::to_owned).to_vec()));
+        let string = |field: &str| format!("{field} - must be a string");
+        assert_eq!(
+            parse(&json!({"userId": 7, "groupId": null, "flowId": ["f"]})),
+            Err(["userId", "groupId", "flowId"].map(string).to_vec())
+        );
+        for (user_id, reason) in [
+            (String::new(), "cannot be empty"),
+            ("  ".into(), "cannot be empty"),
+            ("x".repeat(501), "must have at most 500 characters"),
+            ("a\nb".into(), "must not contain control characters"),
+        ] {
+            let body = json!({"userId": user_id, "groupId": "g", "flowId": "f"});
+            assert_eq!(parse(&body), Err(vec![format!("userId - {reason}")]));
+        }
+    }
+}
