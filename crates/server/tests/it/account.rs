@@ -191,8 +191,6 @@ on_both!(what_is_not_built_says_so, |backend| {
         .await;
     assert_eq!((status, &body["success"]), (503, &json!(false)));
     assert!(body["message"].as_str().unwrap().contains("not available"));
-    let (status, body) = server.post("/v2/sdk/session/web-sdk-link", &key, json!({})).await;
-    assert_eq!((status, &body["error"]), (503, &json!("unavailable")));
     let (status, body) = server.get("/v2/nothing", &key).await;
     assert_eq!((status, body["error"].is_string()), (404, true));
     let (status, body) = server.json(Method::PATCH, "/v2/public/groups", &key, None).await;
