@@ -2,3 +2,10 @@
 //! and a risk score that can be recomputed from its own detail (`decisions.md` §9).
 //!
 //! Never does HTTP or SQL: histories come through a trait, which the server implements.
+
+pub mod address;
+pub mod category;
+pub mod currency;
+pub mod hash;
+pub mod labels;
+pub mod secret;
