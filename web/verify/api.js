@@ -1,0 +1,111 @@
+// The server's endpoints as the page uses them. It keeps no state but the access token.
+
+/**
+ * @typedef {{alpha2: string, alpha3: string, name: string, restricted: boolean, fields: string[],
+ *   types: {type: string, supported: boolean, needsBack: boolean, hasOneSidedVariant: boolean}[]}} Country
+ * @typedef {{status: "approved" | "pending" | "failed", codes: number[], at: string}} Outcome
+ * @typedef {{session_id: string, status: string, stage: string, attempts: number, maxAttempts: number, expiresAt: string | number,
+ *   is_sandbox: boolean, userId: string, groupId: string, flowId: string, defaultFields: Record<string, boolean>,
+ *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string,
+ *   merchant: {name: string, logoUrl: string | null, color: string | null}, consent: {version: string, accepted: boolean} | null,
+ *   outcome: Outcome | null, handoff: {state: "waiting" | "claimed", step: string | null} | null, receivedAt?: number}} Current
+ * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
+ */
+
+/** An answer that is not a success; status 0: no answer. */
+export class ApiError extends Error {
+  /** @param {number} status @param {any} body @param {number} [retryAfter] seconds */
+  constructor(status, body, retryAfter = 0) {
+    super(`${status} ${body?.error ?? ""}`);
+    this.status = status;
+    this.body = body ?? {};
+    this.retryAfter = retryAfter;
+  }
+}
+
+let accessToken = "";
+/** @param {string} token */
+export const useToken = (token) => void (accessToken = token);
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {{body?: unknown, anonymous?: boolean, keepalive?: boolean}} [options]
+ * @returns {Promise<any>}
+ */
+async function call(method, path, { body, anonymous, keepalive } = {}) {
+  /** @type {Record<string, string>} */
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (!anonymous) headers["Authorization"] = `Bearer ${accessToken}`;
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers,
+      keepalive: keepalive ?? false,
+      cache: "no-store",
+      credentials: "omit",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch {
+    throw new ApiError(0, null);
+  }
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, answer, Number(response.headers.get("Retry-After")) || 0);
+  // The person's clock may be wrong: times are compared with the server's.
+  const serverTime = Date.parse(response.headers.get("Date") ?? "");
+  if (answer && typeof answer === "object") Object.defineProperty(answer, "skew", { value: serverTime ? Date.now() - serverTime : 0 });
+  return answer;
+}
+
+const SESSION = "/v2/sdk/session";
+
+/** @param {string} token @returns {Promise<import("./boot.js").Preview>} */
+export const preview = (token) => call("POST", `${SESSION}/preview`, { body: { token }, anonymous: true });
+/** @param {string} token @returns {Promise<Exchange>} */
+export const exchange = (token) => call("POST", `${SESSION}/exchange`, { body: { token }, anonymous: true });
+/** @returns {Promise<Current>} */
+export const current = () => call("GET", `${SESSION}/current`);
+/** @param {{version: string, language: string, accepted: boolean}} body */
+export const consent = (body) => call("POST", `${SESSION}/consent`, { body });
+/** @returns {Promise<{preselected: string | null, countries: Country[]}>} */
+export const documents = () => call("GET", `${SESSION}/documents`);
+/** @returns {Promise<{url: string, number: string, expiresAt: string | number, qrSvg: string}>} */
+export const handoff = () => call("POST", `${SESSION}/handoff`);
+/** @param {string} token @returns {Promise<Exchange>} */
+export const claim = (token) => call("POST", `${SESSION}/handoff/claim`, { body: { token }, anonymous: true });
+export const reject = () => call("POST", `${SESSION}/handoff/reject`);
+/** @param {unknown[]} events @param {boolean} keepalive */
+export const events = (events, keepalive) => call("POST", `${SESSION}/events`, { body: { events }, keepalive });
+
+/**
+ * Sends the verification. `onProgress` gets the part that has been sent, 0–1.
+ * @param {FormData} form
+ * @param {string} key the same for every try of one attempt, so that a try that arrived unnoticed is not made twice
+ * @param {(part: number) => void} onProgress
+ * @returns {Promise<any>}
+ */
+export function verify(form, key, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", "/v2/idv/verify");
+    request.setRequestHeader("Authorization", `Bearer ${accessToken}`);
+    request.setRequestHeader("Idempotency-Key", key);
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onload = () => {
+      let body = null;
+      try {
+        body = JSON.parse(request.responseText);
+      } catch {
+        // Not ours: a proxy's page, treated as a failure below.
+      }
+      if (request.status === 200 && body) resolve(body);
+      else reject(new ApiError(request.status === 200 ? 0 : request.status, body, Number(request.getResponseHeader("Retry-After")) || 0));
+    };
+    request.onerror = request.ontimeout = request.onabort = () => reject(new ApiError(0, null));
+    // Longer than the server's own limits: only a connection that died silently ends here.
+    request.timeout = 180_000;
+    request.send(form);
+  });
+}

@@ -1,0 +1,123 @@
+// Elements without a framework. Texts are always text nodes: nothing here parses HTML.
+
+/** @typedef {Node | string | null | undefined | false} Child */
+
+/**
+ * Makes an element. `on…` members are listeners, `true` is an empty attribute, `false`/`null` are left out.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any> | null} [props]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, props, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") /** @type {any} */ (element).value = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(.../** @type {(Node | string)[]} */ (children.filter((child) => child || child === "")));
+  return element;
+}
+
+/** One of the page's icons (symbols in page.html); decoration only. @param {string} name @param {string} [className] */
+export function icon(name, className = "icon") {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", className);
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  use.setAttribute("href", `#i-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** The big picture at the top of a screen. @param {string} name @param {string} [tone] good, wait or bad */
+export function hero(name, tone = "") {
+  return h("div", { class: `hero ${tone}` }, icon(name, "hero-icon"));
+}
+
+/** The screen's heading, which gets the focus. @param {string} text */
+export const heading = (text) => h("h1", { tabindex: "-1" }, text);
+
+/** @param {string} text */
+export const lead = (text) => h("p", { class: "lead" }, text);
+
+/**
+ * @param {"primary" | "secondary" | "plain"} kind
+ * @param {string} text
+ * @param {(event: MouseEvent) => void} onclick
+ * @param {string} [iconName]
+ */
+export function button(kind, text, onclick, iconName) {
+  return h("button", { class: kind, type: "button", onclick }, iconName ? icon(iconName) : null, text);
+}
+
+/** Where a screen's buttons are: at the foot on phones. @param {...Child} children */
+export const actions = (...children) => h("div", { class: "actions" }, ...children);
+
+/** A short notice. @param {"info" | "warn" | "bad" | "good"} tone @param {...Child} children */
+export function note(tone, ...children) {
+  const name = { info: "lock", warn: "alert", bad: "alert", good: "check" }[tone];
+  return h("div", { class: `note ${tone}` }, icon(name), h("div", null, ...children));
+}
+
+/** A list with an icon on each row. @param {[string, string][]} rows icon and text */
+export function rows(rows) {
+  return h("ul", { class: "needs" }, ...rows.map(([name, text]) => h("li", null, icon(name), h("span", null, text))));
+}
+
+/**
+ * Asks something over the screen; resolves with what was chosen, `false` when dismissed.
+ * @param {{title: string, body: string, yes: string, no: string}} texts
+ * @returns {Promise<boolean>}
+ */
+export function ask({ title, body, yes, no }) {
+  return new Promise((resolve) => {
+    const id = `ask-${Math.random().toString(36).slice(2)}`;
+    /** @param {boolean} answer */
+    const answer = (answer) => {
+      dialog.close();
+      dialog.remove();
+      resolve(answer);
+    };
+    const dialog = h(
+      "dialog",
+      { class: "ask", "aria-labelledby": id },
+      h("h2", { id }, title),
+      h("p", null, body),
+      h("div", { class: "ask-actions" }, button("primary", no, () => answer(false)), button("secondary", yes, () => answer(true))),
+    );
+    dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      answer(false);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const live = () => document.getElementById("live");
+
+/** Says something to screen readers, politely. @param {string} text */
+export function announce(text) {
+  const region = live();
+  if (!region) return;
+  region.textContent = "";
+  setTimeout(() => (region.textContent = text), 60);
+}
+
+/** Shows a notice over the page until it is taken away. @param {string} id @param {"info" | "warn"} tone @param {string} text */
+export function notice(id, tone, text) {
+  dismiss(id);
+  const box = note(tone, text);
+  box.id = `notice-${id}`;
+  document.getElementById("notices")?.append(box);
+  announce(text);
+}
+
+/** @param {string} id */
+export function dismiss(id) {
+  document.getElementById(`notice-${id}`)?.remove();
+}

@@ -1,0 +1,40 @@
+// How far people come and where they stop: step, kind and time, never what they typed or showed. Losing some is fine.
+import * as api from "./api.js";
+
+/** @typedef {"reached" | "completed" | "retried" | "dropped" | "failed" | "denied"} Kind */
+
+const MAX_BATCH = 50;
+const WAIT_MS = 600;
+
+/** @type {{step: string, kind: Kind, ms: number, detail?: string}[]} */
+let queue = [];
+let isConnected = false;
+/** @type {number | undefined} */
+let timer;
+
+/** @param {string} step @param {Kind} kind @param {string} [detail] one of a fixed list, never free text */
+export function track(step, kind, detail) {
+  queue.push({ step, kind, ms: Math.round(performance.now()), ...(detail ? { detail } : {}) });
+  if (isConnected) timer ??= window.setTimeout(flush, WAIT_MS);
+}
+
+/** From now on there is a session to send them with. */
+export function connectEvents() {
+  isConnected = true;
+  flush();
+}
+
+/** @param {boolean} [leaving] */
+export function flush(leaving = false) {
+  clearTimeout(timer);
+  timer = undefined;
+  if (!isConnected || !queue.length) return;
+  const batch = queue.splice(0, MAX_BATCH);
+  api.events(batch, leaving).catch((error) => {
+    // Only what never arrived is worth another try.
+    if (error.status === 0 && !leaving && queue.length < MAX_BATCH) queue.unshift(...batch);
+  });
+}
+
+addEventListener("pagehide", () => flush(true));
+addEventListener("visibilitychange", () => document.visibilityState === "hidden" && flush(true));

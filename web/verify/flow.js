@@ -1,0 +1,211 @@
+// Which steps a verification has, what each still needs, and what a failure asks to be done again. Pure: no page, no network.
+
+/** @typedef {import("./api.js").Country} Country */
+/** @typedef {import("./api.js").Current} Current */
+/** @typedef {"front" | "back" | "selfie"} Side */
+/** @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file"}} Picture */
+
+/**
+ * What the person has done so far; kept over a reload.
+ * @typedef {object} Work
+ * @property {boolean} consented
+ * @property {"" | "here"} device
+ * @property {Record<string, string>} details what was typed, by field of the contract; dob as MM/DD/YYYY
+ * @property {boolean} detailsDone
+ * @property {Record<string, string>} refused fields that the server did not accept → the text's key
+ * @property {string} country of the document, alpha-3
+ * @property {string} type
+ * @property {boolean} documentDone
+ * @property {Partial<Record<Side, Picture>>} pictures
+ * @property {boolean} noBack the document has one side
+ * @property {Partial<Record<Side, number>>} doubts how often a poor picture was sent back
+ * @property {string} key of the attempt that is being sent
+ * @property {boolean} ready everything was confirmed: send
+ * @property {number} seen attempts whose outcome the person has begun to put right
+ */
+
+/** What is known of the session. @typedef {{current: Current, countries: Country[], preselected: string | null, desktop: boolean, claimed: boolean}} Facts */
+
+/** @returns {Work} */
+export const newWork = () => ({
+  consented: false,
+  device: "",
+  details: {},
+  detailsDone: false,
+  refused: {},
+  country: "",
+  type: "",
+  documentDone: false,
+  pictures: {},
+  noBack: false,
+  doubts: {},
+  key: "",
+  ready: false,
+  seen: 0,
+});
+
+/** Personal fields, in the order in which the page asks for them. */
+export const FIELDS = ["firstName", "middleName", "lastName", "dob", "nationality", "country", "street", "street2", "city", "state", "postcode", "phone", "email", "ssn"];
+
+/** @param {Facts} facts @param {string} alpha3 */
+export const findCountry = (facts, alpha3) => facts.countries.find((country) => country.alpha3 === alpha3);
+
+/** The fields that the Flow asks of everybody. @param {Facts} facts */
+function defaultFields(facts) {
+  const asked = facts.current.defaultFields ?? {};
+  return FIELDS.filter((field) => asked[field] === true);
+}
+
+/**
+ * The fields to ask for: the Flow's, with the override of the country that decides (residence, else nationality, else document).
+ * A field that names the deciding country stays, or the override would not apply.
+ * @param {Facts} facts @param {Work} work @returns {string[]}
+ */
+export function fieldsFor(facts, work) {
+  const base = defaultFields(facts);
+  const { country, nationality } = work.details;
+  const byCountry = base.includes("country") && country;
+  const byNationality = base.includes("nationality") && nationality;
+  const deciding = byCountry || byNationality || work.country;
+  const asked = new Set(["firstName", "lastName", ...((deciding && findCountry(facts, deciding)?.fields) || base)]);
+  if (base.includes("country")) asked.add("country");
+  if (!byCountry && base.includes("nationality")) asked.add("nationality");
+  return FIELDS.filter((field) => asked.has(field));
+}
+
+/** Whether a document has to be shown. @param {Facts} facts @param {Work} work */
+export function asksDocument(facts, work) {
+  const residence = findCountry(facts, work.details["country"] || work.details["nationality"] || "");
+  if (residence && !residence.types.length) return false;
+  return facts.current.defaultDocumentTypes.length > 0 || Boolean(residence?.types.length);
+}
+
+/** Whether where the person lives or belongs leaves a residence permit only (contract §4.6 rule 5). @param {Facts} facts @param {Work} work */
+export function permitOnly(facts, work) {
+  return ["country", "nationality"].map((field) => work.details[field]).find((code) => code && findCountry(facts, code)?.restricted) ?? "";
+}
+
+/** The types that a country offers this person. @param {Facts} facts @param {Work} work @param {string} alpha3 */
+export function typesFor(facts, work, alpha3) {
+  const country = findCountry(facts, alpha3);
+  if (!country || country.restricted) return [];
+  return permitOnly(facts, work) ? country.types.filter(({ type }) => type === "RESIDENCY_CARD") : country.types;
+}
+
+/** The one document that is possible, if there is only one. @param {Facts} facts @param {Work} work */
+export function onlyChoice(facts, work) {
+  const choices = [];
+  for (const country of facts.countries) {
+    for (const { type, supported } of typesFor(facts, work, country.alpha3)) {
+      if (supported) choices.push({ country: country.alpha3, type });
+      if (choices.length > 1) return null;
+    }
+  }
+  return choices[0] ?? null;
+}
+
+/** @param {Facts} facts @param {Work} work */
+export const chosenType = (facts, work) => findCountry(facts, work.country)?.types.find(({ type }) => type === work.type);
+
+/**
+ * The steps, in order, each with whether it is done.
+ * @param {Facts} facts @param {Work} work @returns {{id: string, done: boolean}[]}
+ */
+export function steps(facts, work) {
+  const list = [{ id: "consent", done: work.consented }];
+  const document = asksDocument(facts, work);
+  if (document && facts.desktop && !facts.claimed) list.push({ id: "device", done: work.device === "here" });
+  const missing = fieldsFor(facts, work).some((field) => !work.details[field] || work.refused[field]);
+  list.push({ id: "details", done: work.detailsDone && !missing });
+  if (document) {
+    if (!onlyChoice(facts, work)) list.push({ id: "document", done: work.documentDone });
+    list.push({ id: "front", done: Boolean(work.pictures.front?.accepted) });
+    if (chosenType(facts, work)?.needsBack) list.push({ id: "back", done: Boolean(work.pictures.back?.accepted) || work.noBack });
+    list.push({ id: "selfie", done: Boolean(work.pictures.selfie?.accepted) });
+  }
+  return list;
+}
+
+/** The first step that is not done; `upload` when all are. @param {Facts} facts @param {Work} work */
+export const nextStep = (facts, work) => steps(facts, work).find(({ done }) => !done)?.id ?? "upload";
+
+/** Whether everything but one step is done: its button then sends. @param {Facts} facts @param {Work} work @param {string} id */
+export const isLast = (facts, work, id) => steps(facts, work).every((step) => step.done || step.id === id);
+
+/** What each failure code asks to be done again; codes that nobody can put right here ask for nothing. @type {Record<number, string[]>} */
+const REDO = {
+  2001: ["front"],
+  2002: ["front", "back"],
+  2003: ["front", "back"],
+  2403: ["front", "back"],
+  2404: ["document", "front", "back"],
+  2405: ["selfie"],
+  2101: ["selfie"],
+  2102: ["selfie"],
+  2103: ["selfie"],
+  2104: ["selfie"],
+  2105: ["selfie"],
+  2201: ["selfie"],
+  2202: ["selfie"],
+  2203: ["selfie"],
+  2204: ["selfie"],
+  2306: [],
+  2307: [],
+  2501: ["front", "back"],
+  2511: ["front", "back"],
+  2507: ["back"],
+  2512: ["back"],
+  2505: ["front", "back"],
+  2506: ["front", "back"],
+  2508: ["document"],
+  2509: ["document", "front", "back"],
+  2502: ["details"],
+  2503: ["front", "back"],
+  2504: ["details"],
+  2701: [],
+  2703: ["front", "back"],
+};
+
+/** Codes whose repair may be another document photo as well. */
+export const FACE_MISMATCH = [2201, 2202, 2204];
+
+/**
+ * What a failed attempt means for the person: the codes to explain, the steps to repeat, and whether repeating can help.
+ * @param {number[]} codes
+ */
+export function remedy(codes) {
+  // Nothing about screening is ever shown, whatever the server sends.
+  const shown = codes.filter((code) => code !== 2702);
+  const hopeless = shown.filter((code) => REDO[code]?.length === 0);
+  const redo = [...new Set(shown.flatMap((code) => REDO[code] ?? ["front", "back", "selfie"]))];
+  const order = ["details", "document", "front", "back", "selfie"];
+  return { codes: hopeless.length ? hopeless : shown, redo: hopeless.length ? [] : order.filter((step) => redo.includes(step)) };
+}
+
+/** Forgets what has to be done again, and only that. @param {Work} work @param {string[]} redo */
+export function reopen(work, redo) {
+  work.key = "";
+  work.ready = false;
+  for (const step of redo) {
+    if (step === "details") work.detailsDone = false;
+    else if (step === "document") work.documentDone = false;
+    else {
+      const side = /** @type {Side} */ (step);
+      delete work.pictures[side];
+      delete work.doubts[side];
+    }
+  }
+}
+
+/** The file field of a document's side. @param {string} type @param {Side} side */
+export function fileField(type, side) {
+  if (side === "selfie") return "selfie";
+  const stem = { PASSPORT: "passport", DRIVERS: "drivers", ID_CARD: "idCard", RESIDENCY_CARD: "residency" }[type] ?? "";
+  return stem + (side === "front" ? "Front" : "Back");
+}
+
+/** @param {string} field @returns {Side | null} */
+export function sideOfField(field) {
+  if (field === "selfie") return "selfie";
+  return field.endsWith("Front") ? "front" : field.endsWith("Back") ? "back" : null;
+}

@@ -1,0 +1,143 @@
+// The hosted page's beginning: what the address and this browser hold decides the first screen.
+import * as api from "./api.js";
+import * as app from "./app.js";
+import { boot, cleanAddress, tokens } from "./boot.js";
+import { ask, h, icon } from "./dom.js";
+import { connect, leave, notify } from "./embed.js";
+import { language, LANGUAGES, setLanguage, t } from "./i18n.js";
+import * as router from "./router.js";
+import * as store from "./store.js";
+import * as claim from "./screens/claim.js";
+import * as consent from "./screens/consent.js";
+import * as details from "./screens/details.js";
+import * as device from "./screens/device.js";
+import * as documentScreen from "./screens/document.js";
+import * as elsewhere from "./screens/elsewhere.js";
+import * as end from "./screens/end.js";
+import * as open from "./screens/open.js";
+import * as outcome from "./screens/outcome.js";
+import { renderSide } from "./screens/picture.js";
+import * as upload from "./screens/upload.js";
+
+cleanAddress(language());
+
+router.start(
+  {
+    open: open.render,
+    claim: claim.render,
+    number: claim.renderNumber,
+    consent: consent.render,
+    device: device.render,
+    details: details.render,
+    document: documentScreen.render,
+    front: renderSide("front"),
+    back: renderSide("back"),
+    selfie: renderSide("selfie"),
+    upload: upload.render,
+    retry: upload.renderRetry,
+    outcome: outcome.render,
+    end: end.render,
+    elsewhere: elsewhere.render,
+  },
+  app.guard,
+  app.progress,
+);
+
+connect(boot, askToLeave);
+drawLanguages();
+app.drawTop();
+store.sweep();
+begin();
+
+async function begin() {
+  try {
+    await first();
+  } catch {
+    router.show("end", { params: { kind: "failed", retry: begin }, replace: true });
+  }
+}
+
+/** The first screen of this visit. */
+async function first() {
+  const kept = store.tab();
+  const link = tokens.link;
+  if (tokens.handoff || kept.handoff) {
+    if (tokens.handoff) store.setTab({ handoff: tokens.handoff });
+    if (["invalid_token", "token_used", "token_expired"].includes(boot.state)) return endOf(boot.state);
+    return router.show("claim", { replace: true });
+  }
+  if (link) {
+    // A new link is a new visit, whatever this tab did before.
+    if (boot.state === "open") store.setTab({ link });
+    if (boot.state === "open") return router.show("open", { replace: true });
+    if (boot.state === "token_used" && (await open.goOn(link))) return;
+    return endOf(boot.state);
+  }
+  if (kept.access) {
+    if (await open.goOnWith(kept.access)) return;
+    await app.clear();
+    return app.finish("expired");
+  }
+  if (kept.ended) {
+    return kept.ended.status === "expired"
+      ? router.show("end", { params: { kind: "expired" }, replace: true })
+      : router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
+  }
+  if (kept.link) {
+    // Reloaded before the start: the address has no token any more.
+    try {
+      boot.preview ??= await api.preview(kept.link);
+    } catch (error) {
+      if (await open.linkProblem(error, kept.link)) return;
+      throw error;
+    }
+    app.drawTop();
+    return router.show("open", { replace: true });
+  }
+  return endOf(boot.state);
+}
+
+/** @param {string} state */
+function endOf(state) {
+  /** @type {Record<string, string>} */
+  const kinds = { token_used: "used", token_expired: "expiredlink", invalid_token: "invalid", unavailable: "failed" };
+  return app.finish(kinds[state] ?? "notoken");
+}
+
+/** The merchant's page, or Escape within it, asks whether to leave. */
+async function askToLeave() {
+  if (["end", "outcome"].includes(router.screen())) return void leave();
+  const yes = await ask({ title: t("page.leave.title"), body: t("page.leave.body"), yes: t("page.leave.yes"), no: t("page.leave.no") });
+  if (!yes) return;
+  const sessionId = app.sessionAccess()?.sessionId ?? null;
+  await app.clear();
+  notify("cancelled", { sessionId, status: null });
+  leave();
+}
+
+function drawLanguages() {
+  const offered = (boot.languages?.length ? boot.languages : Object.keys(LANGUAGES)).filter((code) => code in LANGUAGES);
+  const select = h(
+    "select",
+    {
+      "aria-label": t("page.language"),
+      onchange: async () => {
+        try {
+          await setLanguage(select.value);
+        } catch {
+          select.value = language();
+          return;
+        }
+        cleanAddress(language());
+        select.setAttribute("aria-label", t("page.language"));
+        app.drawTop();
+        router.redraw();
+      },
+    },
+    ...offered.map((code) => h("option", { value: code, lang: code, selected: code === language() }, /** @type {Record<string, string>} */ (LANGUAGES)[code] ?? code)),
+  );
+  const code = h("span", { "aria-hidden": "true" }, language().toUpperCase());
+  select.addEventListener("change", () => (code.textContent = select.value.toUpperCase()));
+  document.getElementById("top-end")?.append(h("div", { class: "languages" }, icon("globe"), code, select));
+}
+

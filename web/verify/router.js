@@ -1,0 +1,105 @@
+// Shows one screen at a time, moves the focus to its heading, and keeps the browser's Back working.
+import { button, h } from "./dom.js";
+import { t } from "./i18n.js";
+
+/**
+ * What a screen is made of.
+ * @typedef {{body: (Node | null | false)[], cleanup?: () => void, shown?: () => void}} Screen
+ * @typedef {(part: string, params: any) => Screen | Promise<Screen>} Render
+ */
+
+/** @type {Record<string, Render>} */
+let screens = {};
+/** @type {{id: string, part: string, params: any}} */
+let now = { id: "", part: "", params: null };
+/** @type {(() => void) | undefined} */
+let cleanup;
+let turn = 0;
+/** @type {(id: string, part: string) => {id: string, part: string} | null} */
+let guard = () => null;
+/** @type {() => {n: number, total: number} | null} */
+let progress = () => null;
+
+/**
+ * @param {Record<string, Render>} map
+ * @param {typeof guard} onBack where a step back really leads; null: stay
+ * @param {typeof progress} onProgress
+ */
+export function start(map, onBack, onProgress) {
+  screens = map;
+  guard = onBack;
+  progress = onProgress;
+  addEventListener("popstate", ({ state }) => {
+    const wanted = guard(state?.screen ?? "", state?.part ?? "");
+    if (wanted) render(wanted.id, wanted.part, null);
+    else history.pushState({ screen: now.id, part: now.part, index: index() + 1 }, "");
+  });
+}
+
+const index = () => Number(history.state?.index ?? 0);
+
+/** The screen that is shown. */
+export const screen = () => now.id;
+
+/**
+ * @param {string} id
+ * @param {{part?: string, params?: any, replace?: boolean}} [options] replace: Back does not come here again
+ */
+export async function show(id, { part = "", params = null, replace = false } = {}) {
+  const state = { screen: id, part, index: replace ? index() : index() + 1 };
+  history[replace ? "replaceState" : "pushState"](state, "");
+  await render(id, part, params);
+}
+
+/** Draws the screen again, as after a change of language. @param {boolean} [refocus] what it shows is new */
+export function redraw(refocus = false) {
+  if (refocus) now = { ...now, part: now.part === "trouble" || now.part === "file" ? "" : now.part };
+  return render(now.id, now.part === "camera" ? "" : now.part, now.params, refocus);
+}
+
+/** @param {string} id @param {string} part @param {any} params @param {boolean} [refocus] */
+async function render(id, part, params, refocus = false) {
+  const mine = ++turn;
+  cleanup?.();
+  cleanup = undefined;
+  const isSame = now.id === id && now.part === part;
+  now = { id, part, params };
+  const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+  const screen = await /** @type {Render} */ (screens[id])(part, params);
+  // Another screen was asked for meanwhile.
+  if (mine !== turn) return screen.cleanup?.();
+  cleanup = screen.cleanup;
+  main.dataset["screen"] = part ? `${id}-${part}` : id;
+  main.replaceChildren(.../** @type {Node[]} */ (screen.body.filter(Boolean)));
+  drawSteps();
+  const title = main.querySelector("h1");
+  document.title = title ? `${title.textContent} · ${t("page.title")}` : t("page.title");
+  // Not on the very first screen: reading begins at the top of the page.
+  if (mine > 1 && (!isSame || refocus)) {
+    scrollTo(0, 0);
+    title?.focus({ preventScroll: true });
+  }
+  screen.shown?.();
+}
+
+function drawSteps() {
+  const bar = /** @type {HTMLElement} */ (document.getElementById("steps"));
+  const where = progress();
+  const back = index() > 0 && where ? button("plain", "", () => history.back(), "next") : null;
+  back?.classList.add("back");
+  back?.setAttribute("aria-label", t("page.back"));
+  const label = where ? t("page.step", { n: where.n, total: where.total }) : "";
+  bar.replaceChildren(
+    ...[
+      back,
+      where &&
+        h(
+          "div",
+          { class: "segments", role: "img", "aria-label": label },
+          ...Array.from({ length: where.total }, (_, i) => h("span", { class: i < where.n - 1 ? "done" : i === where.n - 1 ? "now" : "" })),
+        ),
+      where && h("span", { class: "step-label", "aria-hidden": "true" }, label),
+    ].filter((part) => part !== null),
+  );
+}
+

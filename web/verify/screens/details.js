@@ -1,0 +1,282 @@
+// What the person types: only what the Flow and the country's override ask. Errors stand beside their fields and stay there.
+import * as app from "../app.js";
+import { countryBox } from "../combobox.js";
+import { actions, announce, button, h, heading, icon, lead, note } from "../dom.js";
+import { track } from "../events.js";
+import * as flow from "../flow.js";
+import { countryName, t } from "../i18n.js";
+import { redraw } from "../router.js";
+import { fault, latin, normal, tidy, usDate, westernDigits } from "../validate.js";
+
+const LATIN = ["firstName", "middleName", "lastName", "street", "street2", "city", "state"];
+
+/** How browsers and keyboards can help. @type {Record<string, Record<string, string>>} */
+const HELP = {
+  firstName: { autocomplete: "given-name", autocapitalize: "words" },
+  middleName: { autocomplete: "additional-name", autocapitalize: "words" },
+  lastName: { autocomplete: "family-name", autocapitalize: "words" },
+  phone: { autocomplete: "tel", inputmode: "tel", type: "tel", dir: "ltr" },
+  email: { autocomplete: "email", inputmode: "email", type: "email", autocapitalize: "off", dir: "ltr" },
+  street: { autocomplete: "address-line1" },
+  street2: { autocomplete: "address-line2" },
+  city: { autocomplete: "address-level2" },
+  state: { autocomplete: "address-level1" },
+  postcode: { autocomplete: "postal-code", dir: "ltr" },
+  ssn: { autocomplete: "off", inputmode: "numeric", dir: "ltr" },
+};
+
+/** @typedef {{element: HTMLElement, focus: () => void, read: () => string, complain: (key: string) => void}} Field */
+
+/** @type {import("../router.js").Render} */
+export function render() {
+  const facts = app.facts();
+  const work = app.currentWork();
+  const wanted = flow.fieldsFor(facts, work);
+  /** @type {Map<string, Field>} */
+  const fields = new Map();
+  const restrictions = () => restricted(facts, work);
+
+  /** @param {string} name @param {string} value */
+  const changed = (name, value) => {
+    if (value) work.details[name] = value;
+    else delete work.details[name];
+    delete work.refused[name];
+    work.detailsDone = false;
+    work.key = "";
+    app.save();
+  };
+  for (const name of wanted) {
+    const changedHere = (/** @type {string} */ value) => {
+      changed(name, value);
+      // Another country may ask for other fields.
+      if (name === "country" || name === "nationality") {
+        const now = flow.fieldsFor(facts, work);
+        if (now.join() !== wanted.join()) redraw();
+      }
+    };
+    const make = name === "dob" ? dateField : name === "country" || name === "nationality" ? placeField : textField;
+    fields.set(name, make(name, work.details[name] ?? "", changedHere));
+  }
+  for (const [name, key] of Object.entries(work.refused)) fields.get(name)?.complain(key);
+
+  const summary = h("div", { class: "problem" });
+  const submit = async () => {
+    /** @type {Field | undefined} */
+    let first;
+    const refused = restrictions();
+    for (const [name, field] of fields) {
+      const value = field.read();
+      const key = refused[name] ?? (value || name !== "dob" ? fault(name, value) : dobTyped(field) ? "error.dob" : "error.required");
+      field.complain(key);
+      if (key) first ??= field;
+      else work.details[name] = value;
+    }
+    if (first) {
+      summary.replaceChildren(note("bad", t("details.errors")));
+      announce(t("details.errors"));
+      first.focus();
+      track("details", "failed");
+      return;
+    }
+    work.refused = {};
+    work.detailsDone = true;
+    track("details", "completed");
+    await app.next();
+  };
+
+  const form = h("form", { novalidate: true, onsubmit: (/** @type {Event} */ event) => (event.preventDefault(), submit()) });
+  for (const name of wanted) {
+    if (name === "country" && wanted.includes("street")) form.append(h("h2", { class: "small" }, t("details.address")));
+    if (name === wanted.find((field) => field === "phone" || field === "email")) form.append(h("h2", { class: "small" }, t("details.contact")));
+    form.append(/** @type {Field} */ (fields.get(name)).element);
+  }
+  const isData = !flow.asksDocument(facts, work);
+  const go = h("button", { class: "primary", type: "submit" }, t(flow.isLast(facts, work, "details") && isData ? "details.send" : "page.continue"));
+  form.append(summary, actions(go));
+  track("details", "reached");
+  const intro =
+    openedAgain(facts, work) ? t("details.check")
+    : work.country && work.documentDone ? t("details.more", { merchant: app.merchant(), country: nameOf(facts, work.country) })
+    : t("details.lead");
+  return { body: [heading(t("details.title")), lead(intro), form] };
+}
+
+/** @param {flow.Facts} facts @param {flow.Work} work */
+const openedAgain = (facts, work) => facts.current.attempts > 0 || Object.keys(work.refused).length > 0;
+
+/** @param {flow.Facts} facts @param {string} alpha3 */
+const nameOf = (facts, alpha3) => {
+  const country = flow.findCountry(facts, alpha3);
+  return country ? countryName(country.alpha2, country.name) : alpha3;
+};
+
+/**
+ * Countries whose people cannot be verified here, unless a residence permit may be shown.
+ * @param {flow.Facts} facts @param {flow.Work} work @returns {Record<string, string>}
+ */
+function restricted(facts, work) {
+  const permits = facts.countries.some((country) => !country.restricted && country.types.some(({ type, supported }) => type === "RESIDENCY_CARD" && supported));
+  if (permits) return {};
+  return Object.fromEntries(
+    ["country", "nationality"].filter((field) => flow.findCountry(facts, work.details[field] ?? "")?.restricted).map((field) => [field, "error.restricted"]),
+  );
+}
+
+/** A label, its hint, the control and its error. @param {string} name @param {(describedby: string) => {control: HTMLElement, input: HTMLElement}} build @param {string} [hint] @returns {{element: HTMLElement, complain: (key: string) => void, input: HTMLElement, after: HTMLElement}} */
+function row(name, build, hint) {
+  const id = `f-${name}`;
+  const error = h("p", { class: "error", id: `${id}-error`, hidden: true });
+  const describedby = `${hint ? `${id}-hint ` : ""}${id}-error`;
+  const { control, input } = build(describedby);
+  const after = h("div", { class: "after" });
+  const element = h(
+    "div",
+    { class: `field field-${name}` },
+    h("label", { for: id }, t(`field.${name}`)),
+    hint ? h("p", { class: "hint", id: `${id}-hint` }, hint) : null,
+    control,
+    after,
+    error,
+  );
+  /** @param {string} key */
+  const complain = (key) => {
+    const country = key === "error.restricted" ? nameOf(app.facts(), app.currentWork().details[name] ?? "") : "";
+    error.hidden = !key;
+    error.replaceChildren(...(key ? [icon("alert"), t(key, { merchant: app.merchant(), country })] : []));
+    element.classList.toggle("wrong", Boolean(key));
+    for (const control of element.querySelectorAll("input")) {
+      if (key) control.setAttribute("aria-invalid", "true");
+      else control.removeAttribute("aria-invalid");
+    }
+  };
+  return { element, complain, input, after };
+}
+
+/** @param {string} name @param {string} value @param {(value: string) => void} changed @returns {Field} */
+function textField(name, value, changed) {
+  const hint = name === "firstName" ? t("details.latin") : name === "phone" ? t("field.phone.hint") : undefined;
+  const input = h("input", { id: `f-${name}`, name, type: "text", maxlength: 255, spellcheck: "false", required: true, value, ...HELP[name] });
+  const made = row(name, (describedby) => (input.setAttribute("aria-describedby", describedby), { control: input, input }), hint);
+  let complained = "";
+  const complain = (/** @type {string} */ key) => {
+    complained = key;
+    made.complain(key);
+    suggest();
+  };
+  let suggested = "";
+  /** Offers the Latin spelling of what was typed. */
+  function suggest() {
+    const spelled = LATIN.includes(name) && fault(name, normal(name, input.value)) === "error.latin" ? latin(input.value) : "";
+    // Leaving the field must not replace the button that is just being pressed.
+    if (spelled === suggested) return;
+    suggested = spelled;
+    made.after.replaceChildren(
+      ...(spelled
+        ? [
+            button("secondary", t("details.suggest", { text: spelled }), () => {
+              input.value = spelled;
+              changed(spelled);
+              complain("");
+              input.focus();
+            }),
+          ]
+        : []),
+    );
+  }
+  input.addEventListener("input", () => {
+    changed(tidy(input.value));
+    if (complained) complain(fault(name, normal(name, input.value)));
+  });
+  input.addEventListener("blur", () => {
+    const value = normal(name, input.value);
+    if (value !== input.value) input.value = value;
+    if (value) {
+      changed(value);
+      complain(fault(name, value));
+    }
+  });
+  return { element: made.element, focus: () => input.focus(), read: () => normal(name, input.value), complain };
+}
+
+/** @param {string} name @param {string} value @param {(value: string) => void} changed @returns {Field} */
+function placeField(name, value, changed) {
+  const { countries } = app.facts();
+  /** @type {HTMLInputElement | undefined} */
+  let input;
+  let alpha3 = value;
+  const made = row(name, (describedby) => {
+    const box = countryBox({
+      id: `f-${name}`,
+      label: t(`field.${name}`),
+      countries,
+      value,
+      describedby,
+      onchange: (next) => {
+        alpha3 = next;
+        made?.complain("");
+        changed(next);
+      },
+    });
+    input = box.input;
+    return { control: box.element, input: box.input };
+  });
+  return { element: made.element, focus: () => input?.focus(), read: () => alpha3, complain: (key) => made.complain(key === "error.required" ? "error.country" : key) };
+}
+
+/** Whether anything stands in a date's boxes. @param {Field} field */
+const dobTyped = (field) => [...field.element.querySelectorAll("input")].some((input) => input.value);
+
+/** Day, month and year in the order of the person's region; sent as MM/DD/YYYY. @param {string} name @param {string} value @param {(value: string) => void} changed @returns {Field} */
+function dateField(name, value, changed) {
+  const [month = "", day = "", year = ""] = value.split("/");
+  const parts = [
+    { part: "day", value: day, length: 2 },
+    { part: "month", value: month, length: 2 },
+    { part: "year", value: year, length: 4 },
+  ];
+  const order = new Intl.DateTimeFormat(navigator.language, { day: "2-digit", month: "2-digit", year: "numeric" })
+    .formatToParts(0)
+    .map(({ type }) => type);
+  parts.sort((a, b) => order.indexOf(/** @type {any} */ (a.part)) - order.indexOf(/** @type {any} */ (b.part)));
+  const inputs = parts.map(({ part, value, length }) =>
+    h("input", { id: `f-dob-${part}`, name: `dob-${part}`, type: "text", inputmode: "numeric", autocomplete: `bday-${part}`, maxlength: length, size: length, value, required: true, "aria-describedby": "f-dob-error", dir: "ltr" }),
+  );
+  const error = h("p", { class: "error", id: "f-dob-error", hidden: true });
+  const element = h(
+    "fieldset",
+    { class: "field field-dob" },
+    h("legend", null, t("field.dob")),
+    h("div", { class: "date" }, ...parts.map(({ part }, i) => h("div", { class: part }, h("label", { for: `f-dob-${part}` }, t(`field.dob.${part}`)), /** @type {Node} */ (inputs[i])))),
+    error,
+  );
+  const text = (/** @type {string} */ part) => inputs[parts.findIndex((each) => each.part === part)]?.value ?? "";
+  const read = () => usDate(text("year"), text("month"), text("day"));
+  const complain = (/** @type {string} */ key) => {
+    error.hidden = !key;
+    error.replaceChildren(...(key ? [icon("alert"), t(key)] : []));
+    element.classList.toggle("wrong", Boolean(key));
+    for (const input of inputs) {
+      if (key) input.setAttribute("aria-invalid", "true");
+      else input.removeAttribute("aria-invalid");
+    }
+  };
+  inputs.forEach((input, i) => {
+    input.addEventListener("input", () => {
+      input.value = westernDigits(input.value).replace(/\D/g, "");
+      changed(read());
+      if (!element.classList.contains("wrong")) return;
+      const value = read();
+      complain(value ? fault("dob", value) : "error.dob");
+    });
+    // A full box leads to the next, unless the person is correcting.
+    input.addEventListener("keyup", (event) => {
+      if (/^\d$/.test(event.key) && input.value.length === input.maxLength && !inputs[i + 1]?.value) inputs[i + 1]?.focus();
+    });
+    input.addEventListener("blur", (event) => {
+      if (element.contains(/** @type {Node | null} */ (event.relatedTarget)) || !inputs.every((each) => each.value)) return;
+      const value = read();
+      complain(value ? fault("dob", value) : "error.dob");
+    });
+  });
+  return { element, focus: () => inputs[0]?.focus(), read, complain };
+}

@@ -1,0 +1,144 @@
+// On a desktop: go on with the phone, whose camera is better, or stay. The desktop then follows the phone.
+import * as api from "../api.js";
+import * as app from "../app.js";
+import { actions, announce, button, h, heading, icon, lead, note } from "../dom.js";
+import { track } from "../events.js";
+import * as flow from "../flow.js";
+import { t } from "../i18n.js";
+import * as router from "../router.js";
+
+const POLL_MS = 2000;
+
+/** @type {router.Render} */
+export function render(part, params) {
+  if (part === "follow") return follow();
+  const isLink = part === "link";
+  const qr = h("div", { class: "qr" }, h("span", { class: "spinner" }));
+  const number = h("output", { class: "number" }, "··");
+  const status = h("p", { class: "status", role: "status" }, isLink ? "" : t("device.waiting"));
+  /** @type {number | undefined} */
+  let renewal;
+
+  async function renew() {
+    clearTimeout(renewal);
+    try {
+      const { url, number: text, qrSvg, expiresAt } = await api.handoff();
+      number.textContent = text;
+      if (isLink) qr.replaceChildren(copyBox(url));
+      else qr.replaceChildren(h("img", { src: `data:image/svg+xml,${encodeURIComponent(qrSvg)}`, alt: t("device.qr"), width: 216, height: 216 }));
+      const time = typeof expiresAt === "number" ? (expiresAt < 1e12 ? expiresAt * 1000 : expiresAt) : Date.parse(expiresAt);
+      renewal = window.setTimeout(() => qr.replaceChildren(h("p", null, t("device.new")), button("secondary", t("device.renew"), renew)), Math.max(20_000, time - Date.now()));
+    } catch (error) {
+      const text = app.problemText(error);
+      if (text) qr.replaceChildren(note("bad", text), button("secondary", t("page.retry"), renew));
+    }
+  }
+
+  const stop = poll((current) => {
+    if (current.handoff?.state !== "claimed") return;
+    track("device", "completed");
+    router.show("device", { part: "follow", replace: true });
+  });
+  renew();
+  track("device", "reached");
+  return {
+    body: [
+      heading(t(isLink ? "trouble.otherbrowser" : "device.title")),
+      lead(t(isLink ? "device.copylead" : "device.lead")),
+      h("div", { class: "handoff" }, qr, h("div", { class: "match" }, h("p", null, t("device.number")), number, status)),
+      actions(
+        params?.from || isLink
+          ? button("plain", t("page.back"), () => history.back())
+          : button("secondary", t("device.here"), stayHere),
+      ),
+    ],
+    cleanup: () => {
+      stop();
+      clearTimeout(renewal);
+    },
+  };
+}
+
+async function stayHere() {
+  app.currentWork().device = "here";
+  track("device", "completed");
+  await app.next();
+}
+
+/** A link to paste elsewhere. @param {string} url */
+function copyBox(url) {
+  const copy = button("primary", t("device.copy"), async () => {
+    try {
+      await navigator.clipboard.writeText(url);
+    } catch {
+      field.focus();
+      field.select();
+      document.execCommand("copy");
+    }
+    copy.textContent = t("device.copied");
+    announce(t("device.copied"));
+  });
+  const field = h("input", { type: "text", readonly: true, value: url, "aria-label": t("device.copy"), dir: "ltr" });
+  return h("div", { class: "copy" }, field, copy);
+}
+
+/** @returns {router.Screen} */
+function follow() {
+  const facts = app.facts();
+  const ids = [...flow.steps(facts, app.currentWork()).map(({ id }) => id).filter((id) => id !== "consent" && id !== "device"), "upload"];
+  let at = -1;
+  const list = h("ol", { class: "follow" });
+
+  /** @param {string | null} step */
+  function draw(step) {
+    const reached = ids.indexOf(step === "liveness" ? "selfie" : (step ?? ""));
+    // The camera and the review belong to the picture that is being taken.
+    if (reached < 0 || reached === at) {
+      if (at >= 0) return;
+    } else at = reached;
+    list.replaceChildren(
+      ...ids.map((id, i) => {
+        const state = i < at ? "done" : i === at ? "now" : "";
+        return h("li", { class: state, "aria-current": state === "now" ? "step" : null }, state === "done" ? icon("check") : h("span", { class: "dot" }), h("span", null, t(`step.${id}`)), state ? h("span", { class: "quiet" }, t(`step.${state}`)) : null);
+      }),
+    );
+    const now = ids[at];
+    if (now) announce(`${t(`step.${now}`)}: ${t("step.now")}`);
+  }
+
+  const stop = poll((current) => {
+    if (app.openOutcome()) return app.next();
+    draw(current.handoff?.step ?? null);
+    if (!current.handoff) router.show("device", { replace: true });
+  });
+  draw(facts.current.handoff?.step ?? null);
+  return {
+    body: [
+      h("div", { class: "hero" }, icon("phone", "hero-icon")),
+      heading(t("device.follow.title")),
+      lead(t("device.follow.lead")),
+      list,
+      actions(button("plain", t("device.here"), stayHere)),
+    ],
+    cleanup: stop,
+  };
+}
+
+/** Asks every two seconds. @param {(current: api.Current) => void} heard @returns {() => void} ends it */
+function poll(heard) {
+  let isStopped = false;
+  const timer = setInterval(async () => {
+    if (document.visibilityState === "hidden") return;
+    try {
+      const current = await app.refresh();
+      if (!isStopped) heard(current);
+    } catch (error) {
+      if (!isStopped && error instanceof api.ApiError && error.status === 401) app.finish("expired");
+      // Anything else may be better in two seconds.
+    }
+  }, POLL_MS);
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
+}

@@ -1,0 +1,93 @@
+// How it came out: passed, under review, or what exactly to put right; then only that step again. Nothing about screening.
+import * as app from "../app.js";
+import { actions, button, h, heading, hero, icon, lead } from "../dom.js";
+import { notify } from "../embed.js";
+import { track } from "../events.js";
+import * as flow from "../flow.js";
+import { has, t } from "../i18n.js";
+import * as router from "../router.js";
+import { wayBack } from "./end.js";
+
+/** @typedef {{status: string, codes: number[], final: boolean}} Result */
+
+/** @type {router.Render} */
+export async function render(_part, params) {
+  /** @type {Result} */
+  const result = params?.result ?? (await settle());
+  const merchant = app.merchant();
+  if (result.status === "approved" || result.status === "pending") {
+    return {
+      body: [
+        hero(result.status === "approved" ? "check" : "clock", result.status === "approved" ? "good" : "wait"),
+        heading(t(`outcome.${result.status}.title`)),
+        lead(t(`outcome.${result.status}.body`, { merchant })),
+        actions(...ways()),
+      ],
+    };
+  }
+  const { codes, redo } = flow.remedy(result.codes);
+  if (!codes.length) {
+    return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), actions(...ways())] };
+  }
+  const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(code, merchant)));
+  if (result.final) {
+    const isHopeless = !redo.length;
+    return {
+      body: [
+        hero("alert", "bad"),
+        heading(t(isHopeless ? "outcome.final.title" : "outcome.used.title")),
+        isHopeless ? null : lead(t("outcome.used.body", { merchant })),
+        isHopeless ? null : h("h2", { class: "small" }, t("outcome.used.why")),
+        fixes,
+        actions(...ways()),
+      ],
+    };
+  }
+  const { attempts, maxAttempts } = app.facts().current;
+  const also = codes.some((code) => flow.FACE_MISMATCH.includes(code)) ? h("input", { type: "checkbox", id: "also" }) : null;
+  const go = button("primary", t("outcome.fix"), async () => {
+    const work = app.currentWork();
+    flow.reopen(work, also?.checked ? [...redo, "front"] : redo);
+    work.seen = attempts;
+    track("outcome", "retried", String(codes[0]));
+    await app.next({ replace: true });
+  });
+  return {
+    body: [
+      hero("alert", "wait"),
+      heading(t("outcome.failed.title")),
+      lead(t("outcome.failed.lead")),
+      fixes,
+      also ? h("label", { class: "tick" }, also, h("span", null, t("outcome.also"))) : null,
+      h("p", { class: "fine" }, t("outcome.left", { count: maxAttempts - attempts })),
+      actions(go),
+    ],
+  };
+}
+
+/** @param {number} code @param {string} merchant */
+function fix(code, merchant) {
+  const name = has(`code.${code}.title`) ? code : "other";
+  return h("li", null, icon("alert"), h("div", null, h("h2", null, t(`code.${name}.title`)), h("p", null, t(`code.${name}.fix`, { merchant }))));
+}
+
+/** After the outcome: back to the merchant, or to the other screen. @returns {Node[]} */
+function ways() {
+  return app.hasSession() && app.facts().claimed ? [h("p", { class: "fine" }, t("outcome.handoff"))] : [wayBack()];
+}
+
+/** Takes the session's outcome for final where it is, tells the merchant's page and deletes what is on this device. @returns {Promise<Result>} */
+async function settle() {
+  const { current } = app.facts();
+  const outcome = app.openOutcome() ?? { status: "failed", codes: [] };
+  const { redo } = flow.remedy(outcome.codes);
+  const final = outcome.status !== "failed" || current.attempts >= current.maxAttempts || current.status !== "pending" || !redo.length;
+  const result = { status: outcome.status, codes: outcome.codes, final };
+  const first = outcome.codes.find((code) => code !== 2702);
+  track("outcome", outcome.status === "failed" ? "failed" : "completed", first ? String(first) : undefined);
+  if (final) {
+    await app.clear(result);
+    notify(outcome.status === "failed" ? "failed" : "done", { sessionId: current.session_id, status: outcome.status });
+  }
+  return result;
+}

@@ -1,0 +1,334 @@
+// One picture: what is wanted, the camera or a file, and the look at what came out. A camera that does not work always leaves
+// another way.
+import * as app from "../app.js";
+import { actions, announce, button, h, heading, hero, icon, lead, note, rows } from "../dom.js";
+import { track } from "../events.js";
+import * as flow from "../flow.js";
+import { has, size, t } from "../i18n.js";
+import { inspect } from "../pdf.js";
+import * as router from "../router.js";
+import { TYPE_ICONS } from "./document.js";
+
+/** A poor picture is sent back this often; then the person decides. */
+const REFUSALS = 2;
+const MAX_PDF_BYTES = 10 * 1024 * 1024;
+const IMAGES = "image/jpeg,image/png,image/webp,image/bmp";
+
+const capture = () => import("../capture/index.js");
+
+/** @param {flow.Side} side @returns {router.Render} */
+export const renderSide = (side) => (part, params) => {
+  if (part === "camera") return camera(side);
+  if (part === "trouble") return trouble(side, params?.code ?? "no_camera", params?.app ?? null);
+  if (app.currentWork().pictures[side]) return review(side);
+  return primer(side, part === "file");
+};
+
+/** @param {flow.Side} side */
+const kindOf = (side) => (side === "selfie" ? "selfie" : "document");
+
+/** Whether the Flow wants it taken live. @param {flow.Side} side */
+function wantsCamera(side) {
+  const { biometricType, documentUploadType } = app.facts().current;
+  return side === "selfie" ? biometricType !== "selfie" : documentUploadType === "fileCapture";
+}
+
+/** @param {flow.Side} side */
+const title = (side) => t(side === "selfie" ? "picture.selfie" : `picture.${side}.${app.currentWork().type}`);
+
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
+
+/** @param {flow.Side} side @param {boolean} asFile @returns {Promise<router.Screen>} */
+async function primer(side, asFile) {
+  const isSelfie = side === "selfie";
+  const live = wantsCamera(side) && !asFile;
+  track(isSelfie ? "selfie" : side, "reached");
+  if (live) {
+    const { cameraSupport } = await import("../capture/camera.js");
+    const support = await cameraSupport();
+    if (!support.ok) {
+      track("camera", "failed", support.reason ?? undefined);
+      return trouble(side, support.reason ?? "no_camera", support.inAppBrowser);
+    }
+    // While the person reads.
+    setTimeout(capture, 300);
+  }
+  const problem = h("div", { class: "problem" });
+  const pick = chooser(side, problem);
+  /** @type {[string, string][]} */
+  const tips = isSelfie
+    ? [["face", t("picture.tip.face")], ["person", t("picture.tip.cover")], ["sun", t("picture.tip.facelight")]]
+    : live
+      ? [["card", t("picture.tip.surface")], ["corners", t("picture.tip.corners")], ["sun", t("picture.tip.light")]]
+      : [["file", t("picture.tip.file")], ["corners", t("picture.tip.corners")]];
+  const openCamera = () => router.show(side, { part: "camera" });
+  const oneSided = side === "back" && flow.chosenType(app.facts(), app.currentWork())?.hasOneSidedVariant;
+  return {
+    body: [
+      hero(isSelfie ? "face" : side === "back" ? "back" : (TYPE_ICONS[app.currentWork().type] ?? "card"), "framed"),
+      heading(title(side)),
+      rows(tips),
+      live ? null : pick.drop,
+      problem,
+      actions(
+        live ? h("p", { class: "fine" }, t("picture.ask")) : h("p", { class: "fine only-touch" }, t(isSelfie ? "picture.formats.photo" : "picture.formats")),
+        live ? button("primary", t("picture.camera"), openCamera, "camera") : button("primary", t(isSelfie ? "picture.photo" : "picture.file"), pick.open, "file"),
+        live ? (isSelfie ? null : button("plain", t("picture.usefile"), pick.open)) : button("plain", t("picture.usecamera"), openCamera),
+        oneSided
+          ? button("plain", t("picture.noback"), () => {
+              app.currentWork().noBack = true;
+              track("back", "completed");
+              app.next();
+            })
+          : null,
+      ),
+      pick.input,
+    ],
+  };
+}
+
+/**
+ * Choosing a file, by a button or by dropping it.
+ * @param {flow.Side} side @param {HTMLElement} problem
+ * @param {"user" | "environment"} [withApp] opens the phone's own camera app
+ */
+function chooser(side, problem, withApp) {
+  const isSelfie = side === "selfie";
+  const input = h("input", { type: "file", accept: isSelfie || withApp ? IMAGES : `${IMAGES},application/pdf`, capture: withApp, class: "quiet", tabindex: "-1", "aria-hidden": "true" });
+  /** @param {File} file */
+  const take = async (file) => {
+    problem.replaceChildren(h("p", { class: "status" }, h("span", { class: "spinner" }), t("picture.reading")));
+    try {
+      await accept(side, file);
+      router.redraw(true);
+    } catch (error) {
+      const code = /** @type {any} */ (error).code;
+      const text = has(`file.${code}`) ? t(`file.${code}`) : t("file.unreadable");
+      problem.replaceChildren(note("bad", text));
+      announce(text);
+    }
+    input.value = "";
+  };
+  input.addEventListener("change", () => input.files?.[0] && take(input.files[0]));
+  const drop = h("div", { class: "drop" }, icon("file"), h("p", null, t(isSelfie ? "picture.formats.photo" : "picture.formats")), h("p", { class: "fine" }, t("picture.drop")));
+  drop.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    const file = event.dataTransfer?.files[0];
+    if (file) take(file);
+  });
+  drop.addEventListener("click", () => input.click());
+  return { input, drop, open: () => input.click() };
+}
+
+/** A chosen file that cannot be used. @param {string} code */
+const refusal = (code) => Object.assign(new Error(code), { code });
+
+/** @param {flow.Side} side @param {File} file */
+async function accept(side, file) {
+  const isPdf = (await file.slice(0, 1024).text()).includes("%PDF-");
+  if (isPdf && side === "selfie") throw refusal("not_pdf");
+  if (isPdf && file.size > MAX_PDF_BYTES) throw refusal("pdf_too_large");
+  if (isPdf && (await inspect(file)).locked) throw refusal("locked");
+  const { prepareFile } = await capture();
+  const shot = await prepareFile(file, kindOf(side));
+  // Kept as bytes: the file itself may be gone after a reload.
+  const blob = isPdf ? new Blob([await file.arrayBuffer()], { type: "application/pdf" }) : shot.blob;
+  await keep(side, { blob, problems: shot.problems, source: "file" }, file.name);
+}
+
+/** @param {flow.Side} side @param {{blob: Blob, problems: string[], source: "camera" | "file"}} shot @param {string} name */
+async function keep(side, { blob, problems, source }, name) {
+  const work = app.currentWork();
+  if (problems.length) work.doubts[side] = (work.doubts[side] ?? 0) + 1;
+  work.pictures[side] = { blob, name, problems, source, accepted: false };
+  work.key = "";
+  await app.saveNow();
+}
+
+/** @param {flow.Side} side @returns {router.Screen} */
+function camera(side) {
+  const isSelfie = side === "selfie";
+  const host = h("div", { class: "camera" });
+  const ended = new AbortController();
+  const { type } = app.currentWork();
+  /** @param {string} part @param {any} [params] */
+  const instead = (part, params) => router.show(side, { part, params, replace: true });
+  const run = async () => {
+    try {
+      const { openCapture } = await capture();
+      const shot = await openCapture(host, {
+        kind: kindOf(side),
+        shape: type === "PASSPORT" ? "passport" : "card",
+        side: isSelfie ? "front" : side,
+        facing: isSelfie ? "user" : "environment",
+        t,
+        onEvent: (kind, detail) => track("camera", kind, detail),
+        signal: ended.signal,
+      });
+      if (ended.signal.aborted) return;
+      await keep(side, shot, "");
+      // Back to where the camera was opened: the picture is shown there.
+      history.back();
+    } catch (error) {
+      if (ended.signal.aborted) return;
+      const code = /** @type {any} */ (error).code;
+      if (code === "cancelled") history.back();
+      else if (code === "use_file") instead("file");
+      else instead("trouble", { code: code ?? "unsupported" });
+    }
+  };
+  return { body: [h("h1", { class: "quiet", tabindex: "-1" }, title(side)), host], shown: run, cleanup: () => ended.abort() };
+}
+
+/** What helps when the camera does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp @returns {router.Screen} */
+function trouble(side, code, inApp) {
+  const isSelfie = side === "selfie";
+  const problem = h("div", { class: "problem" });
+  const file = chooser(side, problem);
+  const photo = chooser(side, problem, isSelfie ? "user" : "environment");
+  const again = button("primary", t("page.retry"), async () => {
+    track("camera", "retried");
+    const { cameraSupport } = await import("../capture/camera.js");
+    const { ok } = await cameraSupport();
+    if (ok) router.show(side, { part: "camera" });
+    else announce(t(`trouble.${code}.title`));
+  });
+  const isPhone = isTouch();
+  const elsewhere =
+    inApp !== null && !app.facts().claimed ? button("secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
+    : isPhone ? null
+    : button("secondary", t("trouble.otherdevice"), () => router.show("device", { params: { from: side } }), "phone");
+  const ways = [
+    // The camera app works even where pages may not use the camera.
+    isPhone ? button(code === "permission_denied" ? "secondary" : "primary", t("picture.useapp"), photo.open, "camera") : null,
+    ["insecure", "unsupported", "in_app_browser"].includes(code) ? null : again,
+    elsewhere,
+    isSelfie ? null : button("plain", t("picture.usefile"), file.open),
+  ];
+  return {
+    body: [
+      hero("camera", "wait"),
+      heading(t(`trouble.${code}.title`)),
+      lead(t(`trouble.${code}.body`, { app: inApp && inApp !== "WebView" ? inApp : t("trouble.in_app_browser.app") })),
+      code === "permission_denied" ? h("div", { class: "panel" }, h("h2", { class: "small" }, t("trouble.help.title")), h("p", null, t(`trouble.help.${browser()}`))) : null,
+      problem,
+      actions(...ways),
+      file.input,
+      photo.input,
+    ],
+  };
+}
+
+/** Which browser's help fits. */
+function browser() {
+  const agent = navigator.userAgent;
+  if (/iPhone|iPad/.test(agent) || (/Macintosh/.test(agent) && isTouch())) return "ios";
+  if (/Android/.test(agent)) return "android";
+  if (/Firefox\//.test(agent)) return "firefox";
+  return /Chrome\//.test(agent) ? "chrome" : "safari";
+}
+
+/** @param {flow.Side} side @returns {Promise<router.Screen>} */
+async function review(side) {
+  const work = app.currentWork();
+  const picture = /** @type {flow.Picture} */ (work.pictures[side]);
+  const isPdf = picture.blob.type === "application/pdf";
+  const isSelfie = side === "selfie";
+  const doubts = picture.problems.length ? (work.doubts[side] ?? 0) : 0;
+  const isRefused = doubts > 0 && doubts <= REFUSALS;
+  const pages = isPdf ? await inspect(picture.blob) : null;
+  /** @type {string[]} */
+  const urls = [];
+  /** @param {Blob} blob */
+  const url = (blob) => {
+    const made = URL.createObjectURL(blob);
+    urls.push(made);
+    return made;
+  };
+  /** The page of a PDF that was chosen. @type {Blob | null} */
+  let page = null;
+
+  const use = async () => {
+    if (page) picture.blob = page;
+    picture.accepted = true;
+    if (flow.isLast(app.facts(), work, side)) work.ready = true;
+    track("review", "completed");
+    track(side, "completed");
+    await app.next();
+  };
+  const redo = () => {
+    track("review", "retried", picture.problems[0]);
+    delete work.pictures[side];
+    app.save();
+    if (picture.source === "camera") router.show(side, { part: "camera" });
+    else router.redraw(true);
+  };
+  const useText = t(flow.isLast(app.facts(), work, side) ? "review.send" : "review.use");
+  const redoText = t(picture.source === "camera" ? "review.redo" : "review.other");
+  track("review", "reached");
+  const problems = h("ul", { class: "problems" }, ...picture.problems.slice(0, 3).map((code) => h("li", null, has(`problem.${code}`) ? t(`problem.${code}`) : code)));
+  return {
+    body: [
+      heading(t(isPdf ? (pages && pages.pages.length > 1 ? "review.pdf.pick" : "review.pdf") : isRefused ? "review.bad" : doubts ? "review.doubt" : isSelfie ? "review.selfie" : "review.document")),
+      doubts ? note(isRefused ? "bad" : "warn", problems) : lead(t(isPdf ? "review.pdf.lead" : isSelfie ? "review.selfie.lead" : "review.document.lead")),
+      isPdf && pages ? pdfPages(picture, pages, url, (chosen) => (page = chosen)) : zoomable(url(picture.blob), t(`review.alt.${side}`)),
+      actions(
+        isRefused ? button("primary", redoText, redo) : doubts ? button("primary", redoText, redo) : button("primary", useText, use),
+        isRefused ? null : doubts ? button("secondary", t("review.anyway"), use) : button("secondary", redoText, redo),
+      ),
+    ],
+    cleanup: () => urls.forEach((made) => URL.revokeObjectURL(made)),
+  };
+}
+
+/** A picture that can be looked at closely. @param {string} src @param {string} alt */
+function zoomable(src, alt) {
+  const image = h("img", { src, alt });
+  const frame = h("div", { class: "shot" }, image);
+  const toggle = button("plain", t("review.zoom"), () => {
+    const isLarge = frame.classList.toggle("large");
+    toggle.lastChild?.replaceWith(t(isLarge ? "review.shrink" : "review.zoom"));
+    // Scrolled by keyboard, too.
+    if (isLarge) {
+      frame.tabIndex = 0;
+      frame.setAttribute("role", "region");
+      frame.setAttribute("aria-label", alt);
+      frame.scrollTo({ left: (frame.scrollWidth - frame.clientWidth) / 2, top: (frame.scrollHeight - frame.clientHeight) / 2 });
+    } else {
+      frame.removeAttribute("tabindex");
+      frame.removeAttribute("role");
+      frame.removeAttribute("aria-label");
+    }
+  }, "search");
+  toggle.classList.add("zoom");
+  image.addEventListener("click", () => toggle.click());
+  return h("div", { class: "shot-box" }, frame, toggle);
+}
+
+/**
+ * @param {flow.Picture} picture @param {import("../pdf.js").Pdf} pdf @param {(blob: Blob) => string} url
+ * @param {(page: Blob | null) => void} choose null: the whole PDF
+ */
+function pdfPages(picture, pdf, url, choose) {
+  const info = [picture.name, size(picture.blob.size), pdf.count ? t("review.pages", { count: pdf.count }) : ""].filter(Boolean).join(" · ");
+  const file = h("p", { class: "file-name" }, icon("file"), h("bdi", null, info));
+  const [only] = pdf.pages;
+  if (pdf.pages.length === 1 && only) return h("div", null, zoomable(url(only), t("review.pdf.page", { n: 1 })), file);
+  if (!pdf.pages.length) return file;
+  /** @param {Blob | null} page @param {string} text @param {boolean} checked */
+  const choice = (page, text, checked) =>
+    h(
+      "label",
+      { class: "page" },
+      h("input", { type: "radio", name: "page", checked, onchange: () => choose(page) }),
+      page ? h("img", { src: url(page), alt: "" }) : icon("file"),
+      h("span", null, text),
+    );
+  return h("div", null, h("div", { class: "pages" }, choice(null, t("review.pdf.all"), true), ...pdf.pages.map((page, i) => choice(page, t("review.pdf.page", { n: i + 1 }), false))), file);
+}

@@ -1,0 +1,192 @@
+// Sends everything, once: every try of an attempt has the same Idempotency-Key, so a try that arrived unnoticed counts once.
+import * as api from "../api.js";
+import * as app from "../app.js";
+import { actions, announce, button, h, heading, hero, lead, note } from "../dom.js";
+import { track } from "../events.js";
+import * as flow from "../flow.js";
+import { percent, t } from "../i18n.js";
+import * as router from "../router.js";
+
+const WAITS_MS = [1000, 2000, 4000, 8000, 15_000, 15_000];
+
+/** @type {router.Render} */
+export function render() {
+  const title = heading(t(flow.asksDocument(app.facts(), app.currentWork()) ? "upload.title" : "upload.title.details"));
+  const text = lead(t("upload.lead"));
+  const fill = h("span");
+  const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-labelledby": "upload-part" }, fill);
+  const part = h("p", { class: "status", id: "upload-part" }, t("upload.progress", { percent: percent(0) }));
+  const more = h("div", { class: "problem" });
+  let isGone = false;
+
+  /** @param {number} sent 0–1 */
+  function progress(sent) {
+    fill.style.inlineSize = `${Math.round(sent * 100)}%`;
+    bar.setAttribute("aria-valuenow", String(Math.round(sent * 100)));
+    part.textContent = t("upload.progress", { percent: percent(sent) });
+    if (sent < 1 || bar.classList.contains("checking")) return;
+    bar.classList.add("checking");
+    bar.removeAttribute("aria-valuenow");
+    title.textContent = t("upload.checking");
+    text.textContent = t("upload.checking.lead");
+    announce(t("upload.checking"));
+  }
+
+  const run = async () => {
+    app.setSending(true);
+    try {
+      await send(progress, (key) => {
+        bar.classList.remove("checking");
+        if (!isGone) more.replaceChildren(...(key ? [note("warn", t(key))] : []));
+        if (key) announce(t(key));
+      });
+    } finally {
+      app.setSending(false);
+    }
+  };
+  track("upload", "reached");
+  return { body: [hero("file", "sending"), title, text, bar, part, more], shown: run, cleanup: () => (isGone = true) };
+}
+
+/**
+ * @param {(sent: number) => void} progress
+ * @param {(key: string) => void} say a text's key while something is in the way, "" when it is gone
+ */
+async function send(progress, say) {
+  const work = app.currentWork();
+  work.key ||= newKey();
+  work.ready = true;
+  await app.saveNow();
+  const form = compose(app.facts(), work);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      progress(0);
+      await api.verify(form, work.key, progress);
+      track("upload", "completed");
+      return arrived();
+    } catch (error) {
+      if (!(error instanceof api.ApiError)) throw error;
+      const { status } = error;
+      const passes = status === 0 || status === 409 || status === 429 || status === 502 || status === 503 || status === 504;
+      if (!passes || attempt >= WAITS_MS.length) return refused(error);
+      track("upload", "retried", navigator.onLine ? undefined : "offline");
+      say(status === 0 ? "upload.cut" : "problem.busy");
+      await wait(Math.max(WAITS_MS[attempt] ?? 0, error.retryAfter * 1000));
+      say("");
+    }
+  }
+}
+
+/** A key that nobody else has; also where a page is not in a secure context. */
+function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The form of the contract (§4.6). Group and session are the access token's. @param {flow.Facts} facts @param {flow.Work} work */
+function compose(facts, work) {
+  const form = new FormData();
+  for (const field of flow.fieldsFor(facts, work)) {
+    const value = work.details[field];
+    if (value) form.append(field, value);
+  }
+  form.append("externalUserId", facts.current.userId);
+  form.append("flowId", facts.current.flowId);
+  if (!flow.asksDocument(facts, work)) return form;
+  form.append("documentTypes", work.type);
+  form.append("documentCountry", work.country);
+  const withBack = flow.chosenType(facts, work)?.needsBack && !work.noBack;
+  for (const side of /** @type {flow.Side[]} */ (["front", "back", "selfie"])) {
+    const picture = work.pictures[side];
+    if (!picture || (side === "back" && !withBack)) continue;
+    const field = flow.fileField(work.type, side);
+    form.append(field, picture.blob, `${field}.${picture.blob.type === "application/pdf" ? "pdf" : "jpg"}`);
+  }
+  return form;
+}
+
+/** @param {number} ms at most; less when the connection comes back */
+function wait(ms) {
+  if (!navigator.onLine) return new Promise((resolve) => addEventListener("online", resolve, { once: true }));
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+    addEventListener("online", resolve, { once: true });
+  });
+}
+
+/** The attempt was made: what came of it, the session says. */
+async function arrived() {
+  for (const ms of [0, 1000, 2000, 4000]) {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    try {
+      await app.refresh();
+      break;
+    } catch {
+      // The outcome is kept there: ask again.
+    }
+  }
+  if (app.openOutcome()) return router.show("outcome", { replace: true });
+  return failed("server");
+}
+
+/** @param {api.ApiError} error */
+async function refused(error) {
+  const work = app.currentWork();
+  const { status, body } = error;
+  track("upload", "failed");
+  if (status === 401) {
+    // Ended meanwhile: perhaps on another device, perhaps by the very try whose answer was lost.
+    const current = await app.refresh().catch(() => null);
+    if (current && app.openOutcome()) return router.show("outcome", { replace: true });
+    return app.finish("expired");
+  }
+  if (status === 422) {
+    // The key belongs to other content: what was changed is another attempt.
+    work.key = newKey();
+    return failed("server");
+  }
+  work.key = "";
+  /** @type {string[]} */
+  const errors = Array.isArray(body.errors) ? body.errors.map(String) : [String(body.message ?? "")];
+  const redo = new Set();
+  for (const text of errors) {
+    const named = /^(\w+)/.exec(text)?.[1] ?? "";
+    if (flow.FIELDS.includes(named)) {
+      work.refused[named] = text.includes("required") ? "error.required" : "error.refused";
+      redo.add("details");
+    } else if (/^Social Security/.test(text)) {
+      work.refused["ssn"] = "error.required";
+      redo.add("details");
+    } else if (/^country of residence/.test(text)) {
+      work.refused["country"] = "error.restricted";
+      redo.add("details");
+    } else if (/^nationality/.test(text)) {
+      work.refused["nationality"] = "error.restricted";
+      redo.add("details");
+    } else if (status === 501 || /^document/.test(text) || / of [A-Z]{3} is not yet supported/.test(text)) redo.add("document");
+    else {
+      const side = flow.sideOfField(named);
+      if (side) redo.add(side);
+    }
+  }
+  if (!redo.size || status >= 500 && status !== 501) return failed("server");
+  flow.reopen(work, [.../** @type {Set<string>} */ (redo)]);
+  await app.saveNow();
+  return router.show("retry", { params: { kind: "refused" }, replace: true });
+}
+
+/** @param {"server" | "network"} kind */
+const failed = (kind) => router.show("retry", { params: { kind }, replace: true });
+
+/** It could not be sent, or not as it is. @type {router.Render} */
+export function renderRetry(_part, params) {
+  const kind = params?.kind ?? "server";
+  const isRefused = kind === "refused";
+  return {
+    body: [
+      hero(isRefused ? "alert" : "offline", "wait"),
+      heading(t(isRefused ? "upload.refused.title" : "upload.failed.title")),
+      lead(t(isRefused ? "upload.refused.body" : navigator.onLine ? "upload.failed.server" : "upload.failed.body")),
+      actions(button("primary", t(isRefused ? "page.continue" : "page.retry"), () => app.next({ replace: !isRefused }))),
+    ],
+  };
+}
