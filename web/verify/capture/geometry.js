@@ -1,0 +1,44 @@
+/** Where the frame lies: on the screen, and in the video behind it. Pure. */
+
+/** @import { Rect } from "./measures.js" */
+/** @import { Subject } from "./problems.js" */
+
+/** Width by height: a passport's page (ID-3), a card (ID-1), a sheet of paper, a head. */
+const ASPECTS = { passport: 125 / 88, card: 85.6 / 54, paper: 210 / 297, selfie: 0.76 };
+
+/**
+ * The frame in the window that the layout leaves free for it.
+ * @param {Rect} room
+ * @param {Subject} subject
+ * @param {boolean} turned a card held upright, a sheet laid across
+ * @returns {Rect}
+ */
+export function frameIn(room, { kind, shape }, turned) {
+  const own = ASPECTS[kind === "selfie" ? "selfie" : shape];
+  const aspect = turned ? 1 / own : own;
+  // What is kept around the frame must lie within the picture.
+  const share = kind === "selfie" ? 0.94 : 0.9;
+  const height = Math.min(room.height * 0.98, (room.width * share) / aspect);
+  const width = height * aspect;
+  return { x: room.x + (room.width - width) / 2, y: room.y + (room.height - height) / 2, width, height };
+}
+
+/**
+ * A rectangle of the screen in pixels of the video that covers it (`object-fit: cover`).
+ * @param {Rect} rect in pixels of the element
+ * @param {{width: number, height: number}} element
+ * @param {{width: number, height: number}} video
+ * @param {boolean} mirrored
+ * @returns {Rect}
+ */
+export function inVideo(rect, element, video, mirrored) {
+  const by = Math.max(element.width / video.width, element.height / video.height);
+  const x = (rect.x - (element.width - video.width * by) / 2) / by;
+  const width = rect.width / by;
+  return {
+    x: mirrored ? video.width - x - width : x,
+    y: (rect.y - (element.height - video.height * by) / 2) / by,
+    width,
+    height: rect.height / by,
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * What is wrong with a picture, from its measures: the one place that holds thresholds. Live hints and the check of a finished
+ * shot use the same rules. The order is the order in which a person should mend things.
+ */
+
+/** @import { Face, Measures, Rect } from "./measures.js" */
+
+/** What is photographed.
+ * @typedef {{kind: "document"|"selfie", shape: "passport"|"card"|"paper", side: "front"|"back"}} Subject */
+
+/** From 1 on it is a problem; below 0.9 one that was there is gone again.
+ * @typedef {{code: string, badness: (measures: Measures, subject: Subject) => number}} Rule */
+
+/** @param {boolean} holds */
+const when = (holds) => (holds ? 2 : 0);
+
+/** How far a known pair of sides reaches, as a share of the frame; null when neither direction is known.
+ * @param {Measures} measures */
+function fill({ place }) {
+  if (!place) return null;
+  const { top, right, bottom, left } = place.sides;
+  const spans = [];
+  if (left !== null && right !== null) spans.push(1 - left - right);
+  if (top !== null && bottom !== null) spans.push(1 - top - bottom);
+  return spans.length === 0 ? null : Math.max(...spans);
+}
+
+/** How far off the middle, as a share of the frame.
+ * @param {Measures} measures */
+function offCentre({ place }) {
+  if (!place) return 0;
+  const { top, right, bottom, left } = place.sides;
+  const across = left !== null && right !== null ? Math.abs(left - right) / 2 : 0;
+  const down = top !== null && bottom !== null ? Math.abs(top - bottom) / 2 : 0;
+  return Math.max(across, down);
+}
+
+/** Whether one side is seen well inside the frame while its opposite is not seen: the document runs out of the picture there.
+ * @param {Measures} measures @param {Subject} subject */
+function runsOut({ place }, { shape }) {
+  if (!place) return false;
+  const { top, right, bottom, left } = place.sides;
+  const gone = (/** @type {number|null} */ seen, /** @type {number|null} */ opposite) =>
+    seen !== null && seen > 0.12 && opposite === null;
+  // A passport's page has another page above it: its top edge is a fold that may not be seen.
+  return gone(left, right) || gone(right, left) || gone(top, bottom) || (shape !== "passport" && gone(bottom, top));
+}
+
+/** The face that counts: the largest. @param {Measures} measures @returns {Face|null} */
+export function mainFace({ faces }) {
+  return faces?.reduce((/** @type {Face|null} */ best, face) => (best && best.width >= face.width ? best : face), null) ?? null;
+}
+
+/** Whether the person was shown a frame; a chosen file has none, and its face may be anywhere. @param {Measures} measures */
+const framed = ({ frame }) => frame.width < 1 || frame.height < 1;
+
+/** A face"s size by the frame"s height. @param {Measures} measures */
+function faceSize(measures) {
+  const face = mainFace(measures);
+  return face ? face.height / measures.frame.height : null;
+}
+
+/** @type {Rule[]} */
+const DOCUMENT = [
+  { code: "too_dark", badness: ({ light }) => 70 / Math.max(1, light) },
+  { code: "too_bright", badness: ({ burnt }) => burnt / 0.35 },
+  { code: "no_document", badness: ({ place }) => when(place !== null && !place.present) },
+  { code: "back_up", badness: (measures) => (measures.place?.overflows ? 2 : (fill(measures) ?? 0) / 1.1) },
+  { code: "closer", badness: (measures) => 0.75 / (fill(measures) ?? 1) },
+  { code: "cut_off", badness: (measures, subject) => when(runsOut(measures, subject)) },
+  { code: "centre", badness: (measures) => offCentre(measures) / 0.09 },
+  { code: "hold_still", badness: ({ motion }) => (motion ?? 0) / 4 },
+  { code: "glare", badness: ({ glare }) => glare / 0.008 },
+  { code: "blurry", badness: ({ sharpness }) => 0.06 / Math.max(0.001, sharpness) },
+  { code: "wrong_side", badness: (measures, subject) => when(isWrongSide(measures, subject)) },
+];
+
+/**
+ * The front of a card and a passport's page have a portrait, a passport's page has a machine-readable zone, and the back of a
+ * card has no large portrait.
+ * @param {Measures} measures @param {Subject} subject
+ */
+function isWrongSide(measures, { shape, side }) {
+  if (shape === "paper") return false;
+  if (shape === "passport" && measures.place && !measures.place.mrz) return true;
+  if (measures.faces === null) return false;
+  const size = faceSize(measures) ?? 0;
+  return side === "front" ? size === 0 : size > 0.3;
+}
+
+/** @type {Rule[]} */
+const SELFIE = [
+  { code: "too_dark", badness: ({ light }) => 60 / Math.max(1, light) },
+  { code: "too_bright", badness: ({ burnt }) => burnt / 0.45 },
+  { code: "no_face", badness: ({ faces }) => when(faces !== null && faces.length === 0) },
+  {
+    code: "several_faces",
+    badness: (measures) => {
+      const main = mainFace(measures);
+      const others = measures.faces?.filter((face) => face !== main).map((face) => face.width) ?? [];
+      return main ? Math.max(0, ...others) / main.width / 0.4 : 0;
+    },
+  },
+  { code: "face_too_small", badness: (measures) => (framed(measures) ? 0.36 : 0.12) / (faceSize(measures) ?? 1) },
+  { code: "back_up", badness: (measures) => (framed(measures) ? (faceSize(measures) ?? 0) / 0.85 : 0) },
+  {
+    code: "centre",
+    badness: (measures) => {
+      const face = mainFace(measures);
+      if (!face || !framed(measures)) return 0;
+      const { frame, aspect } = measures;
+      const across = ((face.x + face.width / 2 - frame.x - frame.width / 2) * aspect) / frame.height;
+      // The box ends at the brows: its middle lies below the head's.
+      const down = (face.y + face.height / 2 - frame.y - frame.height * 0.54) / frame.height;
+      return Math.hypot(across, down) / 0.17;
+    },
+  },
+  {
+    code: "turn_to_camera",
+    badness: (measures) => {
+      const face = mainFace(measures);
+      return face ? Math.max(Math.abs(face.yaw) / 0.45, Math.abs(face.roll) / 0.45) : 0;
+    },
+  },
+  { code: "hold_still", badness: ({ motion }) => (motion ?? 0) / 6 },
+  { code: "blurry", badness: ({ sharpness }) => 0.018 / Math.max(0.0001, sharpness) },
+];
+
+/** Every code, for the page's texts and for tests. */
+export const CODES = [...new Set([...DOCUMENT, ...SELFIE].map((rule) => rule.code))];
+
+/**
+ * The problems of a picture, most urgent first.
+ * @param {Measures} measures
+ * @param {Subject} subject
+ * @param {readonly string[]} [before] the problems of the picture before, which stay until they are clearly gone
+ * @returns {string[]}
+ */
+export function problemsOf(measures, subject, before = []) {
+  return (subject.kind === "document" ? DOCUMENT : SELFIE)
+    .filter((rule) => rule.badness(measures, subject) >= (before.includes(rule.code) ? 0.9 : 1))
+    .map((rule) => rule.code);
+}
