@@ -242,6 +242,16 @@ impl Problem {
         self
     }
 
+    /// Its status in a family.
+    pub fn status(&self, family: Family) -> StatusCode {
+        self.kind.status(family)
+    }
+
+    /// Its word for programs in a family: what `error` holds.
+    pub fn word(&self, family: Family) -> &'static str {
+        self.slug.unwrap_or_else(|| self.kind.slug(family))
+    }
+
     fn body(&self, family: Family, status: StatusCode) -> Value {
         let mut body = Map::new();
         let message = Value::from(self.message.clone());
@@ -264,8 +274,7 @@ impl Problem {
                 body.insert("description".into(), message);
             }
             (Family::LinkAndPoll | Family::Exchange | Family::System, _) => {
-                let slug = self.slug.unwrap_or(self.kind.slug(family));
-                body.insert("error".into(), json!(slug));
+                body.insert("error".into(), json!(self.word(family)));
                 body.insert("message".into(), message);
             }
         }

@@ -5,6 +5,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use axum::{Router, response::IntoResponse};
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -12,7 +13,7 @@ use utoipa_swagger_ui::SwaggerUi;
 
 use crate::api::openapi::Frame;
 use crate::api::{
-    applicants, document_requirements, flows, groups, health, monitoring, openapi, sessions, verify,
+    applicants, document_requirements, flows, groups, health, hosted, monitoring, openapi, sessions, verify,
 };
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
@@ -38,6 +39,16 @@ fn gated() -> OpenApiRouter<Shared> {
             "/v2/sdk/session/verification-result/",
             get(sessions::poll_nothing),
         )
+        .routes(routes!(hosted::current))
+        .routes(routes!(hosted::consent))
+        .routes(routes!(hosted::hand_off))
+        .routes(routes!(hosted::reject))
+        .routes(routes!(hosted::events))
+        .merge(
+            OpenApiRouter::new()
+                .routes(routes!(hosted::documents))
+                .layer(CompressionLayer::new()),
+        )
         .route("/v2/public/transaction-monitoring", post(monitoring::not_built))
 }
 
@@ -52,7 +63,10 @@ fn open() -> OpenApiRouter<Shared> {
 
 /// Routes for whoever holds a one-time token, limited by address.
 fn by_token() -> OpenApiRouter<Shared> {
-    OpenApiRouter::new().routes(routes!(sessions::exchange))
+    OpenApiRouter::new()
+        .routes(routes!(sessions::exchange))
+        .routes(routes!(hosted::preview))
+        .routes(routes!(hosted::claim))
 }
 
 /// The OpenAPI document.

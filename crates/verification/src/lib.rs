@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod flow;
 pub mod flow_body;
 pub mod group;
+pub mod hosted;
 mod json;
 pub mod judge;
 pub mod link;

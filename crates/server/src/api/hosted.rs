@@ -1,34 +1,58 @@
-//! `/v2/sdk/session/…`: what only the hosted page calls (additions to the contract).
+//! `/v2/sdk/session/…`: what only the hosted page calls. Additions to the contract; errors are the exchange's.
 
+use axum::extract::State;
+use axum::http::header::USER_AGENT;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Json;
+use qrcode::{EcLevel, QrCode, render::svg};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
+use uuid::Uuid;
 
+use super::openapi::{ErrorAndMessageBody, HostedErrors};
+use super::sessions::{ExchangeBody, TokenBody, token};
 use super::time::iso;
-use crate::app::hosted::{self, Preview};
+use crate::app::branding::Branding;
+use crate::app::hosted::{self, Current, HandoffLink, Preview};
+use crate::app::{Shared, flows};
+use crate::error::{Kind, Problem};
+use crate::http::authorization::{self, Authorization};
+use crate::http::gate::{Caller, ClientAddress};
+use crate::http::json::JsonObject;
 
 /// What a link leads to.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewBody {
     /// Who asks.
+    #[schema(example = "Acme")]
     pub merchant_name: String,
     /// The merchant's logo, on this server.
     pub logo_url: Option<String>,
-    /// The merchant's colour, such as `#00aa77`.
+    /// The merchant's colour.
+    #[schema(example = "#00aa77")]
     pub color: Option<String>,
     /// Whether it is only a test.
     pub is_sandbox: bool,
     /// The documents of which one is needed; empty: none.
+    #[schema(example = json!(["PASSPORT", "ID_CARD"]))]
     pub document_types: Vec<String>,
     /// `selfie`, `live selfie` or `liveness`.
+    #[schema(example = "selfie")]
     pub biometric_type: String,
     /// `fileUpload` or `fileCapture`.
+    #[schema(example = "fileCapture")]
     pub document_upload_type: String,
     /// The personal fields that are asked for, besides first and last name.
+    #[schema(example = json!(["dob"]))]
     pub fields: Vec<String>,
     /// About how long it takes.
+    #[schema(example = 2)]
     pub minutes: u32,
-    /// Until when the link can be used.
+    /// Until when the link can be used (ISO 8601, UTC, milliseconds).
+    #[schema(example = "2026-11-21T06:10:00.000Z")]
     pub expires_at: String,
 }
 
@@ -51,12 +75,455 @@ impl From<&Preview> for PreviewBody {
                 .collect(),
             biometric_type: configuration.biometric().as_str().into(),
             document_upload_type: configuration.document_upload_type().into(),
-            fields: hosted::personal_fields(configuration)
+            fields: verification::hosted::personal_fields(configuration)
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
             minutes: preview.minutes,
             expires_at: iso(preview.expires_at),
         }
+    }
+}
+
+/// How a session stands, for its own applicant.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentBody {
+    /// The session.
+    #[serde(rename = "session_id")]
+    pub session_id: Uuid,
+    /// `pending`, `success`, `failed` or `expired`.
+    #[schema(example = "pending")]
+    pub status: &'static str,
+    /// `open`, `in_review` or `done`.
+    #[schema(example = "open")]
+    pub stage: &'static str,
+    /// Attempts made.
+    pub attempts: i64,
+    /// Attempts allowed.
+    #[schema(example = 3)]
+    pub max_attempts: i64,
+    /// When the access token ends.
+    #[schema(example = "2026-11-21T06:10:00.000Z")]
+    pub expires_at: String,
+    /// Whether it is only a test.
+    #[serde(rename = "is_sandbox")]
+    pub is_sandbox: bool,
+    /// For whom the link was made.
+    pub user_id: String,
+    /// The Group.
+    pub group_id: Uuid,
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// The Flow's, as JSON.
+    #[schema(value_type = Object)]
+    pub default_fields: Value,
+    /// The Flow's accepted document types.
+    #[schema(value_type = Vec<String>)]
+    pub default_document_types: Value,
+    /// The Flow's customisations per country.
+    #[schema(value_type = Vec<Object>)]
+    pub country_overrides: Value,
+    /// `selfie`, `live selfie` or `liveness`.
+    #[schema(example = "selfie")]
+    pub biometric_type: &'static str,
+    /// `fileUpload` or `fileCapture`.
+    #[schema(example = "fileCapture")]
+    pub document_upload_type: &'static str,
+    /// Who asks.
+    pub merchant: MerchantBody,
+    /// What the applicant said to the consent text; null until then.
+    pub consent: Option<GivenConsentBody>,
+    /// What became of the last attempt; null before the first.
+    pub outcome: Option<OutcomeBody>,
+    /// The second device; null without one.
+    pub handoff: Option<HandoffStateBody>,
+}
+
+/// How a merchant looks to its applicants.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MerchantBody {
+    /// The name.
+    #[schema(example = "Acme")]
+    pub name: String,
+    /// The logo, on this server.
+    pub logo_url: Option<String>,
+    /// The colour.
+    #[schema(example = "#00aa77")]
+    pub color: Option<String>,
+}
+
+impl From<Branding> for MerchantBody {
+    fn from(branding: Branding) -> Self {
+        MerchantBody {
+            name: branding.name,
+            logo_url: branding.logo_url,
+            color: branding.color.map(|color| color.to_string()),
+        }
+    }
+}
+
+/// What the applicant said to the consent text.
+#[derive(Serialize, ToSchema)]
+pub struct GivenConsentBody {
+    /// The text's version.
+    pub version: String,
+    /// Yes or no.
+    pub accepted: bool,
+}
+
+/// What became of an attempt, as its applicant may know it.
+#[derive(Serialize, ToSchema)]
+pub struct OutcomeBody {
+    /// `approved`, `pending` or `failed`.
+    #[schema(example = "failed")]
+    pub status: &'static str,
+    /// The failure codes; nothing of sanctions.
+    #[schema(example = json!([2509]))]
+    pub codes: Vec<u16>,
+    /// When.
+    #[schema(example = "2026-11-21T06:01:42.250Z")]
+    pub at: String,
+}
+
+/// How a hand-off stands.
+#[derive(Serialize, ToSchema)]
+pub struct HandoffStateBody {
+    /// `waiting` or `claimed`.
+    #[schema(example = "claimed")]
+    pub state: &'static str,
+    /// The step that the second device reached last.
+    #[schema(example = "front")]
+    pub step: Option<String>,
+}
+
+impl TryFrom<Current> for CurrentBody {
+    type Error = Problem;
+
+    fn try_from(current: Current) -> Result<Self, Problem> {
+        let session = current.session;
+        let content = current.flow.into();
+        let defaults = flows::parse(&content)?.defaults;
+        let json = |text: &str| serde_json::from_str(text).map_err(Problem::internal);
+        Ok(CurrentBody {
+            session_id: session.id,
+            status: session.status.as_str(),
+            stage: session.stage.as_str(),
+            attempts: session.attempts,
+            max_attempts: session.max_attempts,
+            expires_at: iso(session.expires_at),
+            is_sandbox: current.scope.sandbox,
+            user_id: session.link.user_id,
+            group_id: session.link.group_id,
+            flow_id: session.link.flow_id,
+            default_fields: json(&content.default_fields)?,
+            default_document_types: json(&content.default_document_types)?,
+            country_overrides: json(&content.country_overrides)?,
+            biometric_type: defaults.biometric().as_str(),
+            document_upload_type: defaults.document_upload_type(),
+            merchant: current.branding.into(),
+            consent: current.consent.map(|consent| GivenConsentBody {
+                version: consent.version,
+                accepted: consent.accepted,
+            }),
+            outcome: current.outcome.map(|outcome| OutcomeBody {
+                status: outcome.status,
+                codes: outcome.codes,
+                at: iso(outcome.at),
+            }),
+            handoff: current.handoff.map(|(handoff, step)| HandoffStateBody {
+                state: if handoff.claimed { "claimed" } else { "waiting" },
+                step,
+            }),
+        })
+    }
+}
+
+/// What the applicant said to the consent text.
+#[derive(ToSchema)]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::hosted reads the body"
+)]
+pub struct ConsentBody {
+    /// The text's version.
+    #[schema(max_length = 32, example = "2026-11")]
+    version: String,
+    /// The language in which it was read.
+    #[schema(max_length = 32, example = "en")]
+    language: String,
+    /// Yes or no.
+    accepted: bool,
+}
+
+/// That a consent was recorded.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordedBody {
+    /// When (ISO 8601, UTC, milliseconds).
+    #[schema(example = "2026-11-21T06:00:12.500Z")]
+    pub recorded_at: String,
+}
+
+/// What can be chosen.
+#[derive(Serialize, ToSchema)]
+pub struct DocumentsBody {
+    /// The country to begin with (alpha-3): where the caller's address is, in the sandbox Utopia.
+    #[schema(example = "DEU")]
+    pub preselected: Option<&'static str>,
+    /// Every country.
+    pub countries: Vec<CountryBody>,
+}
+
+/// What a country's applicants are asked for.
+#[derive(Serialize, ToSchema)]
+pub struct CountryBody {
+    /// ISO 3166-1 alpha-2.
+    #[schema(example = "DE")]
+    pub alpha2: &'static str,
+    /// ISO 3166-1 alpha-3.
+    #[schema(example = "DEU")]
+    pub alpha3: &'static str,
+    /// The English name.
+    #[schema(example = "Germany")]
+    pub name: &'static str,
+    /// Neither its applicants nor its documents are accepted.
+    pub restricted: bool,
+    /// The personal fields that are asked for, besides first and last name.
+    #[schema(example = json!(["dob"]))]
+    pub fields: Vec<&'static str>,
+    /// The document types that the Flow accepts.
+    pub types: Vec<DocumentTypeBody>,
+}
+
+/// A document type of a country.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentTypeBody {
+    /// The type.
+    #[serde(rename = "type")]
+    #[schema(example = "ID_CARD")]
+    pub document_type: &'static str,
+    /// Whether such documents can be verified.
+    pub supported: bool,
+    /// Whether the back is needed: the Flow's word, else the lookup's.
+    pub needs_back: bool,
+    /// Whether documents without a back exist; then it should not be insisted on.
+    pub has_one_sided_variant: bool,
+}
+
+/// A link to a second device.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HandoffBody {
+    /// To be opened on the second device, once.
+    pub url: String,
+    /// Shown on both devices, to be compared.
+    #[schema(example = "47")]
+    pub number: String,
+    /// Until when it can be used.
+    #[schema(example = "2026-11-21T06:10:00.000Z")]
+    pub expires_at: String,
+    /// The address as a QR code, an SVG document.
+    pub qr_svg: String,
+}
+
+/// A claimed hand-off: the exchange's answer, and the number.
+#[derive(Serialize, ToSchema)]
+pub struct ClaimBody {
+    /// The exchange's answer, with an access token of this device's own.
+    #[serde(flatten)]
+    pub exchange: ExchangeBody,
+    /// To be compared with the other device's.
+    #[schema(example = "47")]
+    pub number: String,
+}
+
+/// What happened on the page.
+#[derive(ToSchema)]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::hosted reads the body"
+)]
+pub struct EventsBody {
+    /// In their order.
+    #[schema(max_items = 50)]
+    events: Vec<EventBody>,
+}
+
+/// Something that happened on the page.
+#[derive(ToSchema)]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::hosted reads the body"
+)]
+pub struct EventBody {
+    /// The step, such as `document`.
+    #[schema(example = "front")]
+    step: String,
+    /// `reached`, `completed`, `retried`, `dropped`, `failed` or `denied`.
+    #[schema(example = "retried")]
+    kind: String,
+    /// Milliseconds since the page was opened.
+    #[schema(example = 41_250)]
+    ms: u64,
+    /// A failure code or a word of a fixed list.
+    #[schema(example = "glare")]
+    detail: Option<String>,
+}
+
+/// What a link leads to.
+///
+/// Uses nothing up: for the page's first screen.
+#[utoipa::path(post, path = "/v2/sdk/session/preview", tag = "Hosted page", security(()),
+    request_body = TokenBody,
+    responses(
+        (status = 200, description = "What the link leads to", body = PreviewBody),
+        (status = 404, description = "`not_found`: the link's Flow or Group was deleted", body = ErrorAndMessageBody),
+        (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody),
+        HostedErrors))]
+pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json<PreviewBody>, Problem> {
+    let preview = hosted::preview(&app, token(&body)?).await?;
+    Ok(Json(PreviewBody::from(&preview)))
+}
+
+/// How the session stands.
+///
+/// Also when it has ended, as long as the access token has not expired.
+#[utoipa::path(get, path = "/v2/sdk/session/current", tag = "Hosted page", security(("bearer" = [])),
+    responses((status = 200, description = "The session", body = CurrentBody), HostedErrors))]
+pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<CurrentBody>, Problem> {
+    hosted::current(&app, &caller).await?.try_into().map(Json)
+}
+
+/// Record what the applicant said to the consent text.
+#[utoipa::path(post, path = "/v2/sdk/session/consent", tag = "Hosted page", security(("bearer" = [])),
+    request_body = ConsentBody,
+    responses((status = 200, description = "Recorded", body = RecordedBody), HostedErrors))]
+pub async fn consent(
+    State(app): State<Shared>,
+    caller: Caller,
+    body: JsonObject,
+) -> Result<Json<RecordedBody>, Problem> {
+    let at = hosted::consent(&app, &caller, &body.object).await?;
+    Ok(Json(RecordedBody { recorded_at: iso(at) }))
+}
+
+/// What the Flow asks for, country by country.
+#[utoipa::path(get, path = "/v2/sdk/session/documents", tag = "Hosted page", security(("bearer" = [])),
+    responses((status = 200, description = "Countries and documents", body = DocumentsBody), HostedErrors))]
+pub async fn documents(
+    State(app): State<Shared>,
+    caller: Caller,
+    ClientAddress(address): ClientAddress,
+) -> Result<Json<DocumentsBody>, Problem> {
+    let (preselected, offers) = hosted::documents(&app, &caller, address).await?;
+    let countries = offers
+        .into_iter()
+        .map(|offer| CountryBody {
+            alpha2: offer.country.alpha2,
+            alpha3: offer.country.alpha3,
+            name: offer.country.name,
+            restricted: offer.restricted,
+            fields: offer.fields,
+            types: offer
+                .types
+                .iter()
+                .map(|document| DocumentTypeBody {
+                    document_type: document.document_type.as_str(),
+                    supported: document.supported,
+                    needs_back: document.needs_back,
+                    has_one_sided_variant: document.has_one_sided_variant,
+                })
+                .collect(),
+        })
+        .collect();
+    Ok(Json(DocumentsBody {
+        preselected,
+        countries,
+    }))
+}
+
+/// Take the session to a second device.
+///
+/// A new link voids the earlier one, and the device that used it.
+#[utoipa::path(post, path = "/v2/sdk/session/handoff", tag = "Hosted page", security(("bearer" = [])),
+    responses((status = 200, description = "The link", body = HandoffBody), HostedErrors))]
+pub async fn hand_off(State(app): State<Shared>, caller: Caller) -> Result<Json<HandoffBody>, Problem> {
+    let HandoffLink {
+        url,
+        number,
+        expires_at,
+    } = hosted::hand_off(&app, &caller).await?;
+    Ok(Json(HandoffBody {
+        qr_svg: qr_svg(&url)?,
+        url,
+        number: number.to_string(),
+        expires_at: iso(expires_at),
+    }))
+}
+
+fn qr_svg(text: &str) -> Result<String, Problem> {
+    let code = QrCode::with_error_correction_level(text, EcLevel::M).map_err(Problem::internal)?;
+    Ok(code.render::<svg::Color<'_>>().min_dimensions(240, 240).build())
+}
+
+/// Go on with a session on this device.
+#[utoipa::path(post, path = "/v2/sdk/session/handoff/claim", tag = "Hosted page", security(()),
+    request_body = TokenBody,
+    responses(
+        (status = 200, description = "The session", body = ClaimBody),
+        (status = 404, description = "`not_found`: the session's Flow or Group was deleted", body = ErrorAndMessageBody),
+        (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody),
+        HostedErrors))]
+pub async fn claim(State(app): State<Shared>, body: JsonObject) -> Result<Json<ClaimBody>, Problem> {
+    let (exchanged, number) = hosted::claim(&app, token(&body)?).await?;
+    Ok(Json(ClaimBody {
+        exchange: exchanged.try_into()?,
+        number: number.to_string(),
+    }))
+}
+
+/// Give a hand-off up, on the second device: the numbers did not match.
+///
+/// This device's access token works no more.
+#[utoipa::path(post, path = "/v2/sdk/session/handoff/reject", tag = "Hosted page", security(("bearer" = [])),
+    responses((status = 204, description = "The token works no more"), HostedErrors))]
+pub async fn reject(
+    State(app): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    hosted::reject(&app, &caller, &bearer(&headers)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Tell how the applicant gets on: words of fixed lists and times, nothing personal.
+#[utoipa::path(post, path = "/v2/sdk/session/events", tag = "Hosted page", security(("bearer" = [])),
+    request_body = EventsBody,
+    responses((status = 204, description = "Kept"), HostedErrors))]
+pub async fn events(
+    State(app): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<StatusCode, Problem> {
+    let user_agent = headers
+        .get(USER_AGENT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    hosted::record_events(&app, &caller, &bearer(&headers)?, user_agent, &body.object).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The access token, which tells the session's two devices apart.
+fn bearer(headers: &HeaderMap) -> Result<SecretString, Problem> {
+    match authorization::parse(headers) {
+        Ok(Authorization::Bearer(token)) => Ok(token),
+        _ => Err(Problem::new(
+            Kind::Unauthenticated,
+            "Authorization header is missing: send `Bearer <ACCESS_TOKEN>`",
+        )),
     }
 }

@@ -17,6 +17,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "Groups", description = "Named collections of Flows"),
         (name = "Flows", description = "Verification configurations; created in the portal"),
         (name = "Sessions", description = "One-time hosted links"),
+        (name = "Hosted page", description = "What only the hosted page itself calls"),
         (name = "Verification", description = "Submit a person's details, documents and selfie"),
         (name = "Applicants", description = "What is recorded about a person"),
         (name = "Transaction monitoring", description = "Risk of crypto addresses and transactions"),
@@ -135,6 +136,30 @@ pub enum LinkAndPollErrors {
     /// Our fault
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
+}
+
+/// What the hosted page's endpoints can answer besides success.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum HostedErrors {
+    /// Validation failed (`token_required` where a token is sent)
+    #[response(status = 400)]
+    Invalid(ErrorAndMessageBody),
+    /// `invalid_token`: nobody's, expired, or of a session that has ended
+    #[response(status = 401)]
+    Unauthenticated(ErrorAndMessageBody),
+    /// The merchant's account is not active
+    #[response(status = 403)]
+    Forbidden(ErrorAndMessageBody),
+    /// Too many requests
+    #[response(status = 429)]
+    RateLimited(ErrorAndMessageBody),
+    /// Our fault
+    #[response(status = 500)]
+    Internal(ErrorAndMessageBody),
+    /// The database does not answer
+    #[response(status = 503)]
+    Unavailable(ErrorAndMessageBody),
 }
 
 /// What verification endpoints can answer besides success.

@@ -66,7 +66,7 @@ pub struct ExchangeBody {
     pub sdk_id: Uuid,
     /// Whether the link was made with a sandbox key.
     pub is_sandbox: bool,
-    /// Seconds that the access token works: 600.
+    /// Seconds that the access token works: 600 (on a second device, what is left of them).
     #[schema(example = 600)]
     pub expires_in: i64,
     /// For whom the link was made.
@@ -109,6 +109,7 @@ impl TryFrom<Exchanged> for ExchangeBody {
             token,
             scope,
             flow,
+            expires_in,
         } = exchanged;
         let content = flow.into();
         let defaults = flows::parse(&content)?.defaults;
@@ -118,7 +119,7 @@ impl TryFrom<Exchanged> for ExchangeBody {
             session_id: session.id,
             sdk_id: sessions::sdk_id(session.link.flow_id),
             is_sandbox: scope.sandbox,
-            expires_in: sessions::TOKEN_SECONDS,
+            expires_in,
             user_id: session.link.user_id,
             group_id: session.link.group_id,
             flow_id: session.link.flow_id,

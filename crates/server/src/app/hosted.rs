@@ -1,13 +1,31 @@
-//! The hosted page's side of a session: what a link leads to, before anything is used up.
+//! The hosted page's side of a session: what a link leads to before anything is used up, how the session stands, consent, the
+//! hand-off to a second device, and the events of the funnel. What a session makes of attempts is `app::sessions`'s.
 
+use std::net::IpAddr;
+
+use rand::random_range;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+use store::audit::{self, Entry};
+use store::consents::{self, Consent};
+use store::flows::Flow;
+use store::handoffs::{self, Handoff, HandoffToken};
 use store::merchants::Merchant;
-use store::sessions::{self, Link, LinkToken};
-use store::{Conn, Scope};
-use verification::flow::{Configuration, Flow, PERSONAL_FIELDS};
+use store::session_events::{self, Event, Source};
+use store::sessions::Session;
+use store::{Conn, Scope, attempts};
+use verification::codes::Code;
+use verification::flow::Configuration;
+use verification::hosted::{self, CountryOffer, page_events};
 
 use super::branding::{self, Branding};
+use super::sessions::{self, Exchanged, Offer};
 use super::{App, flows};
-use crate::error::Problem;
+use crate::error::{Family, Problem};
+use crate::http::gate::{self, Caller};
+
+/// Events beyond these are not kept: no applicant makes so many.
+const MAX_EVENTS_OF_SESSION: i64 = 1_000;
 
 /// What a link leads to.
 #[derive(Clone, Debug)]
@@ -24,66 +42,378 @@ pub struct Preview {
     pub expires_at: i64,
 }
 
-/// What a one-time token is worth.
-pub enum Look {
-    /// It can be used.
-    Good(Box<Preview>),
-    /// Nobody's.
-    Invalid,
-    /// It was used.
-    Used,
-    /// Too late.
-    Expired,
-}
-
-/// Looks at a link's token and uses nothing up.
-pub async fn look(app: &App, token: &str) -> Result<Look, Problem> {
-    let mut conn = app.db.read().await?;
-    match sessions::peek_link(&mut conn, token).await? {
-        LinkToken::Good {
-            merchant,
-            scope,
-            link,
+impl Preview {
+    fn new(merchant: &Merchant, scope: Scope, flow: Flow, expires_at: i64) -> Result<Self, Problem> {
+        let configuration = flows::parse(&flow.into())?.defaults;
+        Ok(Preview {
+            branding: branding::branding(merchant),
+            sandbox: scope.sandbox,
+            minutes: hosted::minutes(&configuration),
+            configuration,
             expires_at,
-        } => preview(&mut conn, &merchant, scope, &link, expires_at).await,
-        LinkToken::Used => Ok(Look::Used),
-        LinkToken::Expired => Ok(Look::Expired),
-        LinkToken::Invalid => Ok(Look::Invalid),
+        })
     }
 }
 
-async fn preview(
-    conn: &mut Conn,
-    merchant: &Merchant,
-    scope: Scope,
-    link: &Link,
-    expires_at: i64,
-) -> Result<Look, Problem> {
-    // The Flow may have been deleted since the link was made.
-    let Some(stored) = store::flows::get(conn, scope, link.flow_id).await? else {
-        return Ok(Look::Invalid);
-    };
-    let flow = flows::parse(&stored.into())?;
-    Ok(Look::Good(Box::new(Preview {
-        branding: branding::branding(merchant),
-        sandbox: scope.sandbox,
-        minutes: minutes(&flow),
-        configuration: flow.defaults,
+/// Looks at a link's token and uses nothing up; refuses as the exchange does.
+pub async fn preview(app: &App, token: &str) -> Result<Preview, Problem> {
+    let Offer {
+        merchant,
+        scope,
+        flow,
         expires_at,
-    })))
+        ..
+    } = sessions::offer(app, token).await?;
+    Preview::new(&merchant, scope, flow, expires_at)
 }
 
-/// The personal fields that a configuration asks for, besides the names that are always asked.
-pub fn personal_fields(configuration: &Configuration) -> Vec<&'static str> {
-    PERSONAL_FIELDS
+/// The same for a hand-off's token.
+pub async fn handoff_preview(app: &App, token: &str) -> Result<Preview, Problem> {
+    let mut conn = app.db.read().await?;
+    let Claimable {
+        merchant,
+        scope,
+        session,
+        handoff,
+    } = claimable(handoffs::peek(&mut conn, token).await?)?;
+    let flow = sessions::configuration(&mut conn, scope, &session.link).await?;
+    Preview::new(&merchant, scope, flow, handoff.expires_at)
+}
+
+/// How a session stands, for its own applicant.
+pub struct Current {
+    /// The session.
+    pub session: Session,
+    /// Its account and mode.
+    pub scope: Scope,
+    /// Its Flow.
+    pub flow: Flow,
+    /// Who asks.
+    pub branding: Branding,
+    /// What the applicant said last.
+    pub consent: Option<Consent>,
+    /// What became of the last attempt.
+    pub outcome: Option<Outcome>,
+    /// The second device, and the step it reached last.
+    pub handoff: Option<(Handoff, Option<String>)>,
+}
+
+/// What became of an attempt, as its applicant may know it: nothing of sanctions.
+pub struct Outcome {
+    /// `approved`, `pending` or `failed`.
+    pub status: &'static str,
+    /// The failure codes.
+    pub codes: Vec<u16>,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// How the caller's session stands, ended ones included.
+pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
+    let session = session(caller)?;
+    let mut conn = app.db.read().await?;
+    let flow = store::flows::get(&mut conn, caller.scope, session.link.flow_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("The Flow of this session was deleted"))?;
+    let handoff = match handoffs::of_session(&mut conn, caller.scope, session.id).await? {
+        Some(handoff) => {
+            let step = session_events::handoff_step(&mut conn, caller.scope, session.id).await?;
+            Some((handoff, step))
+        }
+        None => None,
+    };
+    Ok(Current {
+        consent: consents::of_session(&mut conn, caller.scope, session.id).await?,
+        outcome: outcome(&mut conn, caller.scope, session).await?,
+        handoff,
+        flow,
+        branding: branding::branding(&caller.merchant),
+        scope: caller.scope,
+        session: session.clone(),
+    })
+}
+
+async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Option<Outcome>, Problem> {
+    let Some(log_id) = session.log_id else {
+        return Ok(None);
+    };
+    let attempt = attempts::get(conn, scope, log_id).await?;
+    Ok(attempt.map(|attempt| Outcome {
+        status: match attempt.status.as_str() {
+            "approved" => "approved",
+            "pending" => "pending",
+            _ => "failed",
+        },
+        codes: told_codes(&attempt.codes),
+        at: attempt.decided_at.unwrap_or(attempt.created_at),
+    }))
+}
+
+/// The codes that the applicant is told: whoever is screened learns nothing of it.
+fn told_codes(codes: &str) -> Vec<u16> {
+    let codes: Vec<u16> = serde_json::from_str(codes).unwrap_or_default();
+    codes
         .into_iter()
-        .chain(["ssn"])
-        .filter(|field| configuration.asks(field))
+        .filter(|code| *code != Code::SanctionsMatch.number())
         .collect()
 }
 
-/// About how long an applicant takes: a minute for the details, one more for many of them, one for a document with a selfie.
-fn minutes(flow: &Flow) -> u32 {
-    let many = personal_fields(&flow.defaults).len() > 4;
-    1 + u32::from(many) + u32::from(!flow.defaults.document_types.is_empty())
+/// Records what the applicant said to the consent text; answers when (ms).
+pub async fn consent(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<i64, Problem> {
+    let session = open_session(caller)?;
+    let said = hosted::Consent::parse(body).map_err(Problem::validation)?;
+    let subject = session.id.to_string();
+    let detail = serde_json::json!({
+        "version": said.version, "language": said.language, "accepted": said.accepted,
+    })
+    .to_string();
+    store::transaction!(app.db, |tx| -> Result<i64, Problem> {
+        let at = consents::record(
+            tx,
+            caller.scope,
+            session.id,
+            &said.version,
+            &said.language,
+            said.accepted,
+        )
+        .await?;
+        let action = if said.accepted {
+            "consent.given"
+        } else {
+            "consent.refused"
+        };
+        let entry = Entry {
+            detail: &detail,
+            ..caller.did(action, &subject)
+        };
+        audit::write(tx, caller.scope, &entry).await?;
+        Ok(at)
+    })
+}
+
+/// What the Flow asks for, country by country, and the country to begin with (alpha-3).
+pub async fn documents(
+    app: &App,
+    caller: &Caller,
+    address: IpAddr,
+) -> Result<(Option<&'static str>, Vec<CountryOffer>), Problem> {
+    let link = &session(caller)?.link;
+    let flow = sessions::configuration(&mut app.db.read().await?, caller.scope, link).await?;
+    let offers = hosted::country_offers(&flows::parse(&flow.into())?, caller.scope.sandbox);
+    let preselected = match offers.first() {
+        // The specimen state comes first, in the sandbox.
+        Some(first) if caller.scope.sandbox => Some(first.country.alpha3),
+        _ => app.geo.country(address).map(|country| country.alpha3),
+    };
+    Ok((preselected, offers))
+}
+
+/// A hand-off's link, shown this once.
+pub struct HandoffLink {
+    /// To be opened on the second device.
+    pub url: String,
+    /// Shown on both devices.
+    pub number: i64,
+    /// Until when it can be used (ms).
+    pub expires_at: i64,
+}
+
+/// Makes a link that takes the caller's session to a second device, in place of an earlier one.
+pub async fn hand_off(app: &App, caller: &Caller) -> Result<HandoffLink, Problem> {
+    let session = open_session(caller)?;
+    let number = random_range(10..=99);
+    let subject = session.id.to_string();
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let token = handoffs::create(tx, caller.scope, session.id, number, session.expires_at).await?;
+        audit::write(tx, caller.scope, &caller.did("handoff.created", &subject)).await?;
+        Ok(token)
+    })?;
+    Ok(HandoffLink {
+        url: format!("{}?handoff={}", app.websdk_url, token.expose_secret()),
+        number,
+        expires_at: session.expires_at,
+    })
+}
+
+/// A hand-off that can be claimed.
+struct Claimable {
+    merchant: Merchant,
+    scope: Scope,
+    session: Session,
+    handoff: Handoff,
+}
+
+/// What a hand-off's token gives, or the exchange's refusal.
+fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
+    match token {
+        HandoffToken::Good { session, .. } if !is_open(&session) => Err(sessions::expired()),
+        HandoffToken::Good {
+            merchant,
+            scope,
+            session,
+            handoff,
+        } => {
+            gate::allowed(merchant.status, scope.sandbox, Family::Exchange)?;
+            Ok(Claimable {
+                merchant: *merchant,
+                scope,
+                session: *session,
+                handoff,
+            })
+        }
+        HandoffToken::Invalid => Err(sessions::invalid()),
+        HandoffToken::Used => Err(sessions::used()),
+        HandoffToken::Expired => Err(sessions::expired()),
+    }
+}
+
+/// Takes a session over to the caller's device. Whatever refuses it leaves the token unused.
+pub async fn claim(app: &App, token: &str) -> Result<(Exchanged, i64), Problem> {
+    let Claimable { scope, session, .. } =
+        claimable(handoffs::peek(&mut app.db.read().await?, token).await?)?;
+    let flow = sessions::configuration(&mut app.db.read().await?, scope, &session.link).await?;
+    let subject = session.id.to_string();
+    store::transaction!(app.db, |tx| -> Result<(Exchanged, i64), Problem> {
+        let (found, access) = handoffs::claim(tx, token).await?;
+        let Claimable {
+            scope,
+            session,
+            handoff,
+            ..
+        } = claimable(found)?;
+        let access = access.ok_or_else(|| Problem::internal("a claimed hand-off without a token"))?;
+        let entry = Entry {
+            actor: "hosted page",
+            action: "handoff.claimed",
+            subject: &subject,
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        let expires_in = (session.expires_at - tx.now()) / 1_000;
+        let exchanged = Exchanged {
+            session,
+            token: access,
+            scope,
+            flow: flow.clone(),
+            expires_in,
+        };
+        Ok((exchanged, handoff.number))
+    })
+}
+
+/// Ends the second device's access: the numbers did not match.
+pub async fn reject(app: &App, caller: &Caller, token: &SecretString) -> Result<(), Problem> {
+    let session = session(caller)?;
+    let subject = session.id.to_string();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !handoffs::reject(tx, caller.scope, session.id, token.expose_secret()).await? {
+            return Err(Problem::invalid(
+                "Only the device that the session was handed to can reject it",
+            ));
+        }
+        audit::write(tx, caller.scope, &caller.did("handoff.rejected", &subject)).await?;
+        Ok(())
+    })
+}
+
+/// Keeps the page's events for the funnel.
+pub async fn record_events(
+    app: &App,
+    caller: &Caller,
+    token: &SecretString,
+    user_agent: &str,
+    body: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let session = session(caller)?;
+    let told = page_events(body).map_err(Problem::validation)?;
+    let events: Vec<Event<'_>> = told
+        .iter()
+        .map(|event| Event {
+            step: event.step,
+            kind: event.kind,
+            ms: event.ms,
+            detail: event.detail,
+        })
+        .collect();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let source = Source {
+            device: device(user_agent),
+            handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret()).await?,
+        };
+        let of = (session.id, session.link.flow_id);
+        session_events::append(tx, caller.scope, of, source, &events, MAX_EVENTS_OF_SESSION).await?;
+        Ok(())
+    })
+}
+
+/// A class of devices, by what the browser calls itself. (Tablets of Apple's call themselves desktops.)
+fn device(user_agent: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| user_agent.contains(word));
+    if says(&["iPad", "Tablet"]) || (says(&["Android"]) && !says(&["Mobile"])) {
+        "tablet"
+    } else if says(&["Mobi", "iPhone", "Android"]) {
+        "phone"
+    } else if says(&["Windows", "Macintosh", "X11", "CrOS"]) {
+        "desktop"
+    } else {
+        "other"
+    }
+}
+
+fn session(caller: &Caller) -> Result<&Session, Problem> {
+    caller
+        .session
+        .as_ref()
+        .ok_or_else(|| Problem::internal("a route of the hosted page let a key in"))
+}
+
+fn open_session(caller: &Caller) -> Result<&Session, Problem> {
+    caller.check_session()?;
+    session(caller)
+}
+
+fn is_open(session: &Session) -> bool {
+    session.status == store::sessions::SessionStatus::Pending
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_told_apart_roughly() {
+        for (user_agent, expected) in [
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148",
+                "phone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/144.0 Mobile Safari/537.36",
+                "phone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/144.0 Safari/537.36",
+                "tablet",
+            ),
+            (
+                "Mozilla/5.0 (iPad; CPU OS 12_0 like Mac OS X) Mobile/15E148",
+                "tablet",
+            ),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/144.0 Safari/537.36",
+                "desktop",
+            ),
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", "desktop"),
+            ("curl/8", "other"),
+            ("", "other"),
+        ] {
+            assert_eq!(device(user_agent), expected, "{user_agent}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_sanctions_is_told() {
+        assert_eq!(told_codes("[2702,2509]"), [2509]);
+        assert!(told_codes("[2702]").is_empty() && told_codes("{}").is_empty());
+    }
 }

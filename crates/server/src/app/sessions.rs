@@ -77,6 +77,8 @@ pub struct Exchanged {
     pub scope: Scope,
     /// Its Flow.
     pub flow: Flow,
+    /// Seconds that the token works.
+    pub expires_in: i64,
 }
 
 /// What an unused link is made for.
@@ -89,12 +91,14 @@ pub struct Offer {
     pub link: Link,
     /// Its Flow.
     pub flow: Flow,
+    /// Until when it can be exchanged (ms).
+    pub expires_at: i64,
 }
 
 /// Looks at a link token and uses nothing up; refuses as the exchange does.
 pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
     let mut conn = app.db.read().await?;
-    let (merchant, scope, link) = good(sessions::peek_link(&mut conn, token).await?)?;
+    let (merchant, scope, link, expires_at) = good(sessions::peek_link(&mut conn, token).await?)?;
     gate::allowed(merchant.status, scope.sandbox, crate::error::Family::Exchange)?;
     let flow = configuration(&mut conn, scope, &link).await?;
     Ok(Offer {
@@ -102,6 +106,7 @@ pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
         scope,
         link,
         flow,
+        expires_at,
     })
 }
 
@@ -118,7 +123,7 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
     let max_attempts = i64::from(rules.settings.attempts_per_link);
     let (scope, session, token) =
         store::transaction!(app.db, |tx| -> Result<(Scope, Session, SecretString), Problem> {
-            let (_, scope, link) = good(sessions::redeem_link(tx, token).await?)?;
+            let (_, scope, link, _) = good(sessions::redeem_link(tx, token).await?)?;
             let (session, token) =
                 sessions::create(tx, scope, link, max_attempts, TOKEN_SECONDS * 1_000).await?;
             Ok((scope, session, token))
@@ -129,33 +134,41 @@ pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchang
         token,
         scope,
         flow,
+        expires_in: TOKEN_SECONDS,
     })
 }
 
 /// The token's worth, or the exchange's refusal.
-fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link), Problem> {
+fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
     match token {
         LinkToken::Good {
             merchant,
             scope,
             link,
-            ..
-        } => Ok((merchant, scope, link)),
-        LinkToken::Invalid => Err(Problem::new(
-            Kind::WrongCredentials,
-            "This link is not valid; please ask for a new one",
-        )),
-        LinkToken::Used => Err(Problem::new(
-            Kind::Gone,
-            "This link was used already; please ask for a new one",
-        )
-        .named("token_used")),
-        LinkToken::Expired => Err(Problem::new(
-            Kind::Gone,
-            "This link has expired; please ask for a new one",
-        )
-        .named("token_expired")),
+            expires_at,
+        } => Ok((merchant, scope, link, expires_at)),
+        LinkToken::Invalid => Err(invalid()),
+        LinkToken::Used => Err(used()),
+        LinkToken::Expired => Err(expired()),
     }
+}
+
+/// 401 to a one-time token that is nobody's.
+pub fn invalid() -> Problem {
+    Problem::new(
+        Kind::WrongCredentials,
+        "This link is not valid; please ask for a new one",
+    )
+}
+
+/// 410 to a one-time token that was used.
+pub fn used() -> Problem {
+    Problem::new(Kind::Gone, "This link was used already; please ask for a new one").named("token_used")
+}
+
+/// 410 to a one-time token whose time is over.
+pub fn expired() -> Problem {
+    Problem::new(Kind::Gone, "This link has expired; please ask for a new one").named("token_expired")
 }
 
 /// Refuses visitors from a country that the account or the Flow blocks.

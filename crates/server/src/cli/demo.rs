@@ -16,7 +16,8 @@ use store::merchants::MerchantStatus;
 use uuid::Uuid;
 
 use super::say;
-use crate::app::{App, flows, merchants};
+use crate::app::{App, flows, merchants, sessions};
+use crate::http::gate::Caller;
 
 const GROUP: &str = "Demo group";
 
@@ -85,8 +86,31 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
     demo.specimens = std::path::absolute(&app.config.specimens)
         .ok()
         .filter(|dir| dir.join("index.json").exists());
+    let link = link(app, &demo).await?;
     write(&file, &demo)?;
-    say(&summary(&demo))
+    say(&summary(&demo, &link))
+}
+
+/// A link to the hosted page, for any document.
+async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
+    let merchant = store::merchants::get(&mut app.db.read().await?, demo.merchant_id)
+        .await?
+        .context("the demo merchant is gone")?;
+    let caller = Caller {
+        merchant,
+        scope: Scope {
+            merchant_id: demo.merchant_id,
+            sandbox: true,
+        },
+        key: "command line".into(),
+        session: None,
+    };
+    let body =
+        json!({"userId": "user-1", "groupId": demo.group_id, "flowId": demo.flows.get("any-document")});
+    let body = body.as_object().context("a body is an object")?;
+    sessions::link(app, &caller, body)
+        .await
+        .map_err(|problem| anyhow::anyhow!("the demo link: {problem}"))
 }
 
 fn seed_list(app: &App) -> anyhow::Result<()> {
@@ -172,14 +196,16 @@ fn write(file: &Path, demo: &Demo) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn summary(demo: &Demo) -> String {
+fn summary(demo: &Demo, link: &str) -> String {
     let Demo {
         base_url,
         api_key,
         secret,
         flows,
+        group_id,
         ..
     } = demo;
+    let any_document = flows.get("any-document").map(Uuid::to_string).unwrap_or_default();
     let passport = flows.get("passport").map(Uuid::to_string).unwrap_or_default();
     let call = match &demo.specimens {
         Some(dir) => format!(
@@ -201,6 +227,16 @@ Bonafide's sandbox is ready at {base_url}
   API docs  {base_url}/docs
 
 {call}
+
+Or verify yourself in a browser, within ten minutes:
+
+  {link}
+
+Another such link, for any Flow of the Group:
+
+  curl -s -u {api_key}:{secret} {base_url}/v2/sdk/session/web-sdk-link \\
+    -H 'Content-Type: application/json' \\
+    -d '{{\"userId\": \"user-1\", \"groupId\": \"{group_id}\", \"flowId\": \"{any_document}\"}}'
 "
     )
 }

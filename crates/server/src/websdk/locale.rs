@@ -37,6 +37,22 @@ impl Locale {
         &self.texts
     }
 
+    /// Items as alternatives, as `Intl.ListFormat` writes them: `a, b, or c`.
+    pub fn either(&self, items: &[String]) -> String {
+        let (word, comma) = match self.language.as_str() {
+            "ar" => (" أو ", " أو "),
+            "de" => (" oder ", ", "),
+            "es" => (" o ", ", "),
+            "fr" | "pt" => (" ou ", ", "),
+            _ if items.len() > 2 => (", or ", ", "),
+            _ => (" or ", ", "),
+        };
+        match items {
+            [rest @ .., last] if !rest.is_empty() => format!("{}{word}{last}", rest.join(comma)),
+            _ => items.concat(),
+        }
+    }
+
     /// A text with its `{placeholders}` filled; the key itself where there is no such text.
     pub fn text(&self, key: &str, values: &[(&str, &str)]) -> String {
         fill(self.texts.get(key).map_or(key, String::as_str), values)

@@ -22,17 +22,19 @@ use super::template::{Value, escape, render, script_json};
 use super::{assets, theme};
 use crate::api::hosted::PreviewBody;
 use crate::app::branding::{self, Branding};
-use crate::app::hosted::{self, Look, Preview};
+use crate::app::hosted::{self, Preview};
 use crate::app::merchants::settings;
-use crate::app::{App, Shared};
-use crate::error::Problem;
+use crate::app::{App, Shared, sessions};
+use crate::error::{Family, Problem};
 use crate::http::path::PathText;
 use crate::http::query::{self, Query};
 
 /// What the page is rendered from.
 struct Visit {
     locale: Locale,
-    look: Option<Look>,
+    /// What the token leads to; none without a token.
+    found: Option<Result<Preview, Problem>>,
+    is_handoff: bool,
     /// Whose page it is, as the token or `?m=` claims: it decides who may embed it, and gives away nothing else.
     merchant: Option<Merchant>,
     return_url: Option<String>,
@@ -49,21 +51,21 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
     let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let mut visit = Visit {
         locale: Locale::choose(query.get("lang"), accepted),
-        look: (!is_readable).then_some(Look::Invalid),
+        found: (!is_readable).then(|| Err(sessions::invalid())),
+        is_handoff: false,
         merchant: None,
         return_url: None,
         origin: None,
     };
     if let Err(problem) = find(&app, &query, &mut visit).await {
-        tracing::error!("the hosted page could not be prepared: {problem}");
-        return answer(&app, &visit, true);
+        visit.found = Some(Err(problem));
     }
-    answer(&app, &visit, false)
+    answer(&app, &visit)
 }
 
 async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem> {
-    let token = query.get("token").or(query.get("handoff"));
-    if let Some(short_id) = token.or(query.get("m")).and_then(|text| text.get(..8)) {
+    let (link, handoff) = (query.get("token"), query.get("handoff"));
+    if let Some(short_id) = link.or(handoff).or(query.get("m")).and_then(|text| text.get(..8)) {
         visit.merchant = merchants::by_short_id(&mut app.db.read().await?, short_id).await?;
     }
     if let Some(merchant) = &visit.merchant {
@@ -75,24 +77,28 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
             .get("origin")
             .and_then(|origin| branding::allowed_origin(origin, &allowed));
     }
-    if let Some(token) = token {
-        visit.look = Some(hosted::look(app, token).await?);
+    if let Some(token) = link {
+        visit.found = Some(hosted::preview(app, token).await);
+    } else if let Some(token) = handoff {
+        visit.found = Some(hosted::handoff_preview(app, token).await);
+        visit.is_handoff = true;
     }
     Ok(())
 }
 
-fn answer(app: &App, visit: &Visit, is_unavailable: bool) -> Response {
-    let (status, state) = match &visit.look {
-        _ if is_unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-        None => (StatusCode::OK, "no_token"),
-        Some(Look::Good(_)) => (StatusCode::OK, "open"),
-        Some(Look::Invalid) => (StatusCode::NOT_FOUND, "invalid_token"),
-        Some(Look::Used) => (StatusCode::GONE, "token_used"),
-        Some(Look::Expired) => (StatusCode::GONE, "token_expired"),
-    };
-    let preview = match &visit.look {
-        Some(Look::Good(preview)) => Some(&**preview),
-        _ => None,
+fn answer(app: &App, visit: &Visit) -> Response {
+    let (status, state, preview) = match &visit.found {
+        None => (StatusCode::OK, "no_token", None),
+        Some(Ok(preview)) => (StatusCode::OK, "open", Some(preview)),
+        Some(Err(problem)) if problem.status(Family::Exchange).is_server_error() => {
+            tracing::error!("the hosted page could not be prepared: {problem}");
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", None)
+        }
+        Some(Err(problem)) => match problem.word(Family::Exchange) {
+            word @ ("token_used" | "token_expired") => (StatusCode::GONE, word, None),
+            // A deleted Flow or a closed account: for the visitor, a link that does not work.
+            _ => (StatusCode::NOT_FOUND, "invalid_token", None),
+        },
     };
     let css = preview.and_then(|preview| preview.branding.color).map(theme::css);
     let html = html(app, visit, state, preview, css.as_deref());
@@ -113,7 +119,8 @@ fn answer(app: &App, visit: &Visit, is_unavailable: bool) -> Response {
 fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
     let locale = &visit.locale;
     let t = |key: &str| locale.text(key, &[]);
-    let known = matches!(visit.look, Some(Look::Good(_) | Look::Used | Look::Expired));
+    // A claimed short id alone gives no name away.
+    let known = ["open", "token_used", "token_expired"].contains(&state);
     let branding = preview
         .map(|preview| preview.branding.clone())
         .or_else(|| visit.merchant.as_ref().filter(|_| known).map(branding::branding));
@@ -121,6 +128,7 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
         .as_ref()
         .map_or_else(|| t("page.merchant"), |branding| branding.name.clone());
     let (icon, heading, lead) = match state {
+        "open" if visit.is_handoff => ("phone", "claim.title", "claim.lead"),
         "open" => ("shield", "open.title", "open.lead"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
         "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
@@ -157,8 +165,17 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
             ),
             "theme" => html(css.map(|css| format!("<style>{css}</style>")).unwrap_or_default()),
             "brand" => html(branding.as_ref().map(brand).unwrap_or_default()),
-            "needs" => html(preview.map(|preview| needs(locale, preview)).unwrap_or_default()),
-            "action" => html(preview.map(|_| start(locale)).unwrap_or_default()),
+            "needs" => html(
+                preview
+                    .filter(|_| !visit.is_handoff)
+                    .map(|preview| needs(locale, preview))
+                    .unwrap_or_default(),
+            ),
+            "action" => html(
+                preview
+                    .map(|_| start(locale, visit.is_handoff))
+                    .unwrap_or_default(),
+            ),
             "v" => text(&version),
             "boot" => html(boot(app, visit, state, preview, &version)),
             _ => None,
@@ -182,47 +199,47 @@ fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
     }
 }
 
-/// What the applicant needs, as a list.
+/// What the applicant needs, as a list: the same elements that `web/verify/screens/open.js` makes, so that nothing moves.
 fn needs(locale: &Locale, preview: &Preview) -> String {
-    let comma = if locale.language == "ar" { "، " } else { ", " };
     let types = &preview.configuration.document_types;
     let names: Vec<String> = types
         .iter()
         .map(|kind| locale.text(&format!("doctype.{kind}"), &[]))
         .collect();
     let minutes = preview.minutes.to_string();
+    let has_documents = !types.is_empty();
     let items = [
-        (!types.is_empty()).then(|| {
+        has_documents.then(|| {
             (
                 "card",
-                locale.text("open.need.document", &[("types", &names.join(comma))]),
+                locale.text("open.need.document", &[("types", &locale.either(&names))]),
             )
         }),
-        (!types.is_empty()).then(|| ("face", locale.text("open.need.selfie", &[]))),
+        has_documents.then(|| ("face", locale.text("open.need.selfie", &[]))),
         Some(("person", locale.text("open.need.details", &[]))),
         Some(("clock", locale.text("open.need.time", &[("minutes", &minutes)]))),
     ];
-    let items: String = items
-        .into_iter()
-        .flatten()
-        .map(|(icon, text)| {
-            format!(
-                r##"<li><svg aria-hidden="true"><use href="#i-{icon}"/></svg><span>{}</span></li>"##,
-                escape(&text)
-            )
-        })
-        .collect();
-    format!(
-        r#"<h2>{}</h2><ul class="needs">{items}</ul>"#,
-        escape(&locale.text("open.need.title", &[]))
-    )
+    let row = |(icon, text): (&str, String)| {
+        let icon = format!(r##"<svg class="icon" aria-hidden="true"><use href="#i-{icon}"></use></svg>"##);
+        format!("<li>{icon}<span>{}</span></li>", escape(&text))
+    };
+    let rows: String = items.into_iter().flatten().map(row).collect();
+    let title = escape(&locale.text("open.need.title", &[]));
+    format!(r#"<h2 class="small">{title}</h2><ul class="needs">{rows}</ul>"#)
 }
 
-fn start(locale: &Locale) -> String {
+fn start(locale: &Locale, is_handoff: bool) -> String {
+    let text = |key| escape(&locale.text(key, &[]));
+    let (start, privacy) = if is_handoff {
+        (text("claim.start"), String::new())
+    } else {
+        (
+            text("open.start"),
+            format!(r#"<p class="fine">{}</p>"#, text("open.privacy")),
+        )
+    };
     format!(
-        r#"<div class="actions"><button type="button" class="primary" id="start">{}</button></div><p class="hint">{}</p>"#,
-        escape(&locale.text("open.start", &[])),
-        escape(&locale.text("open.privacy", &[]))
+        r#"<div class="actions"><button type="button" class="primary" id="start">{start}</button>{privacy}</div>"#
     )
 }
 

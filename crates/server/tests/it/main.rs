@@ -10,6 +10,7 @@ mod documents;
 mod flows;
 mod groups;
 mod harness;
+mod hosted;
 mod interruptions;
 mod openapi;
 mod verify;
