@@ -168,7 +168,7 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
 /// Resolve a label to its facemaps.
 #[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId/{externalUserId}", tag = "Applicants",
     security(("basic" = [])),
-    params(("externalUserId" = String, Path, description = "The merchant's label, URL-encoded", max_length = 500)),
+    params(("externalUserId" = String, Path, description = "The merchant's label, URL-encoded", min_length = 1, max_length = 500, pattern = r"\S", example = "user-1")),
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
 pub async fn by_external_user_id(
     State(app): State<Shared>,
@@ -180,7 +180,7 @@ pub async fn by_external_user_id(
 
 /// Resolve a label to its facemaps (query variant).
 #[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId", tag = "Applicants", security(("basic" = [])),
-    params(("externalUserId" = String, Query, description = "The merchant's label", max_length = 500)),
+    params(("externalUserId" = String, Query, description = "The merchant's label", min_length = 1, max_length = 500, pattern = r"\S", example = "user-1")),
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
 pub async fn by_external_user_id_query(
     State(app): State<Shared>,

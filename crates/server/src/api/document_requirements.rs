@@ -28,8 +28,10 @@ pub struct DocumentRequirementsBody {
 /// Whether a document type of a country needs its back image.
 #[utoipa::path(get, path = "/v2/idv/document-requirements", tag = "Verification", security(("basic" = []), ("bearer" = [])),
     params(
-        ("country" = String, Query, description = "ISO 3166-1 alpha-2 or alpha-3 code, or the country's name in any language"),
-        ("docType" = String, Query, description = "`PASSPORT`, `DRIVERS`, `ID_CARD` or `RESIDENCY_CARD`"),
+        ("country" = String, Query, description = "ISO 3166-1 alpha-2 or alpha-3 code, or the country's name in any language",
+            min_length = 1, example = "Deutschland"),
+        ("docType" = String, Query, description = "`PASSPORT`, `DRIVERS`, `ID_CARD` or `RESIDENCY_CARD`",
+            pattern = "^(PASSPORT|DRIVERS|ID_CARD|RESIDENCY_CARD)$", example = "ID_CARD"),
     ),
     responses((status = 200, description = "What the document needs", body = DocumentRequirementsBody), VerifyErrors))]
 pub async fn get(caller: Caller, RawQuery(raw): RawQuery) -> Result<Json<DocumentRequirementsBody>, Problem> {

@@ -69,6 +69,122 @@ pub struct GeoBlockedCountryBody {
     country_name: String,
 }
 
+/// Which optional fields verification requires. Other keys are kept and returned as sent.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::flow reads the body"
+)]
+pub struct DefaultFieldsBody {
+    /// Required.
+    #[schema(nullable = false)]
+    middle_name: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    dob: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    phone: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    email: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    street: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    street2: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    city: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    state: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    postcode: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    country: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    nationality: Option<bool>,
+    /// Required.
+    #[schema(nullable = false)]
+    ssn: Option<bool>,
+    /// An uploaded selfie (the default).
+    #[schema(nullable = false)]
+    selfie: Option<bool>,
+    /// A selfie by camera.
+    #[schema(nullable = false)]
+    live_selfie: Option<bool>,
+    /// A liveness check by camera.
+    #[schema(nullable = false)]
+    liveness: Option<bool>,
+    /// Documents are picked as files (the default).
+    #[schema(nullable = false)]
+    document_file_upload: Option<bool>,
+    /// Documents are captured by camera.
+    #[schema(nullable = false)]
+    document_capture: Option<bool>,
+    /// What documents say is compared with what was submitted.
+    #[schema(nullable = false)]
+    ocr_match: Option<bool>,
+    /// Absent: looked up by country.
+    #[schema(nullable = false)]
+    drivers_back: Option<bool>,
+    /// Absent: looked up by country.
+    #[schema(nullable = false)]
+    id_card_back: Option<bool>,
+}
+
+/// A document type.
+#[derive(ToSchema)]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::flow reads the body"
+)]
+pub enum DocumentTypeBody {
+    /// Never needs its back.
+    Passport,
+    /// A driver's licence.
+    Drivers,
+    /// Any other government photo ID.
+    IdCard,
+    /// Always needs its back.
+    ResidencyCard,
+}
+
+/// What differs for a country; what is omitted is inherited.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[allow(
+    dead_code,
+    reason = "read by the derive only; verification::flow reads the body"
+)]
+pub struct CountryOverrideBody {
+    /// ISO 3166-1 alpha-2; this or `countryAlpha3`.
+    #[schema(nullable = false)]
+    country_alpha2: Option<String>,
+    /// ISO 3166-1 alpha-3; this or `countryAlpha2`.
+    #[schema(nullable = false)]
+    country_alpha3: Option<String>,
+    /// Its name.
+    #[schema(nullable = false)]
+    country_name: Option<String>,
+    /// Nobody of this country may verify with this Flow.
+    #[schema(nullable = false)]
+    restricted: Option<bool>,
+    /// Merged key by key.
+    #[schema(nullable = false)]
+    default_fields: Option<DefaultFieldsBody>,
+    /// Replaces the Flow's.
+    #[schema(nullable = false)]
+    default_document_types: Option<Vec<DocumentTypeBody>>,
+}
+
 /// What to change of a Flow: at least one member; each replaces the whole value.
 #[derive(ToSchema)]
 #[allow(
@@ -77,22 +193,27 @@ pub struct GeoBlockedCountryBody {
 )]
 pub struct FlowChangesBody {
     /// Unique in the account.
-    #[schema(min_length = 1, max_length = 100)]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$",
+        nullable = false
+    )]
     name: Option<String>,
     /// Which optional fields verification requires.
-    #[schema(rename = "defaultFields", value_type = Option<std::collections::HashMap<String, bool>>)]
-    default_fields: Option<serde_json::Value>,
-    /// `PASSPORT`, `DRIVERS`, `ID_CARD`, `RESIDENCY_CARD`.
-    #[schema(rename = "defaultDocumentTypes")]
-    default_document_types: Option<Vec<String>>,
-    /// Elements `{countryAlpha2, countryAlpha3, countryName, restricted, defaultFields, defaultDocumentTypes}`; what an element omits it inherits.
-    #[schema(rename = "countryOverrides", value_type = Option<Vec<Object>>)]
-    country_overrides: Option<serde_json::Value>,
+    #[schema(rename = "defaultFields", nullable = false)]
+    default_fields: Option<DefaultFieldsBody>,
+    /// The applicant sends at least one of them; empty: documents are not asked for.
+    #[schema(rename = "defaultDocumentTypes", nullable = false)]
+    default_document_types: Option<Vec<DocumentTypeBody>>,
+    /// At most one element a country.
+    #[schema(rename = "countryOverrides", nullable = false)]
+    country_overrides: Option<Vec<CountryOverrideBody>>,
     /// Countries whose visitors are blocked, besides the account's.
-    #[schema(rename = "geoBlockedCountries")]
+    #[schema(rename = "geoBlockedCountries", nullable = false)]
     geo_blocked_countries: Option<Vec<GeoBlockedCountryBody>>,
     /// A URL; an empty string clears it.
-    #[schema(rename = "webhookUrl", max_length = 500)]
+    #[schema(rename = "webhookUrl", max_length = 500, nullable = false)]
     webhook_url: Option<String>,
     /// Null removes the bound.
     #[schema(rename = "minAge", minimum = 1, maximum = 120, nullable)]
@@ -152,7 +273,9 @@ pub async fn get(
     responses(
         (status = 200, description = "The changed Flow, as GET returns it", body = FlowBody),
         (status = 404, description = "No such Flow in the account", body = MessageBody),
+        (status = 408, description = "The body did not arrive in time", body = MessageBody),
         (status = 409, description = "The name is taken", body = MessageBody),
+        (status = 413, description = "The body is larger than 1 MB", body = MessageBody),
         GroupsAndFlowsErrors))]
 pub async fn update(
     State(app): State<Shared>,

@@ -63,13 +63,17 @@ pub struct GroupListBody {
 )]
 pub struct NewGroupBody {
     /// Unique in the account.
-    #[schema(min_length = 1, max_length = 100)]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"
+    )]
     name: String,
     /// Free text.
-    #[schema(max_length = 500, nullable)]
+    #[schema(max_length = 500, pattern = r"^[^\u0000]*$", nullable)]
     description: Option<String>,
     /// `active` unless sent.
-    #[schema(pattern = "^(active|inactive)$", default = "active")]
+    #[schema(pattern = "^(active|inactive)$", default = "active", nullable = false)]
     status: Option<String>,
     /// Flows; those that are not the account's are ignored.
     #[schema(rename = "flowIds", min_items = 1)]
@@ -84,16 +88,21 @@ pub struct NewGroupBody {
 )]
 pub struct GroupChangesBody {
     /// Unique in the account.
-    #[schema(min_length = 1, max_length = 100)]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$",
+        nullable = false
+    )]
     name: Option<String>,
     /// Null clears it.
-    #[schema(max_length = 500, nullable)]
+    #[schema(max_length = 500, pattern = r"^[^\u0000]*$", nullable)]
     description: Option<String>,
     /// `active` or `inactive`.
-    #[schema(pattern = "^(active|inactive)$")]
+    #[schema(pattern = "^(active|inactive)$", nullable = false)]
     status: Option<String>,
     /// Replaces the whole list.
-    #[schema(rename = "flowIds")]
+    #[schema(rename = "flowIds", nullable = false)]
     flow_ids: Option<Vec<String>>,
 }
 
@@ -130,11 +139,14 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Grou
 
 /// Create a Group.
 #[utoipa::path(post, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
+        min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)),
     request_body = NewGroupBody,
     responses(
         (status = 201, description = "Created", body = GroupBody),
         (status = 409, description = "The name is taken", body = MessageBody),
+        (status = 408, description = "The body did not arrive in time", body = MessageBody),
+        (status = 413, description = "The body is larger than 1 MB", body = MessageBody),
         (status = 422, description = "The Idempotency-Key came with another body", body = MessageBody),
         GroupsAndFlowsErrors))]
 pub async fn create(
@@ -182,7 +194,9 @@ pub async fn get(
     responses(
         (status = 200, description = "The changed Group", body = GroupBody),
         (status = 404, description = "No such Group in the account", body = MessageBody),
+        (status = 408, description = "The body did not arrive in time", body = MessageBody),
         (status = 409, description = "The name is taken", body = MessageBody),
+        (status = 413, description = "The body is larger than 1 MB", body = MessageBody),
         GroupsAndFlowsErrors))]
 pub async fn update(
     State(app): State<Shared>,

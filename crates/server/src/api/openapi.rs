@@ -23,6 +23,8 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "Transaction monitoring", description = "Risk of crypto addresses and transactions"),
         (name = "System", description = "Health and figures"),
     ),
+    // `IntoResponses` refers to these without bringing them along.
+    components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, DescriptionBody, UnauthenticatedBody)),
     modifiers(&Security)
 )]
 pub struct Frame;
@@ -96,6 +98,17 @@ pub struct DescriptionBody {
     pub errors: Option<Vec<String>>,
 }
 
+/// `{error}` without a usable Authorization header, `{message}` with wrong credentials.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum UnauthenticatedBody {
+    /// Nobody knows who calls.
+    Missing(ErrorBody),
+    /// Nobody has these credentials.
+    Wrong(MessageBody),
+}
+
 /// What Groups and Flows can answer besides success.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
@@ -115,6 +128,9 @@ pub enum GroupsAndFlowsErrors {
     /// Our fault
     #[response(status = 500)]
     Internal(MessageBody),
+    /// The database does not answer; `Retry-After` says when to try again
+    #[response(status = 503)]
+    Unavailable(MessageBody),
 }
 
 /// What link and poll can answer besides success.
@@ -171,7 +187,7 @@ pub enum VerifyErrors {
     Invalid(FailureBody),
     /// `{error}` without a usable Authorization header, `{message}` with wrong credentials
     #[response(status = 401)]
-    Unauthenticated(MessageBody),
+    Unauthenticated(UnauthenticatedBody),
     /// The merchant may not do this
     #[response(status = 403)]
     Forbidden(FailureBody),

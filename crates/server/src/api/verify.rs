@@ -23,11 +23,14 @@ use crate::http::idempotency::{self, Start};
 /// Validation comes first and answers 4xx; once it passes, the answer is 200 and `success` in the body tells the outcome. Which
 /// fields, documents and selfie are required is set by the Flow.
 #[utoipa::path(post, path = "/v2/idv/verify", tag = "Verification", security(("basic" = []), ("bearer" = [])),
-    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
+        min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)),
     request_body(content = VerificationForm, content_type = "multipart/form-data"),
     responses(
         (status = 200, description = "The verification ran; see `success`", body = VerificationBody),
         (status = 404, description = "No such Flow or Group in the account", body = FailureBody),
+        (status = 408, description = "The body did not arrive in time", body = FailureBody),
+        (status = 409, description = "A request with this Idempotency-Key is still being carried out", body = FailureBody),
         (status = 413, description = "More than any valid request holds", body = FailureBody),
         (status = 422, description = "The Idempotency-Key came with another body", body = FailureBody),
         (status = 501, description = "The document and country are not supported yet", body = FailureBody),

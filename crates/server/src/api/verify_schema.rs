@@ -9,77 +9,121 @@ use utoipa::ToSchema;
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct VerificationForm {
     /// English characters only.
-    #[schema(example = "Anna Maria")]
+    #[schema(
+        example = "Anna Maria",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[ -~]*[A-Za-z][ -~]*$"
+    )]
     first_name: String,
     /// English characters only. In the sandbox, `SANDBOX-<code>` adds that failure.
-    #[schema(example = "Eriksson")]
+    #[schema(
+        example = "Eriksson",
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[ -~]*[A-Za-z][ -~]*$"
+    )]
     last_name: String,
     /// The person's identifier in the merchant's system.
-    #[schema(max_length = 500)]
+    #[schema(max_length = 500, min_length = 1)]
     external_user_id: String,
     /// The Flow to verify against.
-    #[schema(max_length = 36)]
+    #[schema(max_length = 36, min_length = 1)]
     flow_id: String,
     /// A Group that the Flow belongs to.
-    #[schema(max_length = 255)]
+    #[schema(max_length = 255, min_length = 1, nullable = false)]
     grouping_id: Option<String>,
     /// Links the call to a hosted session.
-    #[schema(max_length = 255)]
+    #[schema(max_length = 255, min_length = 1, nullable = false)]
     session_id: Option<String>,
     /// English characters only.
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = "^[ -~]*[A-Za-z][ -~]*$",
+        nullable = false
+    )]
     middle_name: Option<String>,
     /// `MM/DD/YYYY`.
-    #[schema(example = "08/12/1974")]
+    #[schema(
+        example = "08/12/1974",
+        min_length = 1,
+        pattern = r"^\d{2}/\d{2}/\d{4}$",
+        nullable = false
+    )]
     dob: Option<String>,
     /// International format with a leading `+`.
+    #[schema(
+        min_length = 1,
+        pattern = r"^\+[0-9 ().-]+$",
+        example = "+15550100123",
+        nullable = false
+    )]
     phone: Option<String>,
     /// An email address.
+    #[schema(
+        min_length = 1,
+        max_length = 254,
+        example = "anna@example.com",
+        nullable = false
+    )]
     email: Option<String>,
     /// English characters only.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)]
     street: Option<String>,
     /// English characters only.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)]
     street2: Option<String>,
     /// English characters only.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)]
     city: Option<String>,
     /// State or province code.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)]
     state: Option<String>,
     /// Postal or ZIP code.
+    #[schema(min_length = 1, max_length = 255, nullable = false)]
     postcode: Option<String>,
     /// Country of residence, ISO 3166-1 alpha-3.
+    #[schema(min_length = 1, pattern = "^[A-Z]{3}$", nullable = false)]
     country: Option<String>,
     /// ISO 3166-1 alpha-3.
+    #[schema(min_length = 1, pattern = "^[A-Z]{3}$", nullable = false)]
     nationality: Option<String>,
     /// Comma-separated from `PASSPORT`, `DRIVERS`, `ID_CARD`, `RESIDENCY_CARD`.
+    #[schema(min_length = 1, example = "PASSPORT", nullable = false)]
     document_types: Option<String>,
     /// Issuing country, ISO 3166-1 alpha-3; required with `documentTypes`.
+    #[schema(min_length = 1, pattern = "^[A-Z]{3}$", nullable = false)]
     document_country: Option<String>,
     /// Required when the Flow says so.
+    #[schema(min_length = 1, max_length = 255, nullable = false)]
     ssn: Option<String>,
     /// Recorded; the Flow decides whether data are compared.
+    #[schema(min_length = 1, example = "true", nullable = false)]
     ocr_match: Option<String>,
     /// JPEG, PNG, WEBP, BMP or PDF, at most 10 MB.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     passport_front: Option<Vec<u8>>,
     /// The side with the photo.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     drivers_front: Option<Vec<u8>>,
     /// The other side.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     drivers_back: Option<Vec<u8>>,
     /// The side with the photo.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     id_card_front: Option<Vec<u8>>,
     /// The other side.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     id_card_back: Option<Vec<u8>>,
     /// The side with the photo.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     residency_front: Option<Vec<u8>>,
     /// The other side.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     residency_back: Option<Vec<u8>>,
     /// Required whenever a document is sent.
-    #[schema(value_type = Option<String>, format = Binary)]
+    #[schema(value_type = Option<String>, format = Binary, nullable = false)]
     selfie: Option<Vec<u8>>,
 }
 
