@@ -83,6 +83,64 @@ fn hash_all() -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
+/// The page's scripts that run at once, as their imports tell: so that the page can ask for all of them together.
+pub fn modules() -> Vec<String> {
+    static EMBEDDED: LazyLock<Vec<String>> = LazyLock::new(|| find_modules("verify/main.js"));
+    if cfg!(debug_assertions) {
+        find_modules("verify/main.js")
+    } else {
+        EMBEDDED.clone()
+    }
+}
+
+fn find_modules(entry: &str) -> Vec<String> {
+    let mut found = vec![entry.to_owned()];
+    let mut next = 0;
+    while let Some(module) = found.get(next).cloned() {
+        next += 1;
+        let Some(file) = file(&module) else { continue };
+        for import in imports(&String::from_utf8_lossy(&file.data)) {
+            let path = beside(&module, import);
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// What a module's `import … from "./…"` lines name; `import(…)` is left for later, as the module does.
+fn imports(source: &str) -> impl Iterator<Item = &str> {
+    source
+        .lines()
+        .filter(|line| {
+            ["import ", "export ", "} from "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        })
+        .filter_map(|line| {
+            line.split_once("from \"")
+                .or_else(|| line.split_once("import \""))
+        })
+        .filter_map(|(_, rest)| rest.split('"').next().filter(|path| path.starts_with('.')))
+}
+
+/// A relative path, as seen from a file.
+fn beside(file: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 /// `GET /verify/assets/{*path}`: a file of `web/`. Modules import each other by relative addresses, which would lose a `?v=`;
 /// so the version may also be the path's first segment: `/verify/assets/@VERSION/verify/main.js`.
 pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
@@ -237,6 +295,23 @@ mod tests {
         ] {
             assert!(file(path).is_none(), "{path}");
         }
+    }
+
+    #[test]
+    fn modules_are_found_through_their_imports() {
+        let source = "import a from \"./a.js\";\nimport \"../b.js\";\nconst c = import(\"./c.js\");\n\
+            // import d from \"./d.js\"\nimport {\n  e,\n} from \"./e.js\";\nexport { f } from \"./f.js\";\nimport g from \"g\";";
+        assert_eq!(
+            imports(source).collect::<Vec<_>>(),
+            ["./a.js", "../b.js", "./e.js", "./f.js"]
+        );
+        assert_eq!(beside("verify/screens/open.js", "../api.js"), "verify/api.js");
+        assert_eq!(
+            beside("verify/main.js", "./screens/open.js"),
+            "verify/screens/open.js"
+        );
+        let modules = modules();
+        assert!(modules.iter().all(|path| file(path).is_some()), "{modules:?}");
     }
 
     #[test]

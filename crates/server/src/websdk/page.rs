@@ -163,6 +163,7 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
                     .map(|color| color.to_string())
                     .unwrap_or_default(),
             ),
+            "preload" => html(preload(&version)),
             "theme" => html(css.map(|css| format!("<style>{css}</style>")).unwrap_or_default()),
             "brand" => html(branding.as_ref().map(brand).unwrap_or_default()),
             "needs" => html(
@@ -186,6 +187,17 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
 /// A file's address. The version is a segment of the path, so that what a module imports by a relative address has it too.
 fn address(path: &str, version: &str) -> String {
     format!("/verify/assets/@{version}/{path}")
+}
+
+/// Asks for the scripts at once: the browser would find what they import only step by step.
+fn preload(version: &str) -> String {
+    let link = |path: String| {
+        format!(
+            r#"<link rel="modulepreload" href="{}">"#,
+            escape(&address(&path, version))
+        )
+    };
+    assets::modules().into_iter().map(link).collect()
 }
 
 fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
@@ -365,8 +377,8 @@ mod tests {
                     .strip_prefix("asset:")
                     .is_some_and(|path| assets::file(path).is_some())
                 || [
-                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color", "theme",
-                    "brand", "needs", "action", "v", "boot",
+                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color",
+                    "preload", "theme", "brand", "needs", "action", "v", "boot",
                 ]
                 .contains(&name);
             assert!(
