@@ -107,6 +107,9 @@ pub struct ServeConfig {
     /// Proxies whose forwarded client addresses are believed.
     #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpAddr>,
+    /// Hosts that webhooks may be sent to although their addresses are not public.
+    #[arg(long, env = "BONAFIDE_WEBHOOK_ALLOW_HOSTS", value_delimiter = ',')]
+    pub webhook_allow_hosts: Vec<String>,
     /// Token that `/metrics` asks for as Bearer; without it there is no `/metrics`.
     #[arg(long, env = "BONAFIDE_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<SecretString>,
@@ -209,6 +212,12 @@ impl ServeConfig {
             idle: Duration::from_secs(self.idle_seconds),
             write: 2 * header,
         }
+    }
+
+    /// Whether webhooks may be sent to a host wherever its name leads; in the demo also to this machine.
+    pub fn webhook_host_allowed(&self, host: &str) -> bool {
+        let listed = |allowed: &String| allowed.eq_ignore_ascii_case(host);
+        self.webhook_allow_hosts.iter().any(listed) || self.demo && matches!(host, "localhost" | "127.0.0.1")
     }
 
     /// How many verifications are processed at once.

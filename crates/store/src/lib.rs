@@ -63,6 +63,7 @@ pub mod registrations;
 pub mod session_events;
 pub mod sessions;
 mod text_enum;
+pub mod webhooks;
 
 use uuid::Uuid;
 

@@ -155,6 +155,17 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
     Ok(deliveries)
 }
 
+/// Whether an event is due: a look before [`claim`], which writes.
+///
+/// # Errors
+/// Database errors.
+pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
+    let now = conn.now();
+    let sql = "select count(*) from (select 1 from outbox where next_try_at <= $1 limit 1) due";
+    let (count,) = fetch!(one, conn, (i64,), sql, now)?;
+    Ok(count > 0)
+}
+
 /// Reports that a claimed event was delivered.
 ///
 /// # Errors
@@ -226,4 +237,16 @@ pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     let now = tx.now();
     let sql = "update outbox set next_try_at = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
     Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? == 1)
+}
+
+/// Deletes the events that need no more tries and happened before a time (ms); answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
+    execute!(
+        tx,
+        "delete from outbox where next_try_at is null and created_at < $1",
+        before
+    )
 }

@@ -29,10 +29,8 @@ pub struct Settings {
     pub attempts_per_link: u32,
     /// Days after which attempts are deleted; `None`: the server's default.
     pub retention_days: Option<u32>,
-    /// `whsec_…`, by which this Flow's webhooks are signed.
+    /// `whsec_…`, by which this Flow's webhooks shall be signed from now on. Kept apart from the other settings, sealed.
     pub webhook_secret: Option<String>,
-    /// The secret before a rotation, which keeps signing until its end.
-    pub previous_webhook_secret: Option<String>,
     /// The hosted page is not told what a sanctions hit was.
     pub hide_sanctions_detail: bool,
 }
@@ -46,7 +44,6 @@ impl Default for Settings {
             attempts_per_link: 3,
             retention_days: None,
             webhook_secret: None,
-            previous_webhook_secret: None,
             hide_sanctions_detail: false,
         }
     }
@@ -54,7 +51,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`), `attemptsPerLink`,
-    /// `retentionDays`, `webhookSecret`, `previousWebhookSecret`, `hideSanctionsDetail`; null and absent are the same.
+    /// `retentionDays`, `webhookSecret`, `hideSanctionsDetail`; null and absent are the same.
     /// Unknown members are ignored.
     ///
     /// # Errors
@@ -98,12 +95,6 @@ impl Settings {
             webhook_secret: read(
                 &mut body,
                 "webhookSecret",
-                "must be a string that begins with whsec_",
-                secret,
-            ),
-            previous_webhook_secret: read(
-                &mut body,
-                "previousWebhookSecret",
                 "must be a string that begins with whsec_",
                 secret,
             ),

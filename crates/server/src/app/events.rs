@@ -1,4 +1,4 @@
-//! Webhook events: written into the transaction that causes them (`decisions.md` §7). Delivery is not built yet; events wait.
+//! Webhook events: written into the transaction that causes them (`decisions.md` §7). Delivery is `app::webhooks`'.
 
 use serde_json::{Value, json};
 use store::outbox::{self, NewEvent};
@@ -15,9 +15,9 @@ pub async fn enqueue(
     flow_id: Uuid,
     kind: &str,
     data: &Value,
-) -> Result<(), Problem> {
+) -> Result<Uuid, Problem> {
     let body = json!({"type": kind, "timestamp": iso(tx.now()), "data": data}).to_string();
-    outbox::enqueue(
+    Ok(outbox::enqueue(
         tx,
         scope,
         &NewEvent {
@@ -26,8 +26,7 @@ pub async fn enqueue(
             body: &ascii(&body),
         },
     )
-    .await?;
-    Ok(())
+    .await?)
 }
 
 /// JSON with every character beyond ASCII escaped, so that no proxy or framework changes the signed bytes.

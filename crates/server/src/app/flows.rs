@@ -1,13 +1,15 @@
 //! Flows: what happens to them. The rules are `verification::flow`'s and `verification::flow_body`'s, the SQL is `store::flows`'.
 
+use secrecy::SecretString;
 use serde_json::{Map, Value};
+use standardwebhooks::Webhook;
 use store::flows::{self, Flow, FlowContent};
 use store::{Db, Error, Scope, audit};
 use uuid::Uuid;
 use verification::flow::FlowParts;
 use verification::flow_body::FlowChanges;
 
-use super::App;
+use super::{App, webhooks};
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 
@@ -62,13 +64,17 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
 
 /// Makes a Flow from a file's members (the command line and the demo); the error is for people.
 pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Flow, String> {
-    let changes = FlowChanges::parse_with_settings(file, scope.sandbox).map_err(explain)?;
+    let (changes, secret) = read_file(file, scope)?;
     if changes.name.is_none() {
         return Err("name - is required".into());
     }
     let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
     store::transaction!(db, |tx| -> Result<Flow, Error> {
-        flows::create(tx, scope, &content, None).await
+        let flow = flows::create(tx, scope, &content, None).await?;
+        if let Some(secret) = &secret {
+            store::webhooks::rotate(tx, scope, flow.id, Some(secret.clone()), 0).await?;
+        }
+        Ok(flow)
     })
     .map_err(for_people)
 }
@@ -80,7 +86,7 @@ pub async fn update_from_file(
     id: Option<Uuid>,
     file: &Map<String, Value>,
 ) -> Result<Flow, String> {
-    let changes = FlowChanges::parse_with_settings(file, scope.sandbox).map_err(explain)?;
+    let (changes, secret) = read_file(file, scope)?;
     let id = id.or_else(|| {
         file.get("flowId")
             .and_then(Value::as_str)
@@ -100,12 +106,35 @@ pub async fn update_from_file(
             .await?
             .ok_or_else(not_found)?;
         let content = changed(flow.into(), &changes)?;
+        if let Some(secret) = &secret {
+            webhooks::rotate(tx, scope, id, Some(secret.clone())).await?;
+        }
         flows::update(tx, scope, id, &content)
             .await
             .map_err(refused)?
             .ok_or_else(not_found)
     })
     .map_err(|problem| problem.to_string())
+}
+
+/// A file's changes, and apart from them the webhook secret, which is kept sealed and not among the settings.
+fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Option<SecretString>), String> {
+    let mut file = file.clone();
+    // Validated with the other settings, then taken out of them.
+    FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
+    let secret = file
+        .get_mut("settings")
+        .and_then(Value::as_object_mut)
+        .and_then(|settings| settings.remove("webhookSecret"))
+        .and_then(|secret| secret.as_str().map(str::to_owned));
+    if secret
+        .as_deref()
+        .is_some_and(|secret| Webhook::new(secret).is_err())
+    {
+        return Err("settings.webhookSecret - must be whsec_ followed by base64".into());
+    }
+    let changes = FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
+    Ok((changes, secret.map(SecretString::from)))
 }
 
 /// The Flow as the rules read it.

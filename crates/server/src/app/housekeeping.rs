@@ -13,6 +13,8 @@ const METRICS_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_ROUNDS: u32 = 12;
 /// Link tokens are kept this long after they expired, so that their use is still told from nonsense.
 const LINKS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Webhook events are kept this long, to be seen and sent again.
+const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// How often orphans are looked for; the first time right after the start.
 const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Objects are written before their attempt; whatever has none after this time never gets one.
@@ -70,6 +72,8 @@ async fn sweep(app: &App) -> Result<(), store::Error> {
         store::idempotency::sweep(tx).await?;
         let before = tx.now() - LINKS_KEPT_MS;
         store::sessions::sweep_links(tx, before).await?;
+        let before = tx.now() - EVENTS_KEPT_MS;
+        store::outbox::sweep(tx, before).await?;
         Ok(())
     })?;
     loop {

@@ -19,10 +19,12 @@ pub mod housekeeping;
 pub mod identify;
 pub mod lists;
 pub mod merchants;
+pub mod public_address;
 pub mod recent;
 pub mod reviews;
 pub mod sessions;
 pub mod verify;
+pub mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -106,5 +106,6 @@ async fn announce(
         "codes": codes,
         "isSandbox": scope.sandbox,
     });
-    events::enqueue(tx, scope, attempt.flow_id, "verification.review_decided", &data).await
+    events::enqueue(tx, scope, attempt.flow_id, "verification.review_decided", &data).await?;
+    Ok(())
 }

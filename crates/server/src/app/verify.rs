@@ -391,5 +391,6 @@ async fn announce(
         "codes": judgement.codes,
         "isSandbox": scope.sandbox,
     });
-    events::enqueue(tx, scope, against.flow_id, kind, &data).await
+    events::enqueue(tx, scope, against.flow_id, kind, &data).await?;
+    Ok(())
 }

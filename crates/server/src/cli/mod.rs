@@ -11,6 +11,7 @@ mod lists;
 mod merchant;
 mod review;
 mod serve;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -31,7 +32,7 @@ enum Command {
     /// Run the server.
     Serve(Box<ServeConfig>),
     /// Look at everything the server needs and say what to do about what is wrong.
-    Doctor(doctor::Doctor),
+    Doctor(Box<doctor::Doctor>),
     /// Bring the database's schema up to date (PostgreSQL; SQLite does so at every start).
     Migrate(DataConfig),
     /// Create, approve, suspend and configure merchants.
@@ -40,6 +41,8 @@ enum Command {
     Flow(flow::FlowCommand),
     /// Decide attempts that wait for a person (until the portal does).
     Review(review::ReviewCommand),
+    /// Webhook secrets, test messages, deliveries and their replay (until the portal has them).
+    Webhook(webhook::WebhookCommand),
     /// Import sanctions lists and see what is active.
     Lists(lists::ListsCommand),
     /// Read documents: MRZ, barcodes, text.
@@ -68,6 +71,7 @@ pub fn run() -> ExitCode {
         Command::Merchant(command) => merchant::run(command),
         Command::Flow(command) => flow::run(command),
         Command::Review(command) => review::run(command),
+        Command::Webhook(command) => webhook::run(command),
         Command::Lists(command) => lists::run(command),
         Command::ReadDocument(command) => command.run(),
         Command::DetectFaces(command) => command.run(),

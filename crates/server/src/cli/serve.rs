@@ -28,7 +28,7 @@ const FILES_BESIDES: u64 = 512;
 /// Runs the server until it is asked to stop.
 pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
     logging::start(config.log_json);
-    // One TLS stack for the object store and, later, webhooks.
+    // One TLS stack for the object store and webhooks.
     let _ = rustls::crypto::ring::default_provider().install_default();
     block_on(serve(config))
 }
@@ -77,6 +77,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     });
     tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));
     tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
+    tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     if app.config.demo {

@@ -14,3 +14,4 @@ mod hosted;
 mod interruptions;
 mod openapi;
 mod verify;
+mod webhooks;

@@ -1,0 +1,107 @@
+//! `bonafide webhook …`: a Flow's webhook secret, test messages, deliveries and their replay, until the portal has them.
+
+use clap::{Args, Subcommand};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use store::{Scope, outbox, webhooks};
+use uuid::Uuid;
+
+use super::{Unusable, block_on, data, say};
+use crate::api::time::iso;
+use crate::app::webhooks as app_webhooks;
+use crate::config::DataConfig;
+use crate::error::Problem;
+
+/// Deliveries that are listed unless told otherwise.
+const LISTED: i64 = 100;
+
+/// `bonafide webhook`.
+#[derive(Args)]
+pub(crate) struct WebhookCommand {
+    #[command(subcommand)]
+    action: Action,
+    /// The account.
+    #[arg(long, global = true)]
+    merchant: Option<Uuid>,
+    /// In the sandbox instead of live.
+    #[arg(long, global = true)]
+    sandbox: bool,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// The newest events, newest first, one JSON object a line.
+    List {
+        /// How many.
+        #[arg(long, default_value_t = LISTED)]
+        limit: i64,
+    },
+    /// Send an event again, delivered or not, under the same id.
+    Resend { event: Uuid },
+    /// Send a `webhook.test` message to a Flow's address.
+    Test { flow: Uuid },
+    /// Show the secret by which a Flow's messages are signed.
+    Secret { flow: Uuid },
+    /// Replace it; for 24 hours the old one signs too.
+    Rotate { flow: Uuid },
+}
+
+/// Runs it.
+pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
+    block_on(async {
+        let db = data::open(&command.data).await?.db;
+        let merchant_id = command
+            .merchant
+            .ok_or_else(|| Unusable("--merchant is required".into()))?;
+        let scope = Scope {
+            merchant_id,
+            sandbox: command.sandbox,
+        };
+        let no_flow =
+            || Unusable("no such Flow in this account and mode (sandbox Flows need --sandbox)".into());
+        match command.action {
+            Action::List { limit } => {
+                for event in outbox::list(&mut db.read().await?, scope, limit).await? {
+                    say(&json!({
+                        "id": event.id, "flowId": event.flow_id, "type": event.kind, "tries": event.tries,
+                        "createdAt": iso(event.created_at), "deliveredAt": event.delivered_at.map(iso),
+                        "nextTryAt": event.next_try_at.map(iso), "status": event.last_status, "error": event.last_error,
+                    })
+                    .to_string())?;
+                }
+                Ok(())
+            }
+            Action::Resend { event } => {
+                let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
+                    outbox::resend(tx, scope, event).await
+                })?;
+                if !found {
+                    return Err(Unusable("no such event in this account and mode".into()).into());
+                }
+                say(&json!({"id": event, "due": true}).to_string())
+            }
+            Action::Test { flow } => {
+                let id = app_webhooks::test(&db, scope, flow)
+                    .await
+                    .map_err(|problem| Unusable(problem.to_string()))?;
+                say(&json!({"id": id, "type": "webhook.test"}).to_string())
+            }
+            Action::Secret { flow } => {
+                let endpoint =
+                    store::transaction!(db, |tx| -> Result<Option<webhooks::Endpoint>, store::Error> {
+                        webhooks::get_or_create(tx, scope, flow).await
+                    })?;
+                say(endpoint.ok_or_else(no_flow)?.secret.expose_secret())
+            }
+            Action::Rotate { flow } => {
+                let secret = store::transaction!(db, |tx| -> Result<SecretString, Problem> {
+                    app_webhooks::rotate(tx, scope, flow, None).await
+                })
+                .map_err(|_| no_flow())?;
+                say(secret.expose_secret())
+            }
+        }
+    })
+}

@@ -1,0 +1,321 @@
+//! Contract §6, `decisions.md` §7: webhooks as their receivers see them.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use reqwest::multipart::Form;
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+
+use crate::harness::{Backend, Key, Server, answer, on_both};
+
+/// A receiver that answers what it is told and remembers what it got.
+#[derive(Clone, Default)]
+struct Receiver {
+    got: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
+    answers: Arc<Mutex<Vec<u16>>>,
+}
+
+async fn receive(
+    State(receiver): State<Receiver>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, HeaderMap) {
+    receiver.got.lock().unwrap().push((headers, body));
+    let status = receiver.answers.lock().unwrap().pop().unwrap_or(204);
+    let headers = HeaderMap::from_iter([("location".parse().unwrap(), "/elsewhere".parse().unwrap())]);
+    (StatusCode::from_u16(status).unwrap(), headers)
+}
+
+impl Receiver {
+    /// Listens on this machine; its address.
+    async fn listen(&self) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new()
+            .route("/hook", post(receive))
+            .route("/elsewhere", post(receive))
+            .with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        format!("http://{address}/hook")
+    }
+
+    /// The answers to come, first to last; afterwards 204.
+    fn will_answer(&self, statuses: &[u16]) {
+        *self.answers.lock().unwrap() = statuses.iter().rev().copied().collect();
+    }
+
+    /// Waits until so many messages have come.
+    async fn messages(&self, count: usize) -> Vec<(HeaderMap, Bytes)> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let got = self.got.lock().unwrap().clone();
+            if got.len() >= count {
+                return got;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "{} of {count} messages came",
+                got.len()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// The newest event that satisfies a condition, once there is one.
+async fn event(server: &Server, demo: &Value, is: impl Fn(&Value) -> bool) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let list = server.bonafide(&[
+            "webhook",
+            "list",
+            "--sandbox",
+            "--merchant",
+            demo["merchantId"].as_str().unwrap(),
+        ]);
+        let found = list
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .find(&is);
+        if let Some(event) = found {
+            return event;
+        }
+        assert!(Instant::now() < deadline, "no such event: {list}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+fn webhook(server: &Server, demo: &Value, arguments: &[&str]) -> String {
+    let merchant = ["--sandbox", "--merchant", demo["merchantId"].as_str().unwrap()];
+    server
+        .bonafide(&[&["webhook"], arguments, &merchant].concat())
+        .trim()
+        .to_owned()
+}
+
+async fn point(server: &Server, demo: &Value, url: &str) -> String {
+    let key = key(demo);
+    let flow = demo["flows"]["data-only"].as_str().unwrap().to_owned();
+    let (status, _) = server
+        .put(
+            &format!("/v2/public/flows/{flow}"),
+            &key,
+            json!({"webhookUrl": url}),
+        )
+        .await;
+    assert_eq!(status, 200);
+    flow
+}
+
+fn key(demo: &Value) -> Key {
+    Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    }
+}
+
+async fn verify(server: &Server, demo: &Value, flow: &str, last_name: &str) -> Value {
+    let form = Form::new()
+        .text("firstName", "Ada")
+        .text("lastName", last_name.to_owned())
+        .text("externalUserId", "ada")
+        .text("flowId", flow.to_owned());
+    let request = server
+        .request(reqwest::Method::POST, "/v2/idv/verify", &key(demo))
+        .multipart(form);
+    let (status, body) = answer(request.send().await.unwrap()).await;
+    assert_eq!(status, 200, "{body}");
+    body
+}
+
+on_both!(a_verification_is_announced_and_signed, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let receiver = Receiver::default();
+    let flow = point(&server, &demo, &receiver.listen().await).await;
+    verify(&server, &demo, &flow, "Quill").await;
+    let (headers, body) = receiver.messages(1).await.remove(0);
+    let old = webhook(&server, &demo, &["secret", &flow]);
+    Webhook::new(&old)
+        .unwrap()
+        .verify(&body, &headers)
+        .expect("signed as the standard says");
+    assert!(body.is_ascii());
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(message["type"], "verification.completed");
+    assert_eq!(message["timestamp"].as_str().unwrap().len(), 24);
+    let data = message["data"].as_object().unwrap();
+    let members: Vec<&str> = data.keys().map(String::as_str).collect();
+    assert_eq!(
+        members,
+        [
+            "externalUserId",
+            "groupingId",
+            "flowId",
+            "sessionId",
+            "facemapId",
+            "logId",
+            "sequence",
+            "status",
+            "success",
+            "codes",
+            "isSandbox"
+        ]
+    );
+    assert_eq!(
+        (&data["status"], &data["sequence"], &data["isSandbox"]),
+        (&json!("approved"), &json!(1), &json!(true))
+    );
+
+    // During a rotation both secrets sign.
+    let new = webhook(&server, &demo, &["rotate", &flow]);
+    assert_ne!(old, new);
+    let test = webhook(&server, &demo, &["test", &flow]);
+    let (headers, body) = receiver.messages(2).await.remove(1);
+    for secret in [&old, &new] {
+        Webhook::new(secret)
+            .unwrap()
+            .verify(&body, &headers)
+            .expect("both sign");
+    }
+    let test: Value = serde_json::from_str(&test).unwrap();
+    assert_eq!(
+        headers["webhook-id"].to_str().unwrap(),
+        test["id"].as_str().unwrap()
+    );
+
+    // A review asks for a person, and tells of the decision.
+    verify(&server, &demo, &flow, "SANDBOX-2702").await;
+    let waiting: Value = serde_json::from_str(&server.bonafide(&["review", "list"])).unwrap();
+    server.bonafide(&["review", "approve", &waiting["logId"].to_string()]);
+    let kinds: Vec<String> = receiver.messages(4).await[2..]
+        .iter()
+        .map(|(_, body)| {
+            serde_json::from_slice::<Value>(body).unwrap()["type"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        ["verification.review_required", "verification.review_decided"]
+    );
+
+    // Sent again it is the same message.
+    let first = event(&server, &demo, |event| event["type"] == "verification.completed").await;
+    webhook(&server, &demo, &["resend", first["id"].as_str().unwrap()]);
+    let (headers, body) = receiver.messages(5).await.remove(4);
+    assert_eq!(
+        headers["webhook-id"].to_str().unwrap(),
+        first["id"].as_str().unwrap()
+    );
+    assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), message);
+});
+
+on_both!(what_fails_is_tried_again_and_410_is_the_end, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let receiver = Receiver::default();
+    let flow = point(&server, &demo, &receiver.listen().await).await;
+    receiver.will_answer(&[500]);
+    verify(&server, &demo, &flow, "Quill").await;
+    let failed = event(&server, &demo, |event| event["status"] == 500).await;
+    assert_eq!(
+        (&failed["tries"], failed["nextTryAt"].is_string()),
+        (&json!(1), true)
+    );
+    // The second try, after five seconds, also after a power cut.
+    let server = server.kill_and_restart(&["--demo"]);
+    let got = receiver.messages(2).await;
+    assert_eq!(got[0].0["webhook-id"], got[1].0["webhook-id"], "under one id");
+    event(&server, &demo, |event| {
+        event["deliveredAt"].is_string() && event["tries"] == 2
+    })
+    .await;
+
+    receiver.will_answer(&[302]);
+    webhook(&server, &demo, &["test", &flow]);
+    let redirected = event(&server, &demo, |event| event["status"] == 302).await;
+    assert!(redirected["error"].as_str().unwrap().contains("not followed"));
+    // What fails does not hold back what follows.
+    webhook(&server, &demo, &["test", &flow]);
+    event(&server, &demo, |event| {
+        event["type"] == "webhook.test" && event["deliveredAt"].is_string()
+    })
+    .await;
+
+    receiver.will_answer(&[410]);
+    verify(&server, &demo, &flow, "Quill").await;
+    let ended = event(&server, &demo, |event| event["status"] == 410).await;
+    assert_eq!(ended["nextTryAt"], Value::Null);
+    let before = receiver.got.lock().unwrap().len();
+    verify(&server, &demo, &flow, "Quill").await;
+    let silent = event(&server, &demo, |event| {
+        event["type"] == "verification.completed" && event["status"].is_null() && event["error"].is_string()
+    })
+    .await;
+    assert!(silent["error"].as_str().unwrap().contains("410"), "{silent}");
+    assert_eq!(receiver.got.lock().unwrap().len(), before, "it asked for silence");
+    webhook(&server, &demo, &["test", &flow]);
+    receiver.messages(before + 1).await;
+    webhook(&server, &demo, &["resend", silent["id"].as_str().unwrap()]);
+    receiver.messages(before + 2).await;
+});
+
+/// Nothing is sent to addresses inside the operator's network, nor live events without TLS.
+#[tokio::test(flavor = "multi_thread")]
+async fn private_addresses_and_plain_http_are_refused() {
+    let server = Server::start(Backend::Sqlite, &[]).await;
+    let merchant = server.merchant(true);
+    let receiver = Receiver::default();
+    let local = receiver.listen().await;
+    let named = local.replace("127.0.0.1", "localhost");
+    for (sandbox, url, error) in [
+        (true, local.as_str(), "not public"),
+        (true, named.as_str(), "not public"),
+        (true, "http://169.254.169.254/latest/meta-data", "not public"),
+        (true, "http://[::1]:9/", "not public"),
+        (true, "http://[::ffff:10.0.0.1]/", "not public"),
+        (true, "http://no-such-host.invalid/", "no address"),
+        (false, "http://93.184.216.34/", "https"),
+    ] {
+        let file = server.dir.path().join("hook.json");
+        let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDPPRjs4iDDZQ=";
+        let flow = json!({"name": format!("{sandbox} {url}"), "webhookUrl": url, "settings": {"webhookSecret": secret}});
+        std::fs::write(&file, flow.to_string()).unwrap();
+        let mode: &[&str] = if sandbox { &["--sandbox"] } else { &[] };
+        let create = [
+            "flow",
+            "create",
+            "--json",
+            "--merchant",
+            &merchant.id,
+            "--file",
+            file.to_str().unwrap(),
+        ];
+        let made: Value = serde_json::from_str(&server.bonafide(&[&create, mode].concat())).unwrap();
+        let run = |arguments: &[&str]| {
+            server.bonafide(&[&["webhook", "--merchant", &merchant.id], mode, arguments].concat())
+        };
+        let flow = made["flowId"].as_str().unwrap();
+        assert_eq!(run(&["secret", flow]).trim(), secret);
+        run(&["test", flow]);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let list = run(&["list", "--limit", "1"]);
+            let event: Value = serde_json::from_str(&list).unwrap();
+            if let Some(text) = event["error"].as_str() {
+                assert!(text.contains(error), "{url}: {text}");
+                break;
+            }
+            assert!(Instant::now() < deadline, "{url}: {list}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+    assert!(receiver.got.lock().unwrap().is_empty());
+}
