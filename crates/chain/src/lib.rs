@@ -4,8 +4,19 @@
 //! Never does HTTP or SQL: histories come through a trait, which the server implements.
 
 pub mod address;
+pub mod amount;
 pub mod category;
+pub mod cluster;
 pub mod currency;
+pub mod graph;
 pub mod hash;
+pub mod ingest;
 pub mod labels;
+pub mod pool;
+pub mod profile;
+pub mod score;
+pub mod screen;
 pub mod secret;
+pub mod source;
+pub mod trace;
+pub mod vectors;

@@ -1,0 +1,339 @@
+//! Which addresses one holder controls: addresses whose outputs are spent together, told apart from transactions that
+//! several people make together.
+//!
+//! Change heuristics never merge anything: a wrong merge taints strangers.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::amount::Amount;
+use crate::source::{Movement, Output, Party, Source, SourceError, Transaction, Window};
+
+/// The fewest equal outputs of a CoinJoin.
+const COINJOIN_EQUALS: usize = 3;
+
+/// Whether a transaction has the shape of a CoinJoin: at least three outputs of one value (the commonest above dust) to
+/// different parties, paid for by at least as many inputs of at least two parties.
+pub fn is_coinjoin(transaction: &Transaction) -> bool {
+    let Movement::Outputs {
+        coinbase: false,
+        inputs,
+        outputs,
+    } = &transaction.movement
+    else {
+        return false;
+    };
+    if inputs.len() < COINJOIN_EQUALS || outputs.len() < COINJOIN_EQUALS {
+        return false;
+    }
+    let most = equal_outputs(outputs).max().unwrap_or(0);
+    if most < COINJOIN_EQUALS || inputs.len() < most {
+        return false;
+    }
+    // Every mixed output needs a participant; a payer of equal wages spends from one wallet, which often is one address.
+    let payers: FxHashSet<Option<&str>> = inputs.iter().map(|input| input.party.as_deref()).collect();
+    payers.len() >= most
+}
+
+/// For each value among outputs, how many parties hold outputs of it.
+fn equal_outputs(outputs: &[Output]) -> impl Iterator<Item = usize> {
+    let mut holders: FxHashMap<&Amount, FxHashSet<Option<&str>>> = FxHashMap::default();
+    for output in outputs.iter().filter(|output| !output.amount.is_zero()) {
+        holders
+            .entry(&output.amount)
+            .or_default()
+            .insert(output.party.as_deref());
+    }
+    holders.into_values().map(|holders| holders.len())
+}
+
+/// Whether a transaction may be a CoinJoin of few: as many equal outputs as there would be participants if each but one
+/// had change, and as many paying parties (the shape that Goldfeder and others look for). Too common to call it one.
+pub fn may_be_coinjoin(transaction: &Transaction) -> bool {
+    let Movement::Outputs {
+        coinbase: false,
+        inputs,
+        outputs,
+    } = &transaction.movement
+    else {
+        return false;
+    };
+    if inputs.len() < 2 || outputs.len() < 3 {
+        return false;
+    }
+    let participants = outputs.len().div_ceil(2);
+    let payers: FxHashSet<&Party> = inputs.iter().filter_map(|input| input.party.as_ref()).collect();
+    if payers.len() < participants {
+        return false;
+    }
+    equal_outputs(outputs).any(|holders| holders == participants)
+}
+
+/// Whether a transaction may be a PayJoin: the payee adds an input of its own, so two parties sign. Its shape is two
+/// outputs, inputs of several parties, and an input that the payment did not need: in an ordinary payment the change,
+/// and so the smallest output, is less than the smallest input.
+pub fn may_be_payjoin(transaction: &Transaction) -> bool {
+    let Movement::Outputs {
+        coinbase: false,
+        inputs,
+        outputs,
+    } = &transaction.movement
+    else {
+        return false;
+    };
+    if inputs.len() < 2 || outputs.len() != 2 {
+        return false;
+    }
+    let payers: FxHashSet<Option<&str>> = inputs.iter().map(|input| input.party.as_deref()).collect();
+    let smallest_output = outputs.iter().map(|output| &output.amount).min();
+    let smallest_input = inputs.iter().map(|input| &input.amount).min();
+    payers.len() > 1 && smallest_output >= smallest_input
+}
+
+/// Whether all inputs of a transaction belong to one holder, as far as its shape tells.
+pub fn one_spender(transaction: &Transaction) -> bool {
+    !is_coinjoin(transaction) && !may_be_coinjoin(transaction) && !may_be_payjoin(transaction)
+}
+
+/// The parties that signed a transaction together, if they are one holder.
+fn spenders(transaction: &Transaction) -> Vec<&Party> {
+    match &transaction.movement {
+        Movement::Outputs { inputs, .. } if one_spender(transaction) => {
+            inputs.iter().filter_map(|input| input.party.as_ref()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Clusters of many transactions at once: union-find by weight with path halving.
+#[derive(Default)]
+pub struct Clusters {
+    numbers: FxHashMap<Party, u32>,
+    parents: Vec<u32>,
+    sizes: Vec<u32>,
+}
+
+impl Clusters {
+    /// Learns from a transaction.
+    pub fn add(&mut self, transaction: &Transaction) {
+        if let Movement::Outputs { inputs, outputs, .. } = &transaction.movement {
+            let parties = inputs
+                .iter()
+                .map(|input| &input.party)
+                .chain(outputs.iter().map(|output| &output.party));
+            for party in parties.flatten() {
+                self.number(party);
+            }
+        }
+        let spenders = spenders(transaction);
+        if let Some((first, others)) = spenders.split_first() {
+            let first = self.number(first);
+            for other in others {
+                let other = self.number(other);
+                self.union(first, other);
+            }
+        }
+    }
+
+    /// Everybody in a party's cluster, itself included, in order; empty for one never seen.
+    pub fn members(&mut self, party: &str) -> Vec<Party> {
+        let Some(number) = self.numbers.get(party).copied() else {
+            return Vec::new();
+        };
+        let root = self.root(number);
+        let all: Vec<(Party, u32)> = self
+            .numbers
+            .iter()
+            .map(|(party, number)| (party.clone(), *number))
+            .collect();
+        let mut members: Vec<Party> = all
+            .into_iter()
+            .filter(|(_, number)| self.root(*number) == root)
+            .map(|(party, _)| party)
+            .collect();
+        members.sort();
+        members
+    }
+
+    /// Whether two parties are one holder.
+    pub fn same(&mut self, a: &str, b: &str) -> bool {
+        match (self.numbers.get(a).copied(), self.numbers.get(b).copied()) {
+            (Some(a), Some(b)) => self.root(a) == self.root(b),
+            _ => false,
+        }
+    }
+
+    /// How many clusters there are, lone addresses included.
+    pub fn count(&self) -> usize {
+        self.parents
+            .iter()
+            .zip(0u32..)
+            .filter(|(parent, number)| **parent == *number)
+            .count()
+    }
+
+    fn number(&mut self, party: &Party) -> u32 {
+        if let Some(number) = self.numbers.get(party) {
+            return *number;
+        }
+        let number = u32::try_from(self.parents.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(party.clone(), number);
+        self.parents.push(number);
+        self.sizes.push(1);
+        number
+    }
+
+    fn root(&mut self, mut number: u32) -> u32 {
+        while self.parents[number as usize] != number {
+            let up = self.parents[self.parents[number as usize] as usize];
+            self.parents[number as usize] = up;
+            number = up;
+        }
+        number
+    }
+
+    fn union(&mut self, a: u32, b: u32) {
+        let (mut large, mut small) = (self.root(a), self.root(b));
+        if large == small {
+            return;
+        }
+        if self.sizes[large as usize] < self.sizes[small as usize] {
+            std::mem::swap(&mut large, &mut small);
+        }
+        self.parents[small as usize] = large;
+        self.sizes[large as usize] += self.sizes[small as usize];
+    }
+}
+
+/// One address's cluster, looked up without an index of all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// Its members, the address itself included, in order.
+    pub members: Vec<Party>,
+    /// Whether the budget sufficed to follow every member.
+    pub complete: bool,
+}
+
+/// Finds an address's cluster from histories: at most `budget` of them, `limit` transactions each. What it finds depends
+/// on the histories alone, so every source of one chain gives the same answer.
+///
+/// # Errors
+/// When the source cannot say.
+pub fn cluster_of(
+    source: &dyn Source,
+    party: &str,
+    window: Window,
+    budget: usize,
+) -> Result<Cluster, SourceError> {
+    let mut members: FxHashSet<Party> = FxHashSet::default();
+    let start: Party = party.into();
+    members.insert(start.clone());
+    let mut queue = std::collections::VecDeque::from([start]);
+    let mut complete = true;
+    let mut looked_up = 0;
+    while let Some(next) = queue.pop_front() {
+        if looked_up == budget {
+            complete = false;
+            break;
+        }
+        looked_up += 1;
+        let history = match source.history(&next, window) {
+            Err(SourceError::Budget) if looked_up > 1 => {
+                complete = false;
+                break;
+            }
+            history => history?,
+        };
+        complete &= history.complete;
+        for transaction in &history.transactions {
+            let together = spenders(transaction);
+            if together.contains(&&next) {
+                for other in together {
+                    if members.insert(other.clone()) {
+                        queue.push_back(other.clone());
+                    }
+                }
+            }
+        }
+    }
+    let mut members: Vec<Party> = members.into_iter().collect();
+    members.sort();
+    Ok(Cluster { members, complete })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Input;
+
+    fn transaction(inputs: &[(&str, u64)], outputs: &[(&str, u64)]) -> Transaction {
+        let inputs = inputs
+            .iter()
+            .zip(0u32..)
+            .map(|((party, amount), output)| Input {
+                transaction: "before".into(),
+                output,
+                party: Some((*party).into()),
+                amount: (*amount).into(),
+            })
+            .collect();
+        let outputs = outputs
+            .iter()
+            .map(|(party, amount)| Output {
+                party: Some((*party).into()),
+                amount: (*amount).into(),
+            })
+            .collect();
+        Transaction::of_outputs("t".into(), inputs, outputs)
+    }
+
+    #[test]
+    fn shapes_of_several_people_are_told_apart() {
+        let whirlpool = transaction(
+            &[("a", 101), ("b", 101), ("c", 100), ("d", 100), ("e", 100)],
+            &[("1", 100), ("2", 100), ("3", 100), ("4", 100), ("5", 100)],
+        );
+        assert!(is_coinjoin(&whirlpool) && !one_spender(&whirlpool));
+        let two = transaction(
+            &[("a", 150), ("b", 120)],
+            &[("1", 100), ("2", 100), ("3", 49), ("4", 19)],
+        );
+        assert!(!is_coinjoin(&two) && may_be_coinjoin(&two) && !one_spender(&two));
+        let payjoin = transaction(
+            &[("payer", 200), ("payee", 50)],
+            &[("payee2", 150), ("payer2", 99)],
+        );
+        assert!(may_be_payjoin(&payjoin) && !one_spender(&payjoin));
+        let plain = transaction(&[("a", 60), ("b", 50)], &[("shop", 100), ("c", 9)]);
+        assert!(one_spender(&plain));
+        let wages = transaction(
+            &[("firm", 400)],
+            &[("1", 100), ("2", 100), ("3", 100), ("firm", 99)],
+        );
+        assert!(!is_coinjoin(&wages) && one_spender(&wages));
+        let mined = transaction(&[], &[("miner", 50)]);
+        assert!(!is_coinjoin(&mined));
+    }
+
+    #[test]
+    fn spending_together_merges_and_receiving_together_does_not() {
+        let mut clusters = Clusters::default();
+        clusters.add(&transaction(
+            &[("a", 60), ("b", 50)],
+            &[("shop", 100), ("change", 9)],
+        ));
+        clusters.add(&transaction(
+            &[("b", 60), ("c", 50)],
+            &[("shop2", 100), ("change2", 9)],
+        ));
+        clusters.add(&transaction(&[("x", 200), ("a", 50)], &[("y", 150), ("z", 99)]));
+        assert!(clusters.same("a", "c"));
+        assert!(!clusters.same("a", "change"));
+        assert!(!clusters.same("a", "x"), "a PayJoin merges nobody");
+        assert_eq!(
+            clusters.members("c"),
+            ["a".into(), "b".into(), "c".into()] as [Party; 3]
+        );
+        assert!(clusters.members("nobody").is_empty());
+        assert_eq!(clusters.count(), 8);
+    }
+}

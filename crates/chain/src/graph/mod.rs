@@ -1,0 +1,606 @@
+//! The embedded store of a chain's transactions: grown block by block, rolled back exactly, asked as a [`Source`].
+//!
+//! Transactions are numbered as they come and kept as self-contained records under their numbers, so the store only
+//! appends; three indexes lead there: by id, by party and by spent output. What a trace asks costs one search in a
+//! sorted tree, so it grows with the logarithm of the history. A block is one atomic batch: a crash leaves whole blocks.
+//! One process writes; the folder is locked.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch as Batch};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use self::record::Damaged;
+use self::record::Record;
+use crate::address::Address;
+use crate::amount::Amount;
+use crate::currency::Currency;
+use crate::ingest::block::{RawBlock, hash_text};
+use crate::source::{
+    History, Input, Movement, Output, Position, Source, SourceError, Tip, Transaction, Transfer, TxId, Window,
+};
+
+/// Unspent outputs kept in memory while blocks come in; the store answers for the rest.
+const CACHED_OUTPUTS: usize = 2_000_000;
+/// The layout of the store; another one is refused.
+const LAYOUT: &str = "1";
+
+/// Why the graph could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    /// The store beneath failed; another process may hold the folder.
+    #[error("the graph's store: {0}")]
+    Store(#[from] fjall::Error),
+    /// A record is damaged.
+    #[error(transparent)]
+    Damaged(#[from] Damaged),
+    /// The folder holds another chain, or another layout.
+    #[error("the folder holds {found}, not {wanted}")]
+    Other {
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// A block that does not follow the tip.
+    #[error("the block does not follow the tip: roll back first")]
+    NotNext,
+    /// More outputs, inputs or blocks than can be numbered.
+    #[error("a block too large to be numbered")]
+    TooLarge,
+}
+
+/// A block as it comes in: its inputs are not yet resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewBlock {
+    /// Its hash.
+    pub hash: String,
+    /// The hash of the block before.
+    pub previous: String,
+    /// Its height.
+    pub height: u64,
+    /// Its time, milliseconds since 1970.
+    pub time: Option<i64>,
+    /// Its transactions, in order.
+    pub transactions: Vec<NewTransaction>,
+}
+
+/// A transaction as it comes in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewTransaction {
+    /// Its id.
+    pub id: TxId,
+    /// What it moves.
+    pub movement: NewMovement,
+    /// What was paid for it, on account chains.
+    pub fee: Option<Amount>,
+    /// Who paid that.
+    pub fee_payer: Option<Arc<str>>,
+    /// What only some chains say.
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What a transaction moves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NewMovement {
+    /// Spent and made outputs; no inputs: newly mined.
+    Outputs(Vec<(TxId, u32)>, Vec<Output>),
+    /// Transfers between accounts.
+    Transfers(Vec<Transfer>),
+}
+
+impl NewBlock {
+    /// A raw block at a height, its scripts read as addresses.
+    pub fn of_raw(currency: Currency, height: u64, block: &RawBlock<'_>) -> NewBlock {
+        let transactions = block
+            .transactions
+            .iter()
+            .map(|raw| {
+                let inputs = if raw.is_coinbase() {
+                    Vec::new()
+                } else {
+                    raw.inputs
+                        .iter()
+                        .map(|input| (hash_text(input.transaction).into(), input.output))
+                        .collect()
+                };
+                let outputs = raw
+                    .outputs
+                    .iter()
+                    .map(|output| Output {
+                        party: Address::of_script(currency, output.script)
+                            .map(|address| address.canonical.into()),
+                        amount: Amount::from(output.amount),
+                    })
+                    .collect();
+                NewTransaction {
+                    id: hash_text(&raw.id).into(),
+                    movement: NewMovement::Outputs(inputs, outputs),
+                    fee: None,
+                    fee_payer: None,
+                    extra: serde_json::Map::new(),
+                }
+            })
+            .collect();
+        NewBlock {
+            hash: hash_text(&block.header.hash),
+            previous: hash_text(&block.header.previous),
+            height,
+            time: Some(i64::from(block.header.time) * 1000),
+            transactions,
+        }
+    }
+}
+
+/// A block as the graph remembers it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Block {
+    hash: String,
+    previous: String,
+    time: Option<i64>,
+    first: u64,
+    count: u64,
+}
+
+/// What the graph holds.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The chain.
+    pub currency: Currency,
+    /// Its newest block.
+    pub tip: Option<Tip>,
+    /// Blocks held.
+    pub blocks: u64,
+    /// Transactions held.
+    pub transactions: u64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+}
+
+/// What changes with every block.
+struct State {
+    tip: Option<(u64, Block)>,
+    first_height: u64,
+    next: u64,
+    outputs: FxHashMap<(TxId, u32), (u64, Output)>,
+}
+
+/// A chain's transactions.
+pub struct Graph {
+    currency: Currency,
+    database: Database,
+    /// Height → [`Block`].
+    blocks: Keyspace,
+    /// Number → [`Record`].
+    records: Keyspace,
+    /// Id → number.
+    ids: Keyspace,
+    /// Party and number → nothing.
+    parties: Keyspace,
+    /// Number and output → number of the spender.
+    spends: Keyspace,
+    state: Mutex<State>,
+}
+
+fn party_key(party: &str) -> [u8; 16] {
+    let mut key = [0; 16];
+    key.copy_from_slice(&Sha256::digest(party.as_bytes())[..16]);
+    key
+}
+
+fn party_entry(party: &str, number: u64) -> Vec<u8> {
+    let mut key = party_key(party).to_vec();
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+fn spend_key(number: u64, output: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    key[8..].copy_from_slice(&output.to_be_bytes());
+    key
+}
+
+fn number_of(bytes: &[u8]) -> Result<u64, Damaged> {
+    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Damaged)
+}
+
+impl Graph {
+    /// Opens a folder, or makes it.
+    ///
+    /// # Errors
+    /// When it cannot be opened or holds another chain.
+    pub fn open(folder: &Path, currency: Currency) -> Result<Graph, GraphError> {
+        let database = Database::builder(folder).open()?;
+        let keyspace = |name| database.keyspace(name, KeyspaceCreateOptions::default);
+        let meta = keyspace("meta")?;
+        let wanted = format!("{currency}, layout {LAYOUT}");
+        match meta.get("is")? {
+            None => meta.insert("is", wanted.as_bytes())?,
+            Some(found) if *found == *wanted.as_bytes() => {}
+            Some(found) => {
+                return Err(GraphError::Other {
+                    found: String::from_utf8_lossy(&found).into_owned(),
+                    wanted,
+                });
+            }
+        }
+        let blocks = keyspace("blocks")?;
+        let height = |entry: Option<fjall::Guard>| -> Result<Option<(u64, Block)>, GraphError> {
+            let Some(entry) = entry else { return Ok(None) };
+            let (key, value) = entry.into_inner()?;
+            Ok(Some((
+                number_of(&key)?,
+                serde_json::from_slice(&value).map_err(|_| Damaged)?,
+            )))
+        };
+        let tip = height(blocks.last_key_value())?;
+        let first_height = height(blocks.first_key_value())?.map_or(0, |(height, _)| height);
+        let next = tip.as_ref().map_or(0, |(_, block)| block.first + block.count);
+        let state = State {
+            tip,
+            first_height,
+            next,
+            outputs: FxHashMap::default(),
+        };
+        Ok(Graph {
+            currency,
+            records: keyspace("records")?,
+            ids: keyspace("ids")?,
+            parties: keyspace("parties")?,
+            spends: keyspace("spends")?,
+            blocks,
+            database,
+            state: Mutex::new(state),
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The newest block; `None` when empty.
+    pub fn newest(&self) -> Option<Tip> {
+        self.state().tip.as_ref().map(|(height, block)| Tip {
+            height: *height,
+            hash: block.hash.clone(),
+            time: block.time,
+        })
+    }
+
+    /// The hash of the block at a height.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn hash_at(&self, height: u64) -> Result<Option<String>, GraphError> {
+        Ok(self.block(height)?.map(|block| block.hash))
+    }
+
+    /// What the graph holds.
+    ///
+    /// # Errors
+    /// When the disk cannot be asked.
+    pub fn status(&self) -> Result<Status, GraphError> {
+        let tip = self.newest();
+        let state = self.state();
+        let blocks = tip.as_ref().map_or(0, |tip| tip.height - state.first_height + 1);
+        Ok(Status {
+            currency: self.currency,
+            tip,
+            blocks,
+            transactions: state.next,
+            disk_bytes: self.database.disk_space()?,
+        })
+    }
+
+    /// Makes everything appended so far survive a power failure.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn persist(&self) -> Result<(), GraphError> {
+        Ok(self.database.persist(fjall::PersistMode::SyncAll)?)
+    }
+
+    fn block(&self, height: u64) -> Result<Option<Block>, GraphError> {
+        match self.blocks.get(height.to_be_bytes())? {
+            None => Ok(None),
+            Some(block) => Ok(Some(serde_json::from_slice(&block).map_err(|_| Damaged)?)),
+        }
+    }
+
+    fn record(&self, number: u64) -> Result<Record, GraphError> {
+        let record = self.records.get(number.to_be_bytes())?.ok_or(Damaged)?;
+        Ok(Record::read(&record)?)
+    }
+
+    fn number(&self, id: &str) -> Result<Option<u64>, GraphError> {
+        match self.ids.get(id.as_bytes())? {
+            None => Ok(None),
+            Some(number) => Ok(Some(number_of(&number)?)),
+        }
+    }
+
+    /// Appends the block that follows the tip; the first may have any height.
+    ///
+    /// # Errors
+    /// [`GraphError::NotNext`] when it does not follow; otherwise when the store fails, and nothing was changed.
+    pub fn append(&self, block: &NewBlock) -> Result<(), GraphError> {
+        let mut state = self.state();
+        if let Some((height, tip)) = &state.tip
+            && (block.height != height + 1 || block.previous != tip.hash)
+        {
+            return Err(GraphError::NotNext);
+        }
+        let appended = self.append_to(&mut state, block);
+        if appended.is_err() || state.outputs.len() > CACHED_OUTPUTS {
+            state.outputs = FxHashMap::default();
+        }
+        appended
+    }
+
+    fn append_to(&self, state: &mut State, block: &NewBlock) -> Result<(), GraphError> {
+        let mut batch = self.database.batch();
+        let first = state.next;
+        let mut fresh: FxHashMap<TxId, u64> = FxHashMap::default();
+        for (number, (new, index)) in (first..).zip(block.transactions.iter().zip(0u32..)) {
+            let hides = match fresh.get(&new.id) {
+                Some(number) => Some(*number),
+                None => self.number(&new.id)?,
+            };
+            let movement = self.resolve(state, &mut batch, number, new)?;
+            let mut transaction = match movement {
+                Movement::Outputs { inputs, outputs, .. } => {
+                    Transaction::of_outputs(new.id.clone(), inputs, outputs)
+                }
+                Movement::Transfers(transfers) => Transaction::of_transfers(new.id.clone(), transfers),
+            };
+            transaction.position = Some(Position {
+                height: block.height,
+                index,
+            });
+            transaction.time = block.time;
+            transaction.fee = new.fee.clone().or(transaction.fee);
+            transaction.fee_payer.clone_from(&new.fee_payer);
+            transaction.extra.clone_from(&new.extra);
+            for party in parties(&transaction) {
+                batch.insert(&self.parties, party_entry(&party, number), "");
+            }
+            batch.insert(&self.ids, new.id.as_bytes(), number.to_be_bytes());
+            fresh.insert(new.id.clone(), number);
+            batch.insert(
+                &self.records,
+                number.to_be_bytes(),
+                Record { transaction, hides }.write(),
+            );
+        }
+        let count = block.transactions.len() as u64;
+        let remembered = Block {
+            hash: block.hash.clone(),
+            previous: block.previous.clone(),
+            time: block.time,
+            first,
+            count,
+        };
+        let text = serde_json::to_vec(&remembered).map_err(|_| Damaged)?;
+        batch.insert(&self.blocks, block.height.to_be_bytes(), text);
+        batch.commit()?;
+        if state.tip.is_none() {
+            state.first_height = block.height;
+        }
+        state.tip = Some((block.height, remembered));
+        state.next = first + count;
+        Ok(())
+    }
+
+    /// Looks up what a transaction spends, notes the spends, and remembers what it makes.
+    fn resolve(
+        &self,
+        state: &mut State,
+        batch: &mut Batch,
+        number: u64,
+        new: &NewTransaction,
+    ) -> Result<Movement, GraphError> {
+        let (spent, made) = match &new.movement {
+            NewMovement::Outputs(spent, made) => (spent, made),
+            NewMovement::Transfers(transfers) => return Ok(Movement::Transfers(transfers.clone())),
+        };
+        let mut inputs = Vec::with_capacity(spent.len());
+        for (id, output) in spent {
+            let known = match state.outputs.remove(&(id.clone(), *output)) {
+                Some(known) => Some(known),
+                None => self.output(id, *output)?,
+            };
+            // A graph begun in the middle of a chain does not know older outputs; what they were worth stays open.
+            let (party, amount) = match known {
+                Some((maker, known)) => {
+                    batch.insert(&self.spends, spend_key(maker, *output), number.to_be_bytes());
+                    (known.party, known.amount)
+                }
+                None => (None, Amount::default()),
+            };
+            inputs.push(Input {
+                transaction: id.clone(),
+                output: *output,
+                party,
+                amount,
+            });
+        }
+        for (output, place) in made.iter().zip(0u32..) {
+            state
+                .outputs
+                .insert((new.id.clone(), place), (number, output.clone()));
+        }
+        let coinbase = inputs.is_empty();
+        Ok(Movement::Outputs {
+            coinbase,
+            inputs,
+            outputs: made.clone(),
+        })
+    }
+
+    fn output(&self, id: &str, output: u32) -> Result<Option<(u64, Output)>, GraphError> {
+        let Some(number) = self.number(id)? else {
+            return Ok(None);
+        };
+        let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
+            return Ok(None);
+        };
+        Ok(outputs
+            .into_iter()
+            .nth(output as usize)
+            .map(|output| (number, output)))
+    }
+
+    /// Takes the newest block back, exactly; answers the new tip.
+    ///
+    /// # Errors
+    /// When the store fails, and nothing was changed.
+    pub fn roll_back(&self) -> Result<Option<Tip>, GraphError> {
+        let mut state = self.state();
+        let Some((height, block)) = state.tip.clone() else {
+            return Ok(None);
+        };
+        let mut batch = self.database.batch();
+        for number in (block.first..block.first + block.count).rev() {
+            let Record { transaction, hides } = self.record(number)?;
+            if let Movement::Outputs { inputs, .. } = &transaction.movement {
+                for input in inputs {
+                    if let Some(maker) = self.number(&input.transaction)? {
+                        batch.remove(&self.spends, spend_key(maker, input.output));
+                    }
+                }
+            }
+            for party in parties(&transaction) {
+                batch.remove(&self.parties, party_entry(&party, number));
+            }
+            match hides {
+                Some(older) if older < block.first => {
+                    batch.insert(&self.ids, transaction.id.as_bytes(), older.to_be_bytes());
+                }
+                _ => batch.remove(&self.ids, transaction.id.as_bytes()),
+            }
+            batch.remove(&self.records, number.to_be_bytes());
+        }
+        batch.remove(&self.blocks, height.to_be_bytes());
+        batch.commit()?;
+        state.outputs = FxHashMap::default();
+        state.next = block.first;
+        state.tip = match height.checked_sub(1) {
+            Some(before) => self.block(before)?.map(|block| (before, block)),
+            None => None,
+        };
+        drop(state);
+        Ok(self.newest())
+    }
+
+    /// The number of the first transaction after a place.
+    fn end_of(&self, up_to: Option<Position>) -> Result<u64, GraphError> {
+        let Some(up_to) = up_to else { return Ok(u64::MAX) };
+        match self.block(up_to.height)? {
+            Some(block) => Ok(block.first + (u64::from(up_to.index) + 1).min(block.count)),
+            // Above the tip everything is wanted; below the first block nothing is.
+            None if self.newest().is_some_and(|tip| up_to.height > tip.height) => Ok(u64::MAX),
+            None => Ok(0),
+        }
+    }
+
+    fn history_of(&self, party: &str, window: Window) -> Result<History, GraphError> {
+        let end = self.end_of(window.up_to)?;
+        let range = party_entry(party, 0)..party_entry(party, end);
+        let mut transactions = Vec::new();
+        let mut complete = true;
+        for entry in self.parties.range(range).rev() {
+            if transactions.len() == window.limit {
+                complete = false;
+                break;
+            }
+            let key = entry.key()?;
+            let number = number_of(key.get(16..).unwrap_or_default())?;
+            transactions.push(Arc::new(self.record(number)?.transaction));
+        }
+        transactions.reverse();
+        Ok(History {
+            transactions,
+            complete,
+            totals: None,
+        })
+    }
+
+    fn spends_of(&self, id: &str) -> Result<Vec<Option<TxId>>, GraphError> {
+        let Some(number) = self.number(id)? else {
+            return Ok(Vec::new());
+        };
+        let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
+            return Ok(Vec::new());
+        };
+        let mut spends = vec![None; outputs.len()];
+        for entry in self.spends.prefix(number.to_be_bytes()) {
+            let (key, spender) = entry.into_inner()?;
+            let output = key
+                .get(8..)
+                .and_then(|output| output.try_into().ok())
+                .map(u32::from_be_bytes);
+            if let Some(spend) = output.and_then(|output| spends.get_mut(output as usize)) {
+                *spend = Some(self.record(number_of(&spender)?)?.transaction.id);
+            }
+        }
+        Ok(spends)
+    }
+}
+
+/// Everybody whose history a transaction belongs to, each once.
+fn parties(transaction: &Transaction) -> Vec<Arc<str>> {
+    let mut parties = crate::screen::parties(transaction);
+    if let Some(payer) = &transaction.fee_payer
+        && !parties.contains(payer)
+    {
+        parties.push(payer.clone());
+    }
+    parties
+}
+
+impl From<GraphError> for SourceError {
+    fn from(error: GraphError) -> SourceError {
+        match error {
+            GraphError::Damaged(_) => SourceError::Nonsense(error.to_string()),
+            _ => SourceError::Unreachable(error.to_string()),
+        }
+    }
+}
+
+impl Source for Graph {
+    fn name(&self) -> &str {
+        "graph"
+    }
+
+    fn tip(&self) -> Result<Tip, SourceError> {
+        self.newest()
+            .ok_or(SourceError::Unsupported("the graph is empty"))
+    }
+
+    fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        Ok(self.history_of(party, window)?)
+    }
+
+    fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {
+        let number = self.number(id)?.ok_or(SourceError::NotFound)?;
+        Ok(Arc::new(self.record(number)?.transaction))
+    }
+
+    fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
+        if self.number(id)?.is_none() {
+            return Err(SourceError::NotFound);
+        }
+        Ok(self.spends_of(id)?)
+    }
+}

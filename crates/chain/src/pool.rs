@@ -1,0 +1,347 @@
+//! Where the money of one payment out of a balance came from: the pool of lots behind an account, replayed in time order.
+//!
+//! Pure arithmetic with exact fractions; knows no chain, no labels.
+
+use std::collections::VecDeque;
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+use crate::amount::Amount;
+
+/// An exact part of a whole, 0 to 1.
+pub type Share = BigRational;
+
+/// How mixed money is told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Every payment carries every lot in proportion.
+    #[default]
+    Haircut,
+    /// The oldest money leaves first.
+    Fifo,
+    /// The newest money leaves first.
+    Lifo,
+    /// One bad coin spoils all: every source counts in full. Shares then do not sum to 1.
+    Poison,
+}
+
+impl std::str::FromStr for Method {
+    type Err = UnknownMethod;
+
+    fn from_str(text: &str) -> Result<Method, UnknownMethod> {
+        match text {
+            "haircut" => Ok(Method::Haircut),
+            "fifo" => Ok(Method::Fifo),
+            "lifo" => Ok(Method::Lifo),
+            "poison" => Ok(Method::Poison),
+            _ => Err(UnknownMethod),
+        }
+    }
+}
+
+/// A word that names no method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the method is one of haircut, fifo, lifo, poison")]
+pub struct UnknownMethod;
+
+/// A change of a balance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A lot came in.
+    In(usize, Amount),
+    /// Money left.
+    Out(Amount),
+}
+
+/// What a payment consisted of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Composition {
+    /// Lots with their shares, the oldest first.
+    pub lots: Vec<(usize, Share)>,
+    /// What the events cannot explain.
+    pub unknown: Share,
+}
+
+/// More bits than this and a fraction is rounded down; the rest is accounted for as unknown.
+const MOST_BITS: u64 = 4096;
+/// Where it is rounded.
+const ROUNDED_BITS: u32 = 512;
+
+/// Keeps a fraction small enough to reckon with: exact up to 4096 bits, then rounded down to 512 binary places.
+pub fn tame(share: Share) -> Share {
+    if share.denom().bits() <= MOST_BITS {
+        return share;
+    }
+    let scale = BigInt::one() << ROUNDED_BITS;
+    let scaled = (share.numer() * &scale) / share.denom();
+    Share::new(scaled, scale)
+}
+
+/// What a payment of `amount`, made after `events`, consisted of. Money that the events do not explain (a balance that
+/// would be negative) is unknown.
+pub fn compose(events: &[Event], amount: &Amount, method: Method) -> Composition {
+    match method {
+        Method::Haircut => haircut(events, amount),
+        Method::Fifo | Method::Lifo => in_order(events, amount, method == Method::Lifo),
+        Method::Poison => {
+            let lots = held(events)
+                .into_iter()
+                .map(|lot| (lot, Share::one()))
+                .collect::<Vec<_>>();
+            let unknown = if lots.is_empty() {
+                Share::one()
+            } else {
+                Share::zero()
+            };
+            Composition { lots, unknown }
+        }
+    }
+}
+
+/// The lots that came in since the balance was last nothing.
+fn held(events: &[Event]) -> Vec<usize> {
+    let mut balance = Amount::default();
+    let mut lots = Vec::new();
+    for event in events {
+        match event {
+            Event::In(lot, amount) => {
+                balance += amount;
+                if !amount.is_zero() {
+                    lots.push(*lot);
+                }
+            }
+            Event::Out(amount) => {
+                balance = balance.saturating_sub(amount);
+                if balance.is_zero() {
+                    lots.clear();
+                }
+            }
+        }
+    }
+    lots
+}
+
+fn haircut(events: &[Event], amount: &Amount) -> Composition {
+    // Incoming lots with the balance before each; outgoing money changes no lot's part of the balance.
+    let mut incoming: Vec<(Option<usize>, &Amount, Amount)> = Vec::new();
+    let mut balance = Amount::default();
+    for event in events {
+        match event {
+            Event::In(lot, value) => {
+                incoming.push((Some(*lot), value, balance.clone()));
+                balance += value;
+            }
+            // More than there was: the missing money left with it, so nothing of it remains.
+            Event::Out(value) => balance = balance.saturating_sub(value),
+        }
+    }
+    let missing = amount.saturating_sub(&balance);
+    if !missing.is_zero() {
+        incoming.push((None, &missing, balance));
+    }
+    let mut left = Share::one();
+    let mut given = Share::zero();
+    let mut lots = Vec::new();
+    for (lot, value, before) in incoming.into_iter().rev() {
+        if left.is_zero() {
+            break;
+        }
+        let after = before.clone() + value;
+        let share = tame(&left * value.part_of(&after));
+        left = tame(left * before.part_of(&after));
+        if let Some(lot) = lot
+            && !share.is_zero()
+        {
+            given += &share;
+            lots.push((lot, share));
+        }
+    }
+    lots.reverse();
+    Composition {
+        lots,
+        unknown: Share::one() - given,
+    }
+}
+
+fn in_order(events: &[Event], amount: &Amount, newest_first: bool) -> Composition {
+    let mut pool: VecDeque<(usize, Amount)> = VecDeque::new();
+    for event in events {
+        match event {
+            Event::In(lot, value) => pool.push_back((*lot, value.clone())),
+            Event::Out(value) => drop(take(&mut pool, value, newest_first)),
+        }
+    }
+    let mut lots: Vec<(usize, Share)> = take(&mut pool, amount, newest_first)
+        .into_iter()
+        .map(|(lot, part)| (lot, part.part_of(amount)))
+        .filter(|(_, share)| !share.is_zero())
+        .collect();
+    lots.sort_by_key(|(lot, _)| *lot);
+    let given: Share = lots.iter().map(|(_, share)| share).sum();
+    Composition {
+        lots,
+        unknown: (Share::one() - given).abs(),
+    }
+}
+
+/// Takes an amount, or all there is, out of a queue of lots.
+pub(crate) fn take<T: Clone>(
+    pool: &mut VecDeque<(T, Amount)>,
+    amount: &Amount,
+    newest_first: bool,
+) -> Vec<(T, Amount)> {
+    let mut wanted = amount.clone();
+    let mut taken = Vec::new();
+    while !wanted.is_zero() {
+        let lot = if newest_first {
+            pool.pop_back()
+        } else {
+            pool.pop_front()
+        };
+        let Some((lot, held)) = lot else { break };
+        if held > wanted {
+            let rest = (lot.clone(), held.saturating_sub(&wanted));
+            if newest_first {
+                pool.push_back(rest);
+            } else {
+                pool.push_front(rest);
+            }
+            taken.push((lot, wanted));
+            break;
+        }
+        wanted = wanted.saturating_sub(&held);
+        taken.push((lot, held));
+    }
+    taken
+}
+
+/// How much of each of several spends out of a pool is tainted, the pool's lots being tainted or clean, in order of arrival.
+pub fn tainted(lots: &[(Amount, bool)], spends: &[Amount], method: Method) -> Vec<Share> {
+    let mut events: Vec<Event> = lots
+        .iter()
+        .enumerate()
+        .map(|(lot, (amount, _))| Event::In(lot, amount.clone()))
+        .collect();
+    let mut parts = Vec::with_capacity(spends.len());
+    for spend in spends {
+        let part: Share = compose(&events, spend, method)
+            .lots
+            .into_iter()
+            .filter(|(lot, _)| lots.get(*lot).is_some_and(|(_, bad)| *bad))
+            .map(|(_, share)| share)
+            .sum();
+        let value = Share::from_integer(BigInt::from(spend.units().clone()));
+        parts.push(part.min(Share::one()) * value);
+        events.push(Event::Out(spend.clone()));
+    }
+    parts
+}
+
+/// The same by taint-in-highest-out: the greatest spends take the tainted money first.
+pub fn tainted_highest_out(lots: &[(Amount, bool)], spends: &[Amount]) -> Vec<Share> {
+    let mut bad: Amount = lots
+        .iter()
+        .filter(|(_, bad)| *bad)
+        .map(|(amount, _)| amount)
+        .sum();
+    let mut order: Vec<usize> = (0..spends.len()).collect();
+    order.sort_by(|a, b| spends[*b].cmp(&spends[*a]).then(a.cmp(b)));
+    let mut parts = vec![Share::zero(); spends.len()];
+    for index in order {
+        let part = bad.clone().min(spends[index].clone());
+        bad = bad.saturating_sub(&part);
+        parts[index] = Share::from_integer(BigInt::from(part.units().clone()));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn share(numerator: i64, denominator: i64) -> Share {
+        Share::new(numerator.into(), denominator.into())
+    }
+
+    #[test]
+    fn three_bad_of_ten_spent_as_four_and_six() {
+        let lots = [(Amount::from(3), true), (Amount::from(7), false)];
+        let spends = [Amount::from(4), Amount::from(6)];
+        for (method, first, second) in [
+            (Method::Haircut, share(6, 5), share(9, 5)),
+            (Method::Fifo, share(3, 1), share(0, 1)),
+            (Method::Lifo, share(0, 1), share(3, 1)),
+            (Method::Poison, share(4, 1), share(6, 1)),
+        ] {
+            assert_eq!(tainted(&lots, &spends, method), [first, second], "{method:?}");
+        }
+        assert_eq!(tainted_highest_out(&lots, &spends), [share(0, 1), share(3, 1)]);
+    }
+
+    #[test]
+    fn a_balance_spent_to_nothing_forgets_its_lots() {
+        let events = [
+            Event::In(0, Amount::from(5)),
+            Event::Out(Amount::from(5)),
+            Event::In(1, Amount::from(2)),
+        ];
+        for method in [Method::Haircut, Method::Fifo, Method::Lifo, Method::Poison] {
+            let made = compose(&events, &Amount::from(2), method);
+            assert_eq!(made.lots, [(1, Share::one())], "{method:?}");
+            assert!(made.unknown.is_zero());
+        }
+    }
+
+    #[test]
+    fn what_the_events_do_not_explain_is_unknown() {
+        let made = compose(
+            &[Event::In(0, Amount::from(1))],
+            &Amount::from(4),
+            Method::Haircut,
+        );
+        assert_eq!(made.lots, [(0, share(1, 4))]);
+        assert_eq!(made.unknown, share(3, 4));
+        let made = compose(&[], &Amount::from(4), Method::Fifo);
+        assert_eq!(made.unknown, Share::one());
+    }
+
+    #[test]
+    fn long_histories_stay_reckonable() {
+        let events: Vec<Event> = (0..3000)
+            .flat_map(|lot| {
+                [
+                    Event::In(lot, Amount::from(1_000_000_007 + lot as u64)),
+                    Event::Out(Amount::from(999_999_937)),
+                ]
+            })
+            .collect();
+        let made = compose(&events, &Amount::from(1000), Method::Haircut);
+        let sum: Share = made.lots.iter().map(|(_, share)| share).sum::<Share>() + &made.unknown;
+        assert_eq!(sum, Share::one());
+        assert!(made.unknown < share(1, 1_000_000_000_000));
+    }
+
+    proptest! {
+        #[test]
+        fn shares_sum_to_one(changes in prop::collection::vec((any::<bool>(), 0u64..1000), 0..40), amount in 1u64..500) {
+            let events: Vec<Event> = changes
+                .iter()
+                .enumerate()
+                .map(|(lot, (income, value))| {
+                    if *income { Event::In(lot, Amount::from(*value)) } else { Event::Out(Amount::from(*value)) }
+                })
+                .collect();
+            for method in [Method::Haircut, Method::Fifo, Method::Lifo] {
+                let made = compose(&events, &Amount::from(amount), method);
+                let sum: Share = made.lots.iter().map(|(_, share)| share).sum::<Share>() + &made.unknown;
+                prop_assert_eq!(sum, Share::one());
+                prop_assert!(!made.unknown.is_negative());
+            }
+        }
+    }
+}

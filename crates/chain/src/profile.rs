@@ -1,0 +1,228 @@
+//! Risk profiles: what each category weighs. Versioned, one per merchant; the built-in one is the table of
+//! `design/engines.md` §5.
+//!
+//! Data and its checks, no reckoning: that is [`crate::score`]'s.
+
+use std::collections::BTreeMap;
+
+use num_traits::{One, Zero};
+use serde::{Deserialize, Serialize};
+
+use crate::category::Category;
+use crate::pool::Share;
+
+/// What a category weighs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Weight {
+    /// How grave, 0-100.
+    pub severity: u8,
+    /// The share at which it weighs in full, such as `1/20` or `0.05`.
+    pub full_share: Fraction,
+    /// How much it weighs where money went to it, 0 to 1.
+    pub outgoing: Fraction,
+}
+
+/// An exact fraction, written `1/20`, `1` or `0.05`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fraction(pub Share);
+
+impl std::str::FromStr for Fraction {
+    type Err = NotAFraction;
+
+    fn from_str(text: &str) -> Result<Fraction, NotAFraction> {
+        if text.is_empty() || text.len() > 200 {
+            return Err(NotAFraction);
+        }
+        let digits = |text: &str| {
+            (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+                .then(|| text.parse::<num_bigint::BigInt>().ok())
+                .flatten()
+                .ok_or(NotAFraction)
+        };
+        if let Some((above, below)) = text.split_once('/') {
+            let (above, below) = (digits(above)?, digits(below)?);
+            return if below.is_zero() {
+                Err(NotAFraction)
+            } else {
+                Ok(Fraction(Share::new(above, below)))
+            };
+        }
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let above = digits(&format!("{whole}{decimals}"))?;
+        let places = u32::try_from(decimals.len()).map_err(|_| NotAFraction)?;
+        Ok(Fraction(Share::new(
+            above,
+            num_bigint::BigInt::from(10u8).pow(places),
+        )))
+    }
+}
+
+/// A text that is no fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a fraction such as 1/20, 1 or 0.05")]
+pub struct NotAFraction;
+
+impl Serialize for Fraction {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fraction {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fraction, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A version of a merchant's opinion of risk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Profile {
+    /// Its version: 0 is built in; a merchant's own count from 1.
+    pub version: u32,
+    /// What remains of a share for every hop beyond the first.
+    pub hop_decay: Fraction,
+    /// The categories; those left out weigh nothing.
+    pub categories: BTreeMap<Category, Weight>,
+}
+
+/// What is wrong with a profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadProfile {
+    /// A severity above 100.
+    #[error("categories.{0}.severity - must be 0 to 100")]
+    Severity(Category),
+    /// A full share of nothing or more than everything.
+    #[error("categories.{0}.fullShare - must be above 0 and at most 1")]
+    FullShare(Category),
+    /// An outgoing factor above 1.
+    #[error("categories.{0}.outgoing - must be 0 to 1")]
+    Outgoing(Category),
+    /// A decay above 1.
+    #[error("hopDecay - must be 0 to 1")]
+    HopDecay,
+    /// Sanctions made light of: a screening that may not be turned off.
+    #[error("categories.sanctions.severity - must be 100")]
+    Sanctions,
+}
+
+impl Profile {
+    /// The built-in profile.
+    pub fn built_in() -> Profile {
+        use Category as C;
+        /// Above and below the line.
+        type Parts = (u8, u8);
+        let rows: [(C, u8, Parts, Parts); 16] = [
+            (C::Sanctions, 100, (1, 20), (1, 1)),
+            (C::TerrorismFinancing, 100, (1, 20), (1, 1)),
+            (C::ChildExploitation, 100, (1, 20), (1, 1)),
+            (C::Ransomware, 95, (1, 10), (1, 2)),
+            (C::StolenFunds, 90, (1, 10), (1, 1)),
+            (C::DarknetMarket, 90, (1, 10), (1, 1)),
+            (C::Scam, 80, (1, 5), (1, 2)),
+            (C::Mixer, 75, (1, 4), (1, 1)),
+            (C::Coinjoin, 50, (1, 2), (1, 1)),
+            (C::Gambling, 40, (1, 2), (1, 1)),
+            (C::ExchangeHighRisk, 40, (1, 2), (1, 1)),
+            (C::DefiBridge, 25, (1, 1), (1, 1)),
+            (C::Exchange, 0, (1, 1), (1, 1)),
+            (C::Mining, 0, (1, 1), (1, 1)),
+            (C::Other, 0, (1, 1), (1, 1)),
+            (C::Unattributed, 0, (1, 1), (1, 1)),
+        ];
+        let fraction = |(above, below): Parts| Fraction(Share::new(above.into(), below.into()));
+        let categories = rows
+            .into_iter()
+            .map(|(category, severity, full_share, outgoing)| {
+                (
+                    category,
+                    Weight {
+                        severity,
+                        full_share: fraction(full_share),
+                        outgoing: fraction(outgoing),
+                    },
+                )
+            })
+            .collect();
+        Profile {
+            version: 0,
+            hop_decay: fraction((4, 5)),
+            categories,
+        }
+    }
+
+    /// A category's severity, 0 for one left out.
+    pub fn severity(&self, category: Category) -> u8 {
+        self.categories.get(&category).map_or(0, |weight| weight.severity)
+    }
+
+    /// Checks a merchant's own profile.
+    ///
+    /// # Errors
+    /// The first thing wrong, naming the member.
+    pub fn check(&self) -> Result<(), BadProfile> {
+        let one = Share::one();
+        if self.hop_decay.0 > one {
+            return Err(BadProfile::HopDecay);
+        }
+        for (category, weight) in &self.categories {
+            if weight.severity > 100 {
+                return Err(BadProfile::Severity(*category));
+            }
+            if weight.full_share.0.is_zero() || weight.full_share.0 > one {
+                return Err(BadProfile::FullShare(*category));
+            }
+            if weight.outgoing.0 > one {
+                return Err(BadProfile::Outgoing(*category));
+            }
+        }
+        if self.severity(Category::Sanctions) != 100 {
+            return Err(BadProfile::Sanctions);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_written_read_back_and_checked() {
+        let built_in = Profile::built_in();
+        assert_eq!(built_in.check(), Ok(()));
+        let text = serde_json::to_string(&built_in).unwrap();
+        assert!(
+            text.contains(r#""sanctions":{"severity":100,"fullShare":"1/20","outgoing":"1"}"#),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), built_in);
+
+        let mut lenient = built_in.clone();
+        lenient.categories.remove(&Category::Sanctions);
+        assert_eq!(lenient.check(), Err(BadProfile::Sanctions));
+        let mut nothing = built_in;
+        nothing.categories.insert(
+            Category::Mixer,
+            Weight {
+                severity: 75,
+                full_share: Fraction(Share::zero()),
+                outgoing: Fraction(Share::one()),
+            },
+        );
+        assert_eq!(
+            nothing.check().unwrap_err().to_string(),
+            "categories.mixer.fullShare - must be above 0 and at most 1"
+        );
+    }
+
+    #[test]
+    fn fractions_are_exact() {
+        assert_eq!("0.05".parse::<Fraction>(), "1/20".parse());
+        for wrong in ["", "1/0", "-1", "1/", ".", "a", "1e3", "1.5/2"] {
+            assert_eq!(wrong.parse::<Fraction>(), Err(NotAFraction), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! A screening: an address or a transaction, a source, labels and a profile in; the score and everything that explains
+//! it out, in the members that the contract names (§2.7, §4.9).
+//!
+//! Here a history becomes seeds of a trace, and findings become an answer. Reckoning is [`crate::score`]'s, following
+//! money [`crate::trace`]'s.
+
+mod detail;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use self::detail::{
+    AddressDetail, Contributed, Coverage, Detail, Entity, Exposed, Exposures, Moved, Ranked, Rest,
+    TransactionDetail,
+};
+use crate::amount::Amount;
+use crate::category::Category;
+use crate::cluster::{self, Cluster};
+use crate::currency::{Currency, Ledger};
+use crate::labels::{Label, Labels};
+use crate::pool::Share;
+use crate::profile::Profile;
+use crate::score::{Finding, Own, Score, Unknown, score, spread};
+
+use crate::source::{
+    History, Movement, Party, Position, Source, SourceError, Tip, Transaction, Transfer, TxId, Window,
+};
+use crate::trace::{Attribution, Coin, Cut, Direction, Options, Seed, Step, Trace, trace};
+
+/// What is screened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// An address in canonical form (KYA).
+    Address(&'a str),
+    /// A transaction's id in canonical form (KYT).
+    Transaction(&'a str),
+}
+
+/// A request for a screening.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The chain.
+    pub chain: Currency,
+    /// What is screened.
+    pub subject: Subject<'a>,
+    /// The labels of which time (milliseconds since 1970); `None`: now.
+    pub at: Option<i64>,
+    /// Up to which block; `None`: the source's newest. With `at`, it repeats an old decision.
+    pub as_of_block: Option<u64>,
+    /// How far the trace goes. Its `up_to` is set from `as_of_block`.
+    pub options: Options,
+    /// At most so many histories are read to find the address's cluster.
+    pub cluster_budget: usize,
+}
+
+impl<'a> Request<'a> {
+    /// A request with the defaults.
+    pub fn new(chain: Currency, subject: Subject<'a>) -> Request<'a> {
+        Request {
+            chain,
+            subject,
+            at: None,
+            as_of_block: None,
+            options: Options::default(),
+            cluster_budget: 4,
+        }
+    }
+}
+
+/// A screening's outcome.
+#[derive(Clone, Debug)]
+pub struct Screen {
+    /// The score.
+    pub score: Score,
+    /// What explains it, serialisable; the members of the contract's detailed report.
+    pub detail: Detail,
+    /// The traces behind it, for the picture.
+    pub traces: Vec<Trace>,
+    /// Labels of the address itself (or of a transaction's parties).
+    pub labels: Vec<Label>,
+}
+
+/// Screens by labels alone, for a chain without a source, or one that failed. Everything is unresolved.
+pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'_>) -> Screen {
+    let own = own_labels(labels, request);
+    let mut exposures = detail::Exposures::untraced(labels.version(), profile, request);
+    let score = score(
+        profile,
+        &[],
+        strongest(profile, &own),
+        &Unknown {
+            incoming: one(),
+            outgoing: one(),
+        },
+    );
+    exposures.finish(&score, &[]);
+    let detail = match request.subject {
+        Subject::Address(_) => Detail::Address(Box::new(AddressDetail::unknown(&own, exposures))),
+        Subject::Transaction(_) => Detail::Transaction(Box::new(TransactionDetail::unknown(exposures))),
+    };
+    Screen {
+        score,
+        detail,
+        traces: Vec::new(),
+        labels: own,
+    }
+}
+
+/// Screens an address.
+///
+/// # Errors
+/// When the source cannot be asked and no label answers instead.
+pub fn screen_address(
+    source: &dyn Source,
+    labels: &dyn Labels,
+    profile: &Profile,
+    request: &Request<'_>,
+) -> Result<Screen, SourceError> {
+    let Subject::Address(address) = request.subject else {
+        return Err(SourceError::NotFound);
+    };
+    let own = own_labels(labels, request);
+    match traced_address(source, labels, profile, request, address, own.clone()) {
+        Err(_) if !own.is_empty() => Ok(screen_labels(labels, profile, request)),
+        screen => screen,
+    }
+}
+
+fn traced_address(
+    source: &dyn Source,
+    labels: &dyn Labels,
+    profile: &Profile,
+    request: &Request<'_>,
+    address: &str,
+    mut own: Vec<Label>,
+) -> Result<Screen, SourceError> {
+    let tip = source.tip()?;
+    let (options, block) = pinned(request, &tip);
+    let window = Window {
+        up_to: options.up_to,
+        limit: options.max_history,
+    };
+    let history = source.history(address, window)?;
+    let cluster = match request.chain.ledger() {
+        Ledger::Utxo => cluster::cluster_of(source, address, window, request.cluster_budget)?,
+        Ledger::Account => Cluster {
+            members: vec![address.into()],
+            complete: true,
+        },
+    };
+    let members: FxHashSet<Party> = cluster.members.iter().cloned().collect();
+    // What is known about another address of the same holder is known about this one, but no authority named it.
+    for member in cluster.members.iter().filter(|member| ***member != *address) {
+        let known = labels.labels(request.chain, member, request.at);
+        own.extend(known.into_iter().map(|label| Label {
+            authority: false,
+            ..label
+        }));
+    }
+    let attribute = attributing(labels, request);
+    let received = received(&history, address);
+    let sent = sent(&history, address, &members);
+    let incoming = trace(
+        source,
+        &attribute,
+        &members,
+        Direction::Incoming,
+        received.seeds,
+        &options,
+    )?;
+    let outgoing = trace(
+        source,
+        &attribute,
+        &members,
+        Direction::Outgoing,
+        sent.seeds,
+        &options,
+    )?;
+    let mut traces = vec![incoming, outgoing];
+    for (trace, flow) in traces.iter_mut().zip([&received.unseen, &sent.unseen]) {
+        if !num_traits::Zero::is_zero(flow) {
+            *trace.cuts.entry(Cut::History).or_default() += flow;
+        }
+    }
+    let findings = findings(&traces);
+    let score = score(profile, &findings, strongest(profile, &own), &unknown(&traces));
+    let context = detail::Context {
+        profile,
+        request,
+        source: source.name(),
+        block,
+        label_version: labels.version(),
+        totals: [&received.total, &sent.total],
+        complete: history.complete && cluster.complete,
+    };
+    let exposures = detail::Exposures::of(&context, &score, &traces);
+    let detail = AddressDetail::of(request, address, &history, &cluster, &own, exposures);
+    Ok(Screen {
+        score,
+        detail: Detail::Address(Box::new(detail)),
+        traces,
+        labels: own,
+    })
+}
+
+/// Screens a transaction: where its money came from and whom it paid.
+///
+/// # Errors
+/// [`SourceError::NotFound`] for a transaction that the source does not know; otherwise when it cannot be asked.
+pub fn screen_transaction(
+    source: &dyn Source,
+    labels: &dyn Labels,
+    profile: &Profile,
+    request: &Request<'_>,
+) -> Result<Screen, SourceError> {
+    let Subject::Transaction(id) = request.subject else {
+        return Err(SourceError::NotFound);
+    };
+    let tip = source.tip()?;
+    let (options, block) = pinned(request, &tip);
+    let transaction = source.transaction(id)?;
+    let attribute = attributing(labels, request);
+    let flow = Sides::of(&transaction);
+    let none = FxHashSet::default();
+    let incoming = trace(
+        source,
+        &attribute,
+        &none,
+        Direction::Incoming,
+        flow.back,
+        &options,
+    )?;
+    let outgoing = trace(
+        source,
+        &attribute,
+        &flow.payers,
+        Direction::Outgoing,
+        flow.on,
+        &options,
+    )?;
+    let traces = vec![incoming, outgoing];
+    let findings = findings(&traces);
+    let score = score(profile, &findings, None, &unknown(&traces));
+    let spread = spread(profile, &findings, &unknown(&traces).incoming);
+    let context = detail::Context {
+        profile,
+        request,
+        source: source.name(),
+        block,
+        label_version: labels.version(),
+        totals: [&flow.total, &flow.paid],
+        complete: true,
+    };
+    let exposures = detail::Exposures::of(&context, &score, &traces);
+    let own: Vec<Label> = parties(&transaction)
+        .into_iter()
+        .flat_map(|party| labels.labels(request.chain, &party, request.at))
+        .collect();
+    let detail = TransactionDetail::of(request, &transaction, &flow.total, &own, spread, exposures);
+    Ok(Screen {
+        score,
+        detail: Detail::Transaction(Box::new(detail)),
+        traces,
+        labels: own,
+    })
+}
+
+fn one() -> Share {
+    num_traits::One::one()
+}
+
+/// A screening sees one state of the chain: up to the block asked for, or the newest at its beginning.
+fn pinned(request: &Request<'_>, tip: &Tip) -> (Options, u64) {
+    let block = request
+        .as_of_block
+        .map_or(tip.height, |block| block.min(tip.height));
+    (
+        Options {
+            up_to: Some(Position::end_of(block)),
+            ..request.options.clone()
+        },
+        block,
+    )
+}
+
+fn own_labels(labels: &dyn Labels, request: &Request<'_>) -> Vec<Label> {
+    match request.subject {
+        Subject::Address(address) => labels.labels(request.chain, address, request.at),
+        Subject::Transaction(_) => Vec::new(),
+    }
+}
+
+/// The label that raises the score most.
+fn strongest(profile: &Profile, own: &[Label]) -> Option<Own> {
+    own.iter()
+        .max_by_key(|label| {
+            let sanctioned = label.authority && label.category == Category::Sanctions;
+            (
+                sanctioned,
+                u32::from(profile.severity(label.category)) * u32::from(label.confidence),
+            )
+        })
+        .map(|label| Own {
+            category: label.category,
+            confidence: label.confidence,
+            authority: label.authority,
+        })
+}
+
+/// Labels as the trace asks for them: the gravest of a party, each party looked up once.
+fn attributing<'a>(
+    labels: &'a dyn Labels,
+    request: &'a Request<'a>,
+) -> impl Fn(&str) -> Option<Attribution> + 'a {
+    let known: RefCell<FxHashMap<Box<str>, Option<Attribution>>> = RefCell::default();
+    move |party| {
+        if let Some(found) = known.borrow().get(party) {
+            return found.clone();
+        }
+        let found = labels
+            .labels(request.chain, party, request.at)
+            .into_iter()
+            .find(|label| label.category != Category::Unattributed)
+            .map(|label| Attribution {
+                name: label.name,
+                category: label.category,
+                confidence: label.confidence,
+            });
+        known.borrow_mut().insert(party.into(), found.clone());
+        found
+    }
+}
+
+fn findings(traces: &[Trace]) -> Vec<Finding> {
+    traces
+        .iter()
+        .flat_map(|trace| {
+            trace.exposures.iter().map(|exposure| Finding {
+                direction: trace.direction,
+                category: exposure.category,
+                hop: exposure.hop,
+                share: exposure.share.clone(),
+            })
+        })
+        .collect()
+}
+
+fn unknown(traces: &[Trace]) -> Unknown {
+    let mut unknown = Unknown::default();
+    for trace in traces {
+        let share = trace.unresolved() + &trace.unattributed;
+        match trace.direction {
+            Direction::Incoming => unknown.incoming = share,
+            Direction::Outgoing => unknown.outgoing = share,
+        }
+    }
+    unknown
+}
+
+/// Money to be traced, whose masses sum to 1 with what is not seen.
+struct Flows {
+    seeds: Vec<Seed>,
+    total: Amount,
+    /// What part the history that was given does not show.
+    unseen: Share,
+}
+
+/// A sum of money before it is known what part of the whole it is.
+struct Sum {
+    amount: Amount,
+    start: Start,
+}
+
+/// Where following a sum begins.
+enum Start {
+    /// Its other side is to be found.
+    Coin(Coin),
+    /// Its other side is known.
+    Step {
+        transaction: TxId,
+        party: Option<Party>,
+        next: Option<Coin>,
+    },
+}
+
+impl Start {
+    fn with_mass(self, mass: Share) -> Seed {
+        match self {
+            Start::Coin(coin) => Seed::Coin(coin, mass),
+            Start::Step {
+                transaction,
+                party,
+                next,
+            } => Seed::Step(Step {
+                transaction,
+                party,
+                weight: mass,
+                next,
+            }),
+        }
+    }
+
+    /// A transfer from or to a party; nobody, for new or burnt money, ends the way.
+    fn transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
+        let next = party.map(|_| Coin::Payment(transaction.clone(), number));
+        Start::Step {
+            transaction: transaction.clone(),
+            party: party.cloned(),
+            next,
+        }
+    }
+
+    /// An output that was made for a party.
+    fn output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
+        let next = Some(Coin::Output(transaction.clone(), number));
+        Start::Step {
+            transaction: transaction.clone(),
+            party: party.cloned(),
+            next,
+        }
+    }
+}
+
+/// Turns sums into masses of their whole; `more` is money known of but not seen.
+fn weigh(sums: Vec<Sum>, more: &Amount) -> Flows {
+    let total = sums.iter().map(|sum| &sum.amount).sum::<Amount>() + more;
+    let seeds = sums
+        .into_iter()
+        .filter(|sum| !sum.amount.is_zero())
+        .map(|sum| sum.start.with_mass(sum.amount.part_of(&total)))
+        .collect();
+    Flows {
+        seeds,
+        unseen: more.part_of(&total),
+        total,
+    }
+}
+
+/// What an address received, without what it returned to itself.
+fn received(history: &History, address: &str) -> Flows {
+    let mut sums = Vec::new();
+    let mut seen = Amount::default();
+    let is_it = |party: &Option<Party>| party.as_deref() == Some(address);
+    for transaction in &history.transactions {
+        let id = &transaction.id;
+        match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                let spends = inputs.iter().any(|input| is_it(&input.party));
+                let change = spends && cluster::one_spender(transaction);
+                for (output, number) in outputs
+                    .iter()
+                    .zip(0u32..)
+                    .filter(|(output, _)| is_it(&output.party))
+                {
+                    seen += &output.amount;
+                    if !change {
+                        let start = Start::Coin(Coin::Output(id.clone(), number));
+                        sums.push(Sum {
+                            amount: output.amount.clone(),
+                            start,
+                        });
+                    }
+                }
+            }
+            Movement::Transfers(transfers) => {
+                for (transfer, number) in native(transfers) {
+                    if is_it(&transfer.to) && !is_it(&transfer.from) {
+                        seen += &transfer.amount;
+                        let start = Start::transfer(id, number, transfer.from.as_ref());
+                        sums.push(Sum {
+                            amount: transfer.amount.clone(),
+                            start,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    weigh(
+        sums,
+        &unseen(history, |totals| totals.received.saturating_sub(&seen)),
+    )
+}
+
+/// What an address paid to others.
+fn sent(history: &History, address: &str, members: &FxHashSet<Party>) -> Flows {
+    let mut sums = Vec::new();
+    let mut seen = Amount::default();
+    let is_it = |party: &Option<Party>| party.as_deref() == Some(address);
+    let is_own = |party: &Option<Party>| party.as_ref().is_some_and(|party| members.contains(party));
+    for transaction in &history.transactions {
+        let id = &transaction.id;
+        match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                let whole: Amount = inputs.iter().map(|input| &input.amount).sum();
+                let own: Amount = inputs
+                    .iter()
+                    .filter(|input| is_it(&input.party))
+                    .map(|input| &input.amount)
+                    .sum();
+                seen += &own;
+                if own.is_zero() {
+                    continue;
+                }
+                for (output, number) in outputs
+                    .iter()
+                    .zip(0u32..)
+                    .filter(|(output, _)| !is_own(&output.party))
+                {
+                    // Of an output that several paid for, this address's part, rounded down.
+                    let amount = Amount::from(output.amount.units() * own.units() / whole.units());
+                    sums.push(Sum {
+                        amount,
+                        start: Start::output(id, number, output.party.as_ref()),
+                    });
+                }
+            }
+            Movement::Transfers(transfers) => {
+                for (transfer, number) in native(transfers) {
+                    if is_it(&transfer.from) && !is_own(&transfer.to) {
+                        seen += &transfer.amount;
+                        let start = Start::transfer(id, number, transfer.to.as_ref());
+                        sums.push(Sum {
+                            amount: transfer.amount.clone(),
+                            start,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    weigh(sums, &unseen(history, |totals| totals.sent.saturating_sub(&seen)))
+}
+
+/// Transfers of the chain's own money, with their numbers.
+fn native(transfers: &[Transfer]) -> impl Iterator<Item = (&Transfer, u32)> {
+    transfers
+        .iter()
+        .zip(0u32..)
+        .filter(|(transfer, _)| transfer.asset.is_none())
+}
+
+/// What the index's counters hold beyond an incomplete history.
+fn unseen(history: &History, more: impl Fn(&crate::source::Totals) -> Amount) -> Amount {
+    match &history.totals {
+        Some(totals) if !history.complete => more(totals),
+        _ => Amount::default(),
+    }
+}
+
+/// The two sides of one transaction.
+struct Sides {
+    back: Vec<Seed>,
+    on: Vec<Seed>,
+    payers: FxHashSet<Party>,
+    total: Amount,
+    paid: Amount,
+}
+
+impl Sides {
+    fn of(transaction: &Transaction) -> Sides {
+        let id = &transaction.id;
+        let mut back = Vec::new();
+        let mut on = Vec::new();
+        let mut payers = FxHashSet::default();
+        match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                payers.extend(inputs.iter().filter_map(|input| input.party.clone()));
+                for (output, number) in outputs.iter().zip(0u32..) {
+                    let amount = &output.amount;
+                    let start = Start::Coin(Coin::Output(id.clone(), number));
+                    back.push(Sum {
+                        amount: amount.clone(),
+                        start,
+                    });
+                    if output.party.as_ref().is_none_or(|party| !payers.contains(party)) {
+                        let start = Start::output(id, number, output.party.as_ref());
+                        on.push(Sum {
+                            amount: amount.clone(),
+                            start,
+                        });
+                    }
+                }
+            }
+            Movement::Transfers(transfers) => {
+                payers.extend(transfers.iter().filter_map(|transfer| transfer.from.clone()));
+                for (transfer, number) in native(transfers) {
+                    let amount = &transfer.amount;
+                    let start = Start::transfer(id, number, transfer.from.as_ref());
+                    back.push(Sum {
+                        amount: amount.clone(),
+                        start,
+                    });
+                    let start = Start::transfer(id, number, transfer.to.as_ref());
+                    on.push(Sum {
+                        amount: amount.clone(),
+                        start,
+                    });
+                }
+            }
+        }
+        let back = weigh(back, &Amount::default());
+        let on = weigh(on, &Amount::default());
+        Sides {
+            back: back.seeds,
+            on: on.seeds,
+            payers,
+            total: back.total,
+            paid: on.total,
+        }
+    }
+}
+
+/// Everybody who paid or was paid, each once.
+pub(crate) fn parties(transaction: &Transaction) -> Vec<Party> {
+    let mut parties: Vec<Party> = match &transaction.movement {
+        Movement::Outputs { inputs, outputs, .. } => {
+            let inputs = inputs.iter().filter_map(|input| input.party.clone());
+            inputs
+                .chain(outputs.iter().filter_map(|output| output.party.clone()))
+                .collect()
+        }
+        Movement::Transfers(transfers) => transfers
+            .iter()
+            .flat_map(|transfer| [transfer.from.clone(), transfer.to.clone()])
+            .flatten()
+            .collect(),
+    };
+    parties.sort();
+    parties.dedup();
+    parties
+}

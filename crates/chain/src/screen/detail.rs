@@ -1,0 +1,752 @@
+//! The detailed report: the contract's members and what makes the score recomputable.
+//!
+//! Amounts are decimal strings, percentages 0-100, times ISO 8601. What the chain does not give is left out.
+
+use std::collections::BTreeMap;
+
+use num_traits::{ToPrimitive, Zero};
+use serde::Serialize;
+
+use super::{Request, Share};
+use crate::amount::Amount;
+use crate::category::Category;
+use crate::cluster::Cluster;
+use crate::labels::Label;
+use crate::pool::Method;
+use crate::profile::Profile;
+use crate::score::{Origin, Score, Spread, decayed};
+use crate::source::{History, Movement, Transaction};
+use crate::trace::{Cut, Direction, Exposure, Trace, Via};
+
+/// A detailed report.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Detail {
+    /// Of an address.
+    Address(Box<AddressDetail>),
+    /// Of a transaction.
+    Transaction(Box<TransactionDetail>),
+}
+
+impl Detail {
+    /// Its exposures.
+    pub fn exposures(&self) -> &Exposures {
+        match self {
+            Detail::Address(detail) => &detail.exposures,
+            Detail::Transaction(detail) => &detail.exposures,
+        }
+    }
+}
+
+/// A name and what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entity {
+    /// The name.
+    pub name: String,
+    /// The category.
+    pub category: Category,
+}
+
+/// A party and an amount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// The address; `null` when a script names none.
+    pub address: Option<String>,
+    /// In whole coins.
+    pub amount: String,
+}
+
+/// The detailed report of an address.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the contract's names, §4.9")]
+pub struct AddressDetail {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_address: Option<bool>,
+    pub entities: Vec<Entity>,
+    pub flags: Vec<Entity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterDetail>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seen_receiving: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seen_sending: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_seen_receiving: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_seen_sending: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_amount: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_amount: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number_of_transactions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_transactions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_transactions: Option<u64>,
+    pub exposures: Exposures,
+}
+
+/// The addresses that one holder controls with the screened one.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClusterDetail {
+    /// How many are known.
+    pub size: usize,
+    /// The first of them in order, at most 100.
+    pub addresses: Vec<String>,
+    /// Whether all were looked for.
+    pub complete: bool,
+}
+
+/// The detailed report of a transaction.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the contract's names, §4.9")]
+pub struct TransactionDetail {
+    pub entities: Vec<Entity>,
+    pub flags: Vec<Entity>,
+    #[serde(flatten)]
+    pub spread: Option<Spread>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fees: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<Moved>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Vec<Moved>>,
+    pub exposures: Exposures,
+    #[serde(flatten)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The breakdown that a score can be recomputed from.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposures {
+    /// By entity.
+    pub entity: Vec<Exposed>,
+    /// By category.
+    pub flag: Vec<Exposed>,
+    /// By rank.
+    pub rank: Vec<Ranked>,
+    /// Each category's part in the score; the points sum to it.
+    pub contributions: Vec<Contributed>,
+    /// What the trace saw and did not see.
+    pub coverage: Coverage,
+    /// How mixed money was told apart.
+    pub method: Method,
+    /// Up to which block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of_block: Option<u64>,
+    /// By which state of the labels.
+    pub label_set_version: String,
+    /// By which version of the merchant's profile; 0 is built in.
+    pub profile_version: u32,
+    /// Who said what happened on the chain; `labels` when nobody did.
+    pub source: String,
+}
+
+/// An entity or a category that money came from or went to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposed {
+    /// The entity's name, or the category's.
+    pub name: String,
+    /// The category.
+    pub category: Category,
+    /// Which way.
+    pub direction: Direction,
+    /// `direct` at one hop, `indirect` beyond.
+    pub r#type: &'static str,
+    /// In whole coins, rounded down.
+    pub amount: String,
+    /// Of the money in that direction.
+    pub percentage: f64,
+    /// The nearest hop.
+    pub min_hops: u32,
+    /// How sure the label is, 0-100.
+    pub confidence: u8,
+    /// Its part of the score.
+    pub points: f64,
+    /// The way of the largest part (entities only).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<Via>,
+    /// The exact shares at each hop: what the score is reckoned from.
+    pub shares: Vec<ShareAt>,
+}
+
+/// An exact share at a distance.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShareAt {
+    /// The hop.
+    pub hop: u32,
+    /// A fraction such as `7/10`.
+    pub share: String,
+}
+
+/// Money by the gravity of its other side.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ranked {
+    /// `low` below 25, `medium` below 60, `high` below 90, `severe` from there.
+    pub rank: &'static str,
+    /// Which way.
+    pub direction: Direction,
+    /// In whole coins, rounded down.
+    pub amount: String,
+    /// Of the money in that direction.
+    pub percentage: f64,
+}
+
+/// A category's part in the score.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contributed {
+    /// `own`, `incoming` or `outgoing`.
+    pub direction: Origin,
+    /// The category.
+    pub category: Category,
+    /// The effective share, hops counted; of an own label, its confidence.
+    pub effective_share: f64,
+    /// x: its risk alone, 0-1.
+    pub risk: f64,
+    /// Its points.
+    pub points: f64,
+}
+
+/// What a trace saw. Percentages of the money received, or, under `outgoing`, of the money sent.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// Ended at a label or a miner.
+    pub attributed: f64,
+    /// Ended where nobody has a name for it.
+    pub unattributed: f64,
+    /// Was not followed to its end.
+    pub unresolved: f64,
+    /// The highest score that the rest could make.
+    pub score_upper_bound: f64,
+    /// How many coins were followed.
+    pub transactions_examined: usize,
+    /// Whether a limit, not a definition, ended the trace.
+    pub truncated: bool,
+    /// Why money was not followed, in percent by reason.
+    pub cuts: BTreeMap<Cut, f64>,
+    /// The same of the money sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outgoing: Option<Rest>,
+}
+
+/// Coverage of the money sent.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Rest {
+    /// Ended at a label.
+    pub attributed: f64,
+    /// Rests where nobody has a name for it.
+    pub unattributed: f64,
+    /// Was not followed to its end.
+    pub unresolved: f64,
+    /// Why, in percent by reason.
+    pub cuts: BTreeMap<Cut, f64>,
+}
+
+/// What a report is made with.
+pub(super) struct Context<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) request: &'a Request<'a>,
+    pub(super) source: &'a str,
+    pub(super) block: u64,
+    pub(super) label_version: String,
+    /// The money in each trace.
+    pub(super) totals: [&'a Amount; 2],
+    /// Whether histories were read whole.
+    pub(super) complete: bool,
+}
+
+fn percent(share: &Share) -> f64 {
+    (share * Share::from_integer(100.into())).to_f64().unwrap_or(0.0)
+}
+
+/// A share of money in whole coins, rounded down.
+fn coins(total: &Amount, share: &Share, decimals: u8) -> String {
+    let units = total.units() * share.numer().magnitude() / share.denom().magnitude();
+    Amount::from(units).to_coins(decimals)
+}
+
+fn rank(severity: u8) -> &'static str {
+    match severity {
+        0..25 => "low",
+        25..60 => "medium",
+        60..90 => "high",
+        _ => "severe",
+    }
+}
+
+/// Milliseconds since 1970 as ISO 8601 with milliseconds, UTC.
+pub(super) fn iso(time: i64) -> Option<String> {
+    let time = jiff::Timestamp::from_millisecond(time).ok()?;
+    Some(time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
+}
+
+impl Exposures {
+    /// Nothing was traced.
+    pub(super) fn untraced(label_set_version: String, profile: &Profile, request: &Request<'_>) -> Exposures {
+        Exposures {
+            entity: Vec::new(),
+            flag: Vec::new(),
+            rank: Vec::new(),
+            contributions: Vec::new(),
+            coverage: Coverage {
+                unresolved: 100.0,
+                truncated: true,
+                ..Coverage::default()
+            },
+            method: request.options.method,
+            as_of_block: None,
+            label_set_version,
+            profile_version: profile.version,
+            source: "labels".to_owned(),
+        }
+    }
+
+    pub(super) fn of(context: &Context<'_>, score: &Score, traces: &[Trace]) -> Exposures {
+        let mut exposures = Exposures {
+            coverage: Coverage::default(),
+            as_of_block: Some(context.block),
+            source: context.source.to_owned(),
+            ..Exposures::untraced(context.label_version.clone(), context.profile, context.request)
+        };
+        let decimals = context.request.chain.decimals();
+        for (trace, total) in traces.iter().zip(context.totals) {
+            let by_entity = grouped(context.profile, trace, |exposure| exposure.entity.clone());
+            let by_category = grouped(context.profile, trace, |exposure| exposure.category.to_string());
+            for (groups, into, ways) in [
+                (by_entity, &mut exposures.entity, true),
+                (by_category, &mut exposures.flag, false),
+            ] {
+                let of_category = effective_by_category(&groups);
+                into.extend(groups.into_iter().map(|group| {
+                    let whole = &of_category[&group.category];
+                    let points = points(score, trace.direction, group.category);
+                    let part = if whole.is_zero() {
+                        Share::zero()
+                    } else {
+                        &group.effective / whole
+                    };
+                    group.exposed(
+                        trace.direction,
+                        points * part.to_f64().unwrap_or(0.0),
+                        total,
+                        decimals,
+                        ways,
+                    )
+                }));
+            }
+            exposures
+                .rank
+                .extend(ranks(context.profile, trace, total, decimals));
+        }
+        exposures.finish(score, traces);
+        exposures.coverage.truncated |= !context.complete;
+        exposures
+    }
+
+    /// Fills in what depends on the score and the traces as a whole.
+    pub(super) fn finish(&mut self, score: &Score, traces: &[Trace]) {
+        self.contributions = score
+            .contributions
+            .iter()
+            .map(|contribution| Contributed {
+                direction: contribution.origin,
+                category: contribution.category,
+                effective_share: contribution.effective.to_f64().unwrap_or(0.0),
+                risk: contribution.risk.to_f64().unwrap_or(0.0),
+                points: contribution.points,
+            })
+            .collect();
+        self.coverage.score_upper_bound = score.upper_bound.to_f64().unwrap_or(100.0);
+        for trace in traces {
+            let cuts: BTreeMap<Cut, f64> = trace
+                .cuts
+                .iter()
+                .map(|(why, share)| (*why, percent(share)))
+                .collect();
+            self.coverage.transactions_examined += trace.expansions;
+            self.coverage.truncated |= trace
+                .cuts
+                .keys()
+                .any(|why| matches!(why, Cut::Nodes | Cut::Budget | Cut::History));
+            let rest = Rest {
+                attributed: percent(&trace.attributed()),
+                unattributed: percent(&trace.unattributed),
+                unresolved: percent(&trace.unresolved()),
+                cuts,
+            };
+            match trace.direction {
+                Direction::Incoming => {
+                    self.coverage.attributed = rest.attributed;
+                    self.coverage.unattributed = rest.unattributed;
+                    self.coverage.unresolved = rest.unresolved;
+                    self.coverage.cuts = rest.cuts;
+                }
+                Direction::Outgoing => self.coverage.outgoing = Some(rest),
+            }
+        }
+    }
+}
+
+/// Exposures of one name, category and distance class.
+struct Group {
+    name: String,
+    category: Category,
+    direct: bool,
+    shares: BTreeMap<u32, Share>,
+    effective: Share,
+    confidence: u8,
+    path: Vec<Via>,
+    largest: Share,
+}
+
+fn grouped(profile: &Profile, trace: &Trace, name: impl Fn(&Exposure) -> String) -> Vec<Group> {
+    let mut groups: BTreeMap<(Category, String, bool), Group> = BTreeMap::new();
+    for exposure in &trace.exposures {
+        let direct = exposure.hop <= 1;
+        let name = name(exposure);
+        let group = groups
+            .entry((exposure.category, name.clone(), !direct))
+            .or_insert_with(|| Group {
+                name,
+                category: exposure.category,
+                direct,
+                shares: BTreeMap::new(),
+                effective: Share::zero(),
+                confidence: 0,
+                path: Vec::new(),
+                largest: Share::zero(),
+            });
+        *group.shares.entry(exposure.hop).or_default() += &exposure.share;
+        group.effective += decayed(profile, &exposure.share, exposure.hop);
+        group.confidence = group.confidence.max(exposure.confidence);
+        if exposure.share > group.largest {
+            group.largest = exposure.share.clone();
+            group.path.clone_from(&exposure.path);
+        }
+    }
+    groups.into_values().collect()
+}
+
+fn effective_by_category(groups: &[Group]) -> BTreeMap<Category, Share> {
+    let mut effective: BTreeMap<Category, Share> = BTreeMap::new();
+    for group in groups {
+        *effective.entry(group.category).or_default() += &group.effective;
+    }
+    effective
+}
+
+fn points(score: &Score, direction: Direction, category: Category) -> f64 {
+    score
+        .contributions
+        .iter()
+        .filter(|contribution| contribution.origin == direction.into() && contribution.category == category)
+        .map(|contribution| contribution.points)
+        .sum()
+}
+
+impl Group {
+    fn exposed(
+        self,
+        direction: Direction,
+        points: f64,
+        total: &Amount,
+        decimals: u8,
+        with_path: bool,
+    ) -> Exposed {
+        let share: Share = self.shares.values().sum();
+        Exposed {
+            name: self.name,
+            category: self.category,
+            direction,
+            r#type: if self.direct { "direct" } else { "indirect" },
+            amount: coins(total, &share, decimals),
+            percentage: percent(&share),
+            min_hops: self.shares.keys().next().copied().unwrap_or(1),
+            confidence: self.confidence,
+            points,
+            path: if with_path { self.path } else { Vec::new() },
+            shares: self
+                .shares
+                .into_iter()
+                .map(|(hop, share)| ShareAt {
+                    hop,
+                    share: share.to_string(),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn ranks(profile: &Profile, trace: &Trace, total: &Amount, decimals: u8) -> Vec<Ranked> {
+    let mut shares: [(&'static str, Share); 4] =
+        ["low", "medium", "high", "severe"].map(|rank| (rank, Share::zero()));
+    for exposure in &trace.exposures {
+        let rank = rank(profile.severity(exposure.category));
+        for (name, share) in &mut shares {
+            if *name == rank {
+                *share += &exposure.share;
+            }
+        }
+    }
+    shares
+        .into_iter()
+        .filter(|(_, share)| !share.is_zero())
+        .map(|(rank, share)| Ranked {
+            rank,
+            direction: trace.direction,
+            amount: coins(total, &share, decimals),
+            percentage: percent(&share),
+        })
+        .collect()
+}
+
+/// Labels as entities (every label once) and flags (those that weigh).
+fn named(labels: &[Label]) -> (Vec<Entity>, Vec<Entity>) {
+    let mut entities: Vec<Entity> = Vec::new();
+    for label in labels {
+        let entity = Entity {
+            name: label.name.clone(),
+            category: label.category,
+        };
+        if !entities.contains(&entity) {
+            entities.push(entity);
+        }
+    }
+    let mut flags: Vec<Entity> = Vec::new();
+    for entity in &entities {
+        let flag = Entity {
+            name: entity.category.to_string(),
+            category: entity.category,
+        };
+        let weighs = !matches!(
+            entity.category,
+            Category::Exchange | Category::Mining | Category::Other | Category::Unattributed
+        );
+        if weighs && !flags.contains(&flag) {
+            flags.push(flag);
+        }
+    }
+    (entities, flags)
+}
+
+impl AddressDetail {
+    /// Nothing but labels is known.
+    pub(super) fn unknown(own: &[Label], exposures: Exposures) -> AddressDetail {
+        let (entities, flags) = named(own);
+        AddressDetail {
+            new_address: None,
+            entities,
+            flags,
+            cluster: None,
+            first_seen_receiving: None,
+            first_seen_sending: None,
+            last_seen_receiving: None,
+            last_seen_sending: None,
+            received_amount: None,
+            sent_amount: None,
+            balance: None,
+            number_of_transactions: None,
+            received_transactions: None,
+            sent_transactions: None,
+            exposures,
+        }
+    }
+
+    pub(super) fn of(
+        request: &Request<'_>,
+        address: &str,
+        history: &History,
+        cluster: &Cluster,
+        own: &[Label],
+        exposures: Exposures,
+    ) -> AddressDetail {
+        let decimals = request.chain.decimals();
+        let sides: Vec<Side> = history
+            .transactions
+            .iter()
+            .map(|transaction| Side::of(transaction, address))
+            .collect();
+        let received = sides.iter().filter(|side| side.receives).count() as u64;
+        let sent = sides.iter().filter(|side| side.sends).count() as u64;
+        let seen = |chosen: fn(&&Side) -> bool, last: bool| {
+            let mut times = sides.iter().filter(chosen).filter_map(|side| side.time);
+            let time = if last {
+                times.next_back()
+            } else {
+                times.next().filter(|_| history.complete)
+            };
+            time.and_then(iso)
+        };
+        let totals = history.totals.clone().or_else(|| {
+            history.complete.then(|| crate::source::Totals {
+                received: sides.iter().map(|side| &side.received).sum(),
+                sent: sides.iter().map(|side| &side.sent).sum(),
+                transactions: sides.len() as u64,
+            })
+        });
+        AddressDetail {
+            new_address: Some(
+                sides.is_empty() && totals.as_ref().is_none_or(|totals| totals.transactions == 0),
+            ),
+            cluster: (cluster.members.len() > 1).then(|| ClusterDetail {
+                size: cluster.members.len(),
+                addresses: cluster
+                    .members
+                    .iter()
+                    .take(100)
+                    .map(ToString::to_string)
+                    .collect(),
+                complete: cluster.complete,
+            }),
+            first_seen_receiving: seen(|side| side.receives, false),
+            first_seen_sending: seen(|side| side.sends, false),
+            last_seen_receiving: seen(|side| side.receives, true),
+            last_seen_sending: seen(|side| side.sends, true),
+            received_amount: totals.as_ref().map(|totals| totals.received.to_coins(decimals)),
+            sent_amount: totals.as_ref().map(|totals| totals.sent.to_coins(decimals)),
+            balance: totals
+                .as_ref()
+                .map(|totals| totals.received.saturating_sub(&totals.sent).to_coins(decimals)),
+            number_of_transactions: totals.as_ref().map(|totals| totals.transactions),
+            received_transactions: history.complete.then_some(received),
+            sent_transactions: history.complete.then_some(sent),
+            ..AddressDetail::unknown(own, exposures)
+        }
+    }
+}
+
+/// One address's side of a transaction, in the chain's own money.
+struct Side {
+    time: Option<i64>,
+    received: Amount,
+    sent: Amount,
+    receives: bool,
+    sends: bool,
+}
+
+impl Side {
+    fn of(transaction: &Transaction, address: &str) -> Side {
+        let is_it = |party: &Option<crate::source::Party>| party.as_deref() == Some(address);
+        let mut side = Side {
+            time: transaction.time,
+            received: Amount::default(),
+            sent: Amount::default(),
+            receives: false,
+            sends: false,
+        };
+        match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                side.sent = inputs
+                    .iter()
+                    .filter(|input| is_it(&input.party))
+                    .map(|input| &input.amount)
+                    .sum();
+                side.received = outputs
+                    .iter()
+                    .filter(|output| is_it(&output.party))
+                    .map(|output| &output.amount)
+                    .sum();
+                side.sends = inputs.iter().any(|input| is_it(&input.party));
+                side.receives = outputs.iter().any(|output| is_it(&output.party));
+            }
+            Movement::Transfers(transfers) => {
+                let native = || transfers.iter().filter(|transfer| transfer.asset.is_none());
+                side.sent = native()
+                    .filter(|transfer| is_it(&transfer.from))
+                    .map(|transfer| &transfer.amount)
+                    .sum();
+                side.received = native()
+                    .filter(|transfer| is_it(&transfer.to))
+                    .map(|transfer| &transfer.amount)
+                    .sum();
+                side.sends = transfers.iter().any(|transfer| is_it(&transfer.from));
+                side.receives = transfers.iter().any(|transfer| is_it(&transfer.to));
+                if let (true, Some(fee)) = (is_it(&transaction.fee_payer), &transaction.fee) {
+                    side.sent += fee;
+                }
+            }
+        }
+        side
+    }
+}
+
+impl TransactionDetail {
+    /// Nothing is known.
+    pub(super) fn unknown(exposures: Exposures) -> TransactionDetail {
+        TransactionDetail {
+            entities: Vec::new(),
+            flags: Vec::new(),
+            spread: None,
+            timestamp: None,
+            amount: None,
+            fees: None,
+            inputs: None,
+            outputs: None,
+            exposures,
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    pub(super) fn of(
+        request: &Request<'_>,
+        transaction: &Transaction,
+        total: &Amount,
+        own: &[Label],
+        spread: Spread,
+        exposures: Exposures,
+    ) -> TransactionDetail {
+        let decimals = request.chain.decimals();
+        let moved = |party: &Option<crate::source::Party>, amount: &Amount| Moved {
+            address: party.as_deref().map(str::to_owned),
+            amount: amount.to_coins(decimals),
+        };
+        let (inputs, outputs): (Vec<Moved>, Vec<Moved>) = match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => (
+                inputs
+                    .iter()
+                    .map(|input| moved(&input.party, &input.amount))
+                    .collect(),
+                outputs
+                    .iter()
+                    .map(|output| moved(&output.party, &output.amount))
+                    .collect(),
+            ),
+            Movement::Transfers(transfers) => transfers
+                .iter()
+                .filter(|transfer| transfer.asset.is_none())
+                .map(|transfer| {
+                    (
+                        moved(&transfer.from, &transfer.amount),
+                        moved(&transfer.to, &transfer.amount),
+                    )
+                })
+                .unzip(),
+        };
+        let (entities, flags) = named(own);
+        TransactionDetail {
+            entities,
+            flags,
+            spread: Some(spread),
+            timestamp: transaction.time.and_then(iso),
+            amount: Some(total.to_coins(decimals)),
+            fees: transaction.fee.as_ref().map(|fee| fee.to_coins(decimals)),
+            inputs: Some(inputs),
+            outputs: Some(outputs),
+            extra: transaction.extra.clone(),
+            ..TransactionDetail::unknown(exposures)
+        }
+    }
+}

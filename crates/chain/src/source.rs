@@ -1,0 +1,237 @@
+//! Where histories come from: one trait before every index, node and file, and what they all answer.
+//!
+//! A source says what happened on one chain; it knows no labels and judges nothing. Calls block: a server runs them on
+//! threads of its own.
+
+use std::sync::Arc;
+
+use crate::amount::Amount;
+
+/// A party on a chain: an address in canonical text. Fixtures may use any names.
+pub type Party = Arc<str>;
+/// A transaction's id in canonical text.
+pub type TxId = Arc<str>;
+
+/// Where a transaction stands in its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The block's height.
+    pub height: u64,
+    /// The place in the block.
+    pub index: u32,
+}
+
+impl Position {
+    /// The last place of a block.
+    pub const fn end_of(height: u64) -> Position {
+        Position {
+            height,
+            index: u32::MAX,
+        }
+    }
+}
+
+/// A spent output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The transaction that made the output.
+    pub transaction: TxId,
+    /// The output's number there.
+    pub output: u32,
+    /// Who held it, if its script names an address.
+    pub party: Option<Party>,
+    /// What it was worth.
+    pub amount: Amount,
+}
+
+/// A made output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Who holds it, if its script names an address.
+    pub party: Option<Party>,
+    /// What it is worth.
+    pub amount: Amount,
+}
+
+/// A movement between accounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Who paid; nobody for newly made money.
+    pub from: Option<Party>,
+    /// Who was paid; nobody for what was burnt.
+    pub to: Option<Party>,
+    /// How much.
+    pub amount: Amount,
+    /// The token's contract; `None`: the chain's own money.
+    pub asset: Option<Arc<str>>,
+}
+
+/// What a transaction moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// Outputs were spent and made.
+    Outputs {
+        /// Whether the money is newly mined (then there are no inputs).
+        coinbase: bool,
+        /// What was spent.
+        inputs: Vec<Input>,
+        /// What was made.
+        outputs: Vec<Output>,
+    },
+    /// Balances changed, in this order.
+    Transfers(Vec<Transfer>),
+}
+
+/// A transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Its id.
+    pub id: TxId,
+    /// Where it stands; `None` until it is in a block.
+    pub position: Option<Position>,
+    /// Its block's time, milliseconds since 1970.
+    pub time: Option<i64>,
+    /// What was paid for it, in the chain's own money.
+    pub fee: Option<Amount>,
+    /// Who paid the fee, on account chains.
+    pub fee_payer: Option<Party>,
+    /// What it moved.
+    pub movement: Movement,
+    /// What only some chains say, as the contract names it (`solBalChange`, `listSigner`, …).
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Transaction {
+    /// A transaction of spent and made outputs.
+    pub fn of_outputs(id: TxId, inputs: Vec<Input>, outputs: Vec<Output>) -> Transaction {
+        let paid: Amount = inputs.iter().map(|input| &input.amount).sum();
+        let made: Amount = outputs.iter().map(|output| &output.amount).sum();
+        let coinbase = inputs.is_empty();
+        Transaction {
+            id,
+            position: None,
+            time: None,
+            fee: (!coinbase).then(|| paid.saturating_sub(&made)),
+            fee_payer: None,
+            movement: Movement::Outputs {
+                coinbase,
+                inputs,
+                outputs,
+            },
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    /// A transaction between accounts.
+    pub fn of_transfers(id: TxId, transfers: Vec<Transfer>) -> Transaction {
+        Transaction {
+            id,
+            position: None,
+            time: None,
+            fee: None,
+            fee_payer: None,
+            movement: Movement::Transfers(transfers),
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    /// Orders transactions as they happened: those in no block last, equals by id.
+    pub fn order(&self) -> (bool, Option<Position>, &str) {
+        (self.position.is_none(), self.position, &self.id)
+    }
+}
+
+/// Which part of a history is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Nothing after this place; `None`: up to the present, transactions in no block included.
+    pub up_to: Option<Position>,
+    /// At most so many transactions, the latest of those wanted.
+    pub limit: usize,
+}
+
+/// Counters that an index keeps for an address, whatever part of its history was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Everything ever received.
+    pub received: Amount,
+    /// Everything ever spent.
+    pub sent: Amount,
+    /// Transactions.
+    pub transactions: u64,
+}
+
+/// A part of an address's history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// Transactions in the order of [`Transaction::order`].
+    pub transactions: Vec<Arc<Transaction>>,
+    /// Whether nothing within the window was left out.
+    pub complete: bool,
+    /// The index's own counters, if it has any for this window.
+    pub totals: Option<Totals>,
+}
+
+/// The newest block that a source knows.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Tip {
+    /// Its height.
+    pub height: u64,
+    /// Its hash.
+    pub hash: String,
+    /// Its time, milliseconds since 1970, if known.
+    pub time: Option<i64>,
+}
+
+/// Why a source gave no answer. Texts never hold an address, a hash or a credential.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// It could not be reached, or failed (503).
+    #[error("the chain's source cannot be reached: {0}")]
+    Unreachable(String),
+    /// It took too long (504).
+    #[error("the chain's source took too long")]
+    TimedOut,
+    /// It answered what makes no sense (502).
+    #[error("the chain's source answered nonsense: {0}")]
+    Nonsense(String),
+    /// It knows no such thing (404).
+    #[error("the chain's source knows no such thing")]
+    NotFound,
+    /// It cannot answer this at all, such as a node asked for an address's history.
+    #[error("the chain's source cannot tell: {0}")]
+    Unsupported(&'static str),
+    /// The budget of this screening is spent; what is known is still an answer.
+    #[error("the budget of requests or time is spent")]
+    Budget,
+}
+
+/// Whoever knows what happened on one chain.
+pub trait Source: Send + Sync {
+    /// What answers should name as their origin, such as `graph`, `esplora`.
+    fn name(&self) -> &str;
+
+    /// The newest block known.
+    ///
+    /// # Errors
+    /// When the source cannot say.
+    fn tip(&self) -> Result<Tip, SourceError>;
+
+    /// An address's history. An address never seen has an empty, complete one.
+    ///
+    /// # Errors
+    /// When the source cannot say.
+    fn history(&self, party: &str, window: Window) -> Result<History, SourceError>;
+
+    /// A transaction, with what its inputs were worth.
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`] for one never seen, or whatever kept the source from answering.
+    fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError>;
+
+    /// By which transaction each output of a transaction was spent, in the outputs' order.
+    ///
+    /// # Errors
+    /// As for [`Source::transaction`]; [`SourceError::Unsupported`] where the source keeps no spends.
+    fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
+}
