@@ -32,7 +32,10 @@ export function connect(boot, askToLeave) {
     askToLeave();
   });
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) askToLeave();
+    if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    // Or the same key would close the question.
+    event.preventDefault();
+    askToLeave();
   });
   post({ bonafide: "ready" });
 }

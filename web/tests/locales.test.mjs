@@ -1,0 +1,67 @@
+// Every language has the same texts with the same placeholders, and the pages ask for no text that is not there.
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const web = new URL("../", import.meta.url);
+const names = readdirSync(new URL("locales/", web)).filter((name) => name.endsWith(".json"));
+/** @type {Record<string, Record<string, string>>} */
+const locales = Object.fromEntries(names.map((name) => [name.slice(0, -5), JSON.parse(readFileSync(new URL(`locales/${name}`, web), "utf8"))]));
+const english = locales["en"] ?? {};
+const placeholders = (/** @type {string | undefined} */ text) => [...new Set((text ?? "").match(/\{\w+\}/g) ?? [])].sort();
+
+/** @param {URL} folder @returns {string[]} */
+function sources(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const url = new URL(entry.isDirectory() ? `${entry.name}/` : entry.name, folder);
+    if (entry.isDirectory()) return sources(url);
+    return /\.(js|html)$/.test(entry.name) ? [readFileSync(url, "utf8")] : [];
+  });
+}
+
+test("there are the six languages", () => {
+  assert.deepEqual(names.map((name) => name.slice(0, -5)).sort(), ["ar", "de", "en", "es", "fr", "pt"]);
+});
+
+for (const [language, texts] of Object.entries(locales)) {
+  test(`${language}: the same keys, none empty, the same placeholders`, () => {
+    assert.deepEqual(Object.keys(texts).sort(), Object.keys(english).sort());
+    for (const [key, text] of Object.entries(texts)) {
+      assert.ok(text.trim(), `${language}: ${key} is empty`);
+      assert.deepEqual(placeholders(text), placeholders(english[key]), `${language}: ${key}`);
+    }
+  });
+  test(`${language}: a key is written once`, () => {
+    const raw = readFileSync(new URL(`locales/${language}.json`, web), "utf8");
+    const keys = [...raw.matchAll(/^ {2}"([^"]+)":/gm)].map(([, key]) => key);
+    assert.equal(keys.length, new Set(keys).size);
+  });
+}
+
+test("translations are translations", () => {
+  for (const [language, texts] of Object.entries(locales)) {
+    if (language === "en") continue;
+    const same = Object.keys(english).filter((key) => texts[key] === english[key] && /\s/.test(english[key] ?? ""));
+    // French pages are called pages, too.
+    assert.ok(same.length <= 2, `${language}: ${same}`);
+  }
+});
+
+test("every text that the pages name is there", () => {
+  const families = new Set(Object.keys(english).map((key) => key.split(".")[0]));
+  const missing = new Set();
+  for (const source of sources(new URL("verify/", web))) {
+    for (const [, key] of source.matchAll(/\bt\(\s*["']([a-z]+\.[\w.]+)["']/g)) if (key && !(key in english)) missing.add(key);
+    for (const [, key] of source.matchAll(/\{\{t:([\w.]+)\}\}/g)) if (key && !(key in english)) missing.add(key);
+    for (const [, key] of source.matchAll(/["']([a-z]+(?:\.\w+)+)["']/g)) {
+      if (key && families.has(key.split(".")[0] ?? "") && !key.endsWith(".js") && !(key in english)) missing.add(key);
+    }
+  }
+  assert.deepEqual([...missing], []);
+});
+
+test("every failure code of the contract but screening's has its text", () => {
+  const codes = [2001, 2002, 2003, 2403, 2404, 2405, 2101, 2102, 2103, 2104, 2105, 2201, 2202, 2203, 2204, 2306, 2307, 2501, 2511, 2507, 2512, 2505, 2506, 2508, 2509, 2502, 2503, 2504, 2701, 2703];
+  for (const code of codes) for (const part of ["title", "fix"]) assert.ok(english[`code.${code}.${part}`], `code.${code}.${part}`);
+  assert.ok(!("code.2702.title" in english));
+});
