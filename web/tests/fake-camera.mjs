@@ -69,6 +69,12 @@ async function draw(/** @type {any} */ { source, width, height, turn, kind, flaw
     context.fillStyle = "rgb(0 0 0 / 0.85)";
     context.fillRect(0, 0, width, height);
   }
+  // Chromium takes the film's full range of luminance for the studio's, and would stretch it: pressed together beforehand.
+  context.fillStyle = `rgb(0 0 0 / ${1 - 219 / 255})`;
+  context.fillRect(0, 0, width, height);
+  context.globalCompositeOperation = "lighter";
+  context.fillStyle = "rgb(16 16 16)";
+  context.fillRect(0, 0, width, height);
   return canvas.toDataURL("image/jpeg", 0.93).slice("data:image/jpeg;base64,".length);
 }
 /* c8 ignore stop */
@@ -80,7 +86,7 @@ async function draw(/** @type {any} */ { source, width, height, turn, kind, flaw
  * @param {{width: number, height: number}} [size]
  */
 export async function makeFilm(out, segments, { width, height } = PHONE) {
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
   const file = await open(out, "w");
   try {
     const page = await browser.newPage();

@@ -139,10 +139,15 @@ for (const [name, picture, expected] of DOCUMENTS) {
 
 test("paper needs no machine print", () => assert.deepEqual(found(page({ mrz: false }), PAPER), []));
 
-test("a speck or the white of the paper is no glare", () => {
+test("a speck, the white of the paper and white ground under print are no glare", () => {
   const area = { x: 0, y: 0, width: WIDTH, height: HEIGHT };
   assert.equal(glare(grey(withSpot(page(), { x: 300, y: 180, width: 6, height: 6 })), area), 0);
   assert.equal(glare(grey(page({ paper: 255 })), area), 0);
+  const striped = page();
+  fill(striped, { x: 80, y: 300, width: 480, height: 90 }, 255);
+  assert.ok(glare(grey(striped), area) > 0.05);
+  for (let x = 90; x < 550; x += 12) fill(striped, { x, y: 320, width: 4, height: 12 }, 30);
+  assert.equal(glare(grey(striped), area), 0);
 });
 
 test("sharpness falls with blur, and neither noise nor dim light lifts it", () => {
@@ -279,7 +284,7 @@ test("frames keep their shape and stay in their room", () => {
   for (const [subject, aspect] of shapes) {
     for (const [width, height] of [[360, 480], [1200, 500], [300, 160]]) {
       for (const turned of [false, true]) {
-        const frame = frameIn({ x: 10, y: 20, width, height }, subject, turned);
+        const frame = frameIn({ x: 10, y: 20, width, height }, { width: 400, height: 700 }, subject, turned);
         const ratio = frame.width / frame.height;
         assert.ok(Math.abs(ratio - (turned ? 1 / aspect : aspect)) < 1e-9);
         assert.ok(frame.x >= 10 && frame.y >= 20 && frame.x + frame.width <= 10 + width && frame.y + frame.height <= 20 + height);

@@ -7,20 +7,23 @@
 const ASPECTS = { passport: 125 / 88, card: 85.6 / 54, paper: 210 / 297, selfie: 0.76 };
 
 /**
- * The frame in the window that the layout leaves free for it.
+ * The frame in the room that the layout leaves free for it, as near to the picture's middle as it can be.
  * @param {Rect} room
+ * @param {{width: number, height: number}} whole the picture
  * @param {Subject} subject
  * @param {boolean} turned a card held upright, a sheet laid across
  * @returns {Rect}
  */
-export function frameIn(room, { kind, shape }, turned) {
-  const own = ASPECTS[kind === "selfie" ? "selfie" : shape];
-  const aspect = turned ? 1 / own : own;
+export function frameIn(room, whole, { kind, shape }, turned) {
+  const natural = ASPECTS[kind === "selfie" ? "selfie" : shape];
+  const aspect = turned ? 1 / natural : natural;
   // What is kept around the frame must lie within the picture.
   const share = kind === "selfie" ? 0.94 : 0.9;
   const height = Math.min(room.height * 0.98, (room.width * share) / aspect);
   const width = height * aspect;
-  return { x: room.x + (room.width - width) / 2, y: room.y + (room.height - height) / 2, width, height };
+  const middle = (/** @type {number} */ all, /** @type {number} */ start, /** @type {number} */ free, /** @type {number} */ own) =>
+    Math.min(Math.max((all - own) / 2, start), start + free - own);
+  return { x: middle(whole.width, room.x, room.width, width), y: middle(whole.height, room.y, room.height, height), width, height };
 }
 
 /**

@@ -111,8 +111,8 @@ export function light(image, area) {
 }
 
 /**
- * Reflections: connected spots without detail in the lights, clearly brighter than what is around them, compact, neither a speck
- * nor the paper itself.
+ * Reflections: connected spots without detail in the lights, clearly brighter than what is around them, compact, without print,
+ * neither a speck nor the paper itself.
  * @param {Grey} image @param {Rect} area @returns {number} their share of the area
  */
 export function glare(image, area) {
@@ -125,23 +125,25 @@ export function glare(image, area) {
   let median = 0;
   for (let below = counts[0]; below < total / 2; below += counts[median]) median += 1;
   if (median > 228) return 0; // The paper itself is that bright: nothing stands out from it.
+  const at = (/** @type {number} */ i) => image.data[(y + Math.floor(i / width)) * image.width + x + (i % width)];
   const seen = new Uint8Array(total);
+  const bright = (/** @type {number} */ i) => seen[i] === 0 && at(i) >= 250;
   /** @type {number[]} */
   const stack = [];
   let spots = 0;
-  const bright = (/** @type {number} */ i) =>
-    seen[i] === 0 && image.data[(y + Math.floor(i / width)) * image.width + x + (i % width)] >= 250;
   for (let start = 0; start < total; start += 1) {
     if (!bright(start)) continue;
-    let [size, left, right, top, bottom] = [0, width, 0, height, 0];
+    let size = 0;
+    /** Where the spot begins and ends in each row. @type {Map<number, {left: number, right: number}>} */
+    const rows = new Map();
     seen[start] = 1;
     stack.push(start);
     while (stack.length > 0) {
       const i = /** @type {number} */ (stack.pop());
       const [u, v] = [i % width, Math.floor(i / width)];
+      const row = rows.get(v);
+      rows.set(v, { left: Math.min(u, row?.left ?? u), right: Math.max(u, row?.right ?? u) });
       size += 1;
-      [left, right] = [Math.min(left, u), Math.max(right, u)];
-      [top, bottom] = [Math.min(top, v), Math.max(bottom, v)];
       for (const [next, within] of /** @type {[number, boolean][]} */ ([
         [i - 1, u > 0],
         [i + 1, u < width - 1],
@@ -154,9 +156,16 @@ export function glare(image, area) {
         }
       }
     }
-    const [boxWidth, boxHeight] = [right - left + 1, bottom - top + 1];
-    const compact = size > 0.4 * boxWidth * boxHeight && Math.min(boxWidth, boxHeight) > 0.02 * Math.min(width, height);
-    if (compact && size > 0.002 * total && size < 0.4 * total) spots += size;
+    if (size <= 0.002 * total || size >= 0.4 * total) continue;
+    // White print ground has print on it; a reflection drowns what is under it.
+    let [span, printed, widest] = [0, 0, 0];
+    for (const [v, { left, right }] of rows) {
+      span += right - left + 1;
+      widest = Math.max(widest, right - left + 1);
+      for (let u = left; u <= right; u += 1) if (at(v * width + u) < 170) printed += 1;
+    }
+    const compact = size > 0.6 * span && Math.min(widest, rows.size) > 0.02 * Math.min(width, height);
+    if (compact && printed < 0.03 * span) spots += size;
   }
   return spots / total;
 }

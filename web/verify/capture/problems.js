@@ -63,7 +63,7 @@ function faceSize(measures) {
 /** @type {Rule[]} */
 const DOCUMENT = [
   { code: "too_dark", badness: ({ light }) => 70 / Math.max(1, light) },
-  { code: "too_bright", badness: ({ burnt }) => burnt / 0.35 },
+  { code: "too_bright", badness: ({ burnt }) => burnt / 0.5 },
   { code: "no_document", badness: ({ place }) => when(place !== null && !place.present) },
   { code: "back_up", badness: (measures) => (measures.place?.overflows ? 2 : (fill(measures) ?? 0) / 1.1) },
   { code: "closer", badness: (measures) => 0.75 / (fill(measures) ?? 1) },

@@ -54,7 +54,7 @@ export function createView(host, subject, t, handlers) {
   const video = h("video", { class: "capture-video", playsinline: true, muted: true, autoplay: true, "aria-hidden": "true", tabindex: "-1", disablepictureinpicture: true });
   video.muted = true; // The attribute alone does not mute an element made by script.
   const frame = h("div", { class: "capture-frame", "aria-hidden": "true" }, h("i"), h("i"), h("i"), h("i"));
-  const title = h("h1", { class: "capture-title", tabindex: "-1" }, t(kind === "selfie" ? "capture.title.selfie" : `capture.title.${shape}.${side}`));
+  const title = h("h2", { class: "capture-title" }, t(kind === "selfie" ? "capture.title.selfie" : `capture.title.${shape}.${side}`));
   const hint = h("p", { class: "capture-hint", role: "status", "aria-live": "polite" });
   const room = h("div", { class: "capture-room" });
   const torch = tool("light", "capture.torch", () => {
@@ -83,7 +83,7 @@ export function createView(host, subject, t, handlers) {
       "div",
       { class: "capture-top" },
       h("div", { class: "capture-bar" }, tool("close", "capture.cancel", handlers.onCancel), title, h("div", { class: "capture-tools" }, turn, torch)),
-      hint,
+      h("div", { class: "capture-say" }, hint),
     ),
     room,
     h(
@@ -107,7 +107,7 @@ export function createView(host, subject, t, handlers) {
     const outer = root.getBoundingClientRect();
     const inner = room.getBoundingClientRect();
     const free = { x: inner.x - outer.x, y: inner.y - outer.y + root.scrollTop, width: inner.width, height: inner.height };
-    place = frameIn(free, subject, turned);
+    place = frameIn(free, { width: video.clientWidth, height: video.clientHeight }, subject, turned);
     for (const [name, value] of Object.entries(place)) frame.style.setProperty(`--${name}`, `${value}px`);
     frame.hidden = false;
     handlers.onLayout();
@@ -123,7 +123,11 @@ export function createView(host, subject, t, handlers) {
   host.replaceChildren(root);
   watch.observe(room);
   watch.observe(root);
-  title.focus({ preventScroll: true });
+  // What the view covers must not be reached by keyboard behind it; notices stay.
+  const covered = [...document.body.children].filter(
+    (element) => !element.contains(host) && !element.matches("script, [aria-live], #notices") && !element.hasAttribute("inert"),
+  );
+  for (const element of covered) element.setAttribute("inert", "");
 
   return {
     video,
@@ -173,6 +177,7 @@ export function createView(host, subject, t, handlers) {
     },
     remove() {
       watch.disconnect();
+      for (const element of covered) element.removeAttribute("inert");
       root.remove();
     },
   };
