@@ -17,7 +17,7 @@ use crate::api::{
 };
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
-use crate::http::{gate, no_store, request_id};
+use crate::http::{gate, leftovers, no_store, request_id};
 use crate::websdk;
 
 /// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
@@ -103,4 +103,5 @@ pub fn router(app: Shared) -> Router {
         .layer(from_fn(error::render))
         .layer(from_fn(no_store::layer))
         .layer(from_fn(request_id::layer))
+        .layer(from_fn(leftovers::layer))
 }

@@ -7,6 +7,7 @@ pub mod form;
 pub mod gate;
 pub mod idempotency;
 pub mod json;
+pub mod leftovers;
 pub mod listener;
 pub mod no_store;
 pub mod path;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
 /// Which database.
@@ -80,6 +81,46 @@ fn program(database: &str, dir: &Path) -> Command {
     command
 }
 
+/// A connection of the test's own.
+enum Connection {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+/// Starts the server and waits until it listens; its process and address. Its log goes on into a file of the folder.
+fn spawn(dir: &Path, database: &str, arguments: &[&str], log: &str) -> (Child, String) {
+    let mut child = program(database, dir)
+        .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
+        .args(arguments)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut seen = String::new();
+    let address = loop {
+        let Some(Ok(line)) = lines.next() else {
+            panic!("the server did not start:\n{seen}")
+        };
+        let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+        if entry["fields"]["message"] == "listening" {
+            break entry["fields"]["address"].as_str().unwrap().to_owned();
+        }
+        seen.push_str(&line);
+        seen.push('\n');
+    };
+    let log = dir.join(log);
+    std::thread::spawn(move || {
+        use std::io::Write;
+        // The folder may be gone by now; the lines must be read all the same, or the server would block.
+        let mut file = std::fs::File::create(log).unwrap_or_else(|_| tempfile::tempfile().unwrap());
+        for line in lines.map_while(Result::ok) {
+            let _ = writeln!(file, "{line}");
+        }
+    });
+    (child, format!("http://{address}"))
+}
+
 /// The address of a fresh database.
 async fn database(backend: Backend, dir: &Path) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -93,9 +134,7 @@ async fn database(backend: Backend, dir: &Path) -> String {
                 std::process::id(),
                 NUMBER.fetch_add(1, Ordering::Relaxed)
             );
-            let mut admin = <sqlx::PgConnection as sqlx::Connection>::connect(&cluster)
-                .await
-                .unwrap();
+            let mut admin = PgConnection::connect(&cluster).await.unwrap();
             let create = sqlx::AssertSqlSafe(format!("create database {name}"));
             sqlx::raw_sql(create).execute(&mut admin).await.unwrap();
             let (server, query) = cluster
@@ -131,43 +170,59 @@ impl Server {
         (server, demo)
     }
 
-    fn start_on(dir: TempDir, database: String, arguments: &[&str]) -> Server {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut child = program(&database, dir.path())
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
-            .args(arguments)
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut seen = String::new();
-        let address = loop {
-            let Some(Ok(line)) = lines.next() else {
-                panic!("the server did not start:\n{seen}")
-            };
-            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
-            if entry["fields"]["message"] == "listening" {
-                break entry["fields"]["address"].as_str().unwrap().to_owned();
-            }
-            seen.push_str(&line);
-            seen.push('\n');
-        };
-        let log = dir.path().join("server.log");
-        std::thread::spawn(move || {
-            use std::io::Write;
-            // The folder may be gone by now; the lines must be read all the same, or the server would block.
-            let mut file = std::fs::File::create(log).unwrap_or_else(|_| tempfile::tempfile().unwrap());
-            for line in lines.map_while(Result::ok) {
-                let _ = writeln!(file, "{line}");
-            }
-        });
+    /// A second process on the same data; to be dropped first.
+    pub(crate) fn beside(&self, arguments: &[&str]) -> Server {
+        let (child, base) = spawn(self.dir.path(), &self.database, arguments, "beside.log");
         Server {
             child,
-            base: format!("http://{address}"),
+            base,
+            dir: tempfile::tempdir().unwrap(),
+            database: self.database.clone(),
+            http: Client::new(),
+        }
+    }
+
+    fn start_on(dir: TempDir, database: String, arguments: &[&str]) -> Server {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (child, base) = spawn(dir.path(), &database, arguments, "server.log");
+        Server {
+            child,
+            base,
             dir,
             database,
             http: Client::new(),
+        }
+    }
+
+    /// Changes the database behind the server's back, as time would.
+    pub(crate) async fn sql(&self, sql: &'static str) {
+        match self.connection().await {
+            Connection::Sqlite(mut connection) => {
+                sqlx::query(sql).execute(&mut connection).await.unwrap();
+            }
+            Connection::Postgres(mut connection) => {
+                sqlx::query(sql).execute(&mut connection).await.unwrap();
+            }
+        }
+    }
+
+    /// The one number that a query answers.
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        match self.connection().await {
+            Connection::Sqlite(mut connection) => {
+                sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
+            }
+            Connection::Postgres(mut connection) => {
+                sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
+            }
+        }
+    }
+
+    async fn connection(&self) -> Connection {
+        if self.database.starts_with("sqlite:") {
+            Connection::Sqlite(SqliteConnection::connect(&self.database).await.unwrap())
+        } else {
+            Connection::Postgres(PgConnection::connect(&self.database).await.unwrap())
         }
     }
 

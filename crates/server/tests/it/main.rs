@@ -13,5 +13,6 @@ mod harness;
 mod hosted;
 mod interruptions;
 mod openapi;
+mod sessions;
 mod verify;
 mod webhooks;
