@@ -184,6 +184,12 @@ fn form(flow: &str, user: &str, changes: &Value) -> Form {
         })
 }
 
+/// The token with another last character.
+fn tampered(token: &str) -> String {
+    let (rest, last) = token.split_at(token.len() - 1);
+    format!("{rest}{}", if last == "A" { "B" } else { "A" })
+}
+
 async fn exchange(server: &Server, body: Value) -> (u16, Value) {
     answer(exchange_from(server, body, None).await).await
 }
@@ -371,10 +377,7 @@ on_both!(a_bad_token_is_told_why, |backend| {
         refused(body, 400, "token_required").await;
     }
     let token = account.link("data-only", "ada").await;
-    let mut flipped = token.clone().into_bytes();
-    let last = flipped.last_mut().unwrap();
-    *last = if *last == b'A' { b'B' } else { b'A' };
-    let flipped = String::from_utf8(flipped).unwrap();
+    let flipped = tampered(&token);
     for bad in [
         flipped.as_str(),
         &token[1..],
@@ -848,7 +851,7 @@ on_both!(a_bearer_call_belongs_to_its_session, |backend| {
         let response = session.request(Method::GET, path).send().await.unwrap();
         assert_eq!(response.status(), status, "{path}");
     }
-    let tampered = format!("{}A", &session.token[..session.token.len() - 1]);
+    let tampered = tampered(&session.token);
     for token in [tampered.as_str(), "x", "é", &session.token[..20]] {
         let request = server.http.post(format!("{}{VERIFY}", server.base));
         let request = request.header("Authorization", format!("Bearer {token}").as_bytes());
