@@ -17,9 +17,11 @@ export const language = () => lang;
  */
 export function t(key, params = {}) {
   const text = strings[key] ?? key;
+  // In Arabic, a name of another script must not turn the text around it (Unicode's isolates).
+  const [before, after] = lang === "ar" ? ["\u2068", "\u2069"] : ["", ""];
   return text.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = params[name];
-    return value === undefined ? whole : typeof value === "number" ? number(value) : value;
+    return value === undefined ? whole : typeof value === "number" ? number(value) : before + value + after;
   });
 }
 

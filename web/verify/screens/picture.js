@@ -272,7 +272,9 @@ async function review(side) {
   const useText = t(flow.isLast(app.facts(), work, side) ? "review.send" : "review.use");
   const redoText = t(picture.source === "camera" ? "review.redo" : "review.other");
   track("review", "reached");
-  const problems = h("ul", { class: "problems" }, ...picture.problems.slice(0, 3).map((code) => h("li", null, has(`problem.${code}`) ? t(`problem.${code}`) : code)));
+  // Where nothing was found, everything else that is said of the picture is a guess.
+  const said = picture.problems.slice(0, /^no_/.test(picture.problems[0] ?? "") ? 1 : 2);
+  const problems = h("ul", { class: "problems" }, ...said.map((code) => h("li", null, has(`problem.${code}`) ? t(`problem.${code}`) : code)));
   return {
     body: [
       heading(t(isPdf ? (pages && pages.pages.length > 1 ? "review.pdf.pick" : "review.pdf") : isRefused ? "review.bad" : doubts ? "review.doubt" : isSelfie ? "review.selfie" : "review.document")),

@@ -14,8 +14,8 @@ export function render() {
   const title = heading(t(flow.asksDocument(app.facts(), app.currentWork()) ? "upload.title" : "upload.title.details"));
   const text = lead(t("upload.lead"));
   const fill = h("span");
-  const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-labelledby": "upload-part" }, fill);
-  const part = h("p", { class: "status", id: "upload-part" }, t("upload.progress", { percent: percent(0) }));
+  const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": t("step.upload") }, fill);
+  const part = h("p", { class: "status" }, t("upload.progress", { percent: percent(0) }));
   const more = h("div", { class: "problem" });
   let isGone = false;
 
@@ -23,10 +23,11 @@ export function render() {
   function progress(sent) {
     fill.style.inlineSize = `${Math.round(sent * 100)}%`;
     bar.setAttribute("aria-valuenow", String(Math.round(sent * 100)));
-    part.textContent = t("upload.progress", { percent: percent(sent) });
+    if (sent < 1) part.textContent = t("upload.progress", { percent: percent(sent) });
     if (sent < 1 || bar.classList.contains("checking")) return;
     bar.classList.add("checking");
     bar.removeAttribute("aria-valuenow");
+    part.textContent = "";
     title.textContent = t("upload.checking");
     text.textContent = t("upload.checking.lead");
     announce(t("upload.checking"));
