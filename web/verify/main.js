@@ -138,6 +138,8 @@ function drawLanguages() {
   );
   const code = h("span", { "aria-hidden": "true" }, language().toUpperCase());
   select.addEventListener("change", () => (code.textContent = select.value.toUpperCase()));
-  document.getElementById("top-end")?.append(h("div", { class: "languages" }, icon("globe"), code, select));
+  // In the place that the server kept for it.
+  document.getElementById("languages")?.remove();
+  document.getElementById("top-end")?.append(h("div", { class: "languages", id: "languages" }, icon("globe"), code, select));
 }
 

@@ -166,6 +166,7 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
             "preload" => html(preload(&version)),
             "theme" => html(css.map(|css| format!("<style>{css}</style>")).unwrap_or_default()),
             "brand" => html(branding.as_ref().map(brand).unwrap_or_default()),
+            "top" => html(top(locale, preview)),
             "needs" => html(
                 preview
                     .filter(|_| !visit.is_handoff)
@@ -211,6 +212,24 @@ fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
     }
 }
 
+/// What stands at the top's end: whether it is a test, and the place of the language menu, which a script fills.
+fn top(locale: &Locale, preview: Option<&Preview>) -> String {
+    let test = escape(&locale.text("page.test", &[]));
+    let chip = preview
+        .filter(|preview| preview.sandbox)
+        .map(|_| format!(r#"<span class="chip" id="sandbox">{test}</span>"#))
+        .unwrap_or_default();
+    let language = escape(&locale.language.to_uppercase());
+    let globe = icon("globe");
+    format!(
+        r#"{chip}<div class="languages" id="languages">{globe}<span aria-hidden="true">{language}</span></div>"#
+    )
+}
+
+fn icon(name: &str) -> String {
+    format!(r##"<svg class="icon" aria-hidden="true"><use href="#i-{name}"></use></svg>"##)
+}
+
 /// What the applicant needs, as a list: the same elements that `web/verify/screens/open.js` makes, so that nothing moves.
 fn needs(locale: &Locale, preview: &Preview) -> String {
     let types = &preview.configuration.document_types;
@@ -231,10 +250,7 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
         Some(("person", locale.text("open.need.details", &[]))),
         Some(("clock", locale.text("open.need.time", &[("minutes", &minutes)]))),
     ];
-    let row = |(icon, text): (&str, String)| {
-        let icon = format!(r##"<svg class="icon" aria-hidden="true"><use href="#i-{icon}"></use></svg>"##);
-        format!("<li>{icon}<span>{}</span></li>", escape(&text))
-    };
+    let row = |(name, text): (&str, String)| format!("<li>{}<span>{}</span></li>", icon(name), escape(&text));
     let rows: String = items.into_iter().flatten().map(row).collect();
     let title = escape(&locale.text("open.need.title", &[]));
     format!(r#"<h2 class="small">{title}</h2><ul class="needs">{rows}</ul>"#)
@@ -242,16 +258,21 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
 
 fn start(locale: &Locale, is_handoff: bool) -> String {
     let text = |key| escape(&locale.text(key, &[]));
-    let (start, privacy) = if is_handoff {
-        (text("claim.start"), String::new())
+    let button = |text| format!(r#"<button type="button" class="primary" id="start">{text}</button>"#);
+    if is_handoff {
+        return format!(r#"<div class="actions">{}</div>"#, button(text("claim.start")));
+    }
+    // The time of day is the browser's to write: it knows the visitor's clock. Its place is kept.
+    let time = if locale.language == "en" {
+        "00:00 AM"
     } else {
-        (
-            text("open.start"),
-            format!(r#"<p class="fine">{}</p>"#, text("open.privacy")),
-        )
+        "00:00"
     };
+    let until = escape(&locale.text("open.until", &[("time", time)]));
     format!(
-        r#"<div class="actions"><button type="button" class="primary" id="start">{start}</button>{privacy}</div>"#
+        r#"<div class="actions">{}<p class="fine">{} <span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
+        button(text("open.start")),
+        text("open.privacy")
     )
 }
 
@@ -377,7 +398,7 @@ mod tests {
                     .strip_prefix("asset:")
                     .is_some_and(|path| assets::file(path).is_some())
                 || [
-                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color",
+                    "lang", "dir", "title", "state", "icon", "heading", "lead", "merchant", "color", "top",
                     "preload", "theme", "brand", "needs", "action", "v", "boot",
                 ]
                 .contains(&name);
