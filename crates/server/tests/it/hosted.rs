@@ -287,7 +287,10 @@ on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
 
     account.set(
         &server,
-        &["allowedOrigins=https://shop.example,https://www.shop.example:8443"],
+        &[
+            "allowedOrigins=https://shop.example,https://www.shop.example:8443",
+            "brandName=Quillfeather",
+        ],
     );
     let ancestors = "frame-ancestors https://shop.example https://www.shop.example:8443";
     let response = page(&server, &query).await;
@@ -298,7 +301,7 @@ on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
     assert!(policy(&reloaded).ends_with(ancestors), "a reload keeps it");
     let (boot_reloaded, html) = boot(reloaded).await;
     assert_eq!(boot_reloaded["state"], "no_token");
-    assert!(!html.contains("Test"), "a short id gives no name away");
+    assert!(!html.contains("Quillfeather"), "a short id gives no name away");
     let foreign = page(
         &server,
         &format!("?token={token}&returnUrl=https://evil.example/&origin=https://evil.example"),
