@@ -140,7 +140,7 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Grou
 /// Create a Group.
 #[utoipa::path(post, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
-        min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)),
+        min_length = 1, max_length = 255, pattern = r"^[\t -~]*[!-~][\t -~]*$", nullable = false)),
     request_body = NewGroupBody,
     responses(
         (status = 201, description = "Created", body = GroupBody),

@@ -24,7 +24,7 @@ use crate::http::idempotency::{self, Start};
 /// fields, documents and selfie are required is set by the Flow.
 #[utoipa::path(post, path = "/v2/idv/verify", tag = "Verification", security(("basic" = []), ("bearer" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
-        min_length = 1, max_length = 255, pattern = "^[ -~]+$", nullable = false)),
+        min_length = 1, max_length = 255, pattern = r"^[\t -~]*[!-~][\t -~]*$", nullable = false)),
     request_body(content = VerificationForm, content_type = "multipart/form-data"),
     responses(
         (status = 200, description = "The verification ran; see `success`", body = VerificationBody),

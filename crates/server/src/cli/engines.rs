@@ -23,15 +23,16 @@ struct Source {
     batch: bool,
 }
 
+/// Where the models are.
 #[derive(Args)]
-struct ModelsArg {
+pub(super) struct ModelsArg {
     /// The model folder; by default `models` beside the program, then `./models`.
     #[arg(long, env = "BONAFIDE_MODELS")]
     models: Option<PathBuf>,
 }
 
 impl ModelsArg {
-    fn open(&self) -> anyhow::Result<Arc<inference::Models>> {
+    pub(super) fn open(&self) -> anyhow::Result<Arc<inference::Models>> {
         Ok(Arc::new(open_models(self.models.as_deref(), 1)?))
     }
 }

@@ -6,6 +6,7 @@ mod decode_worker;
 mod demo;
 mod doctor;
 mod engines;
+mod eval;
 mod flow;
 mod lists;
 mod merchant;
@@ -57,6 +58,8 @@ enum Command {
     Screen(engines::Screen),
     /// Parse driver's licence barcode payloads.
     ParseAamva(engines::ParseAamva),
+    /// Measure an engine on a folder of your own with known answers.
+    Eval(eval::EvalCommand),
     /// Decode pictures for a server on stdin and stdout (the server starts this itself).
     #[command(hide = true)]
     DecodeWorker,
@@ -79,6 +82,7 @@ pub fn run() -> ExitCode {
         Command::CheckLiveness(command) => command.run(),
         Command::Screen(command) => command.run(),
         Command::ParseAamva(command) => command.run(),
+        Command::Eval(command) => eval::run(command),
         Command::DecodeWorker => decode_worker::run(),
     };
     match result {

@@ -1,0 +1,198 @@
+//! `bonafide eval faces`: comparisons within and between people, and counts of faces.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use faces::{Embedding, FaceEngine, FaceReading, MATCH_SIMILARITY, PictureKind, distance, similarity};
+use imaging::{Limits, Picture};
+use serde_json::{Value, json};
+
+use super::figures::{rounded, share, tar_at_far, upper_limit};
+use super::{Report, pictures_below};
+use crate::cli::Unusable;
+use crate::cli::engines::ModelsArg;
+
+/// `bonafide eval faces`.
+#[derive(Args)]
+pub(super) struct Faces {
+    /// A folder of people: pictures that lie in one folder show one person, alone.
+    folder: Option<PathBuf>,
+    /// A folder of pictures whose names end in the number of faces they show, as in `group_4.jpg`; others are read for their errors only.
+    #[arg(long)]
+    counts: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl Faces {
+    pub(super) fn measure(&self) -> anyhow::Result<Report> {
+        if self.folder.is_none() && self.counts.is_none() {
+            return Err(Unusable("name a folder of people, or --counts FOLDER".into()).into());
+        }
+        let engine = FaceEngine::new(self.models.open()?);
+        let mut report = Report::new();
+        if let Some(folder) = &self.folder {
+            report.insert("comparisons".into(), comparisons(&engine, folder)?);
+        }
+        if let Some(folder) = &self.counts {
+            report.insert("counts".into(), counts(&engine, folder)?);
+        }
+        Ok(report)
+    }
+}
+
+/// The faces in a file, or the code of what is wrong with it.
+pub(super) fn look(engine: &FaceEngine, file: &Path) -> Result<(Picture, FaceReading), &'static str> {
+    let bytes = std::fs::read(file).map_err(|_| "unreadable")?;
+    let picture = imaging::decode(&bytes, &Limits::default())
+        .map_err(|error| error.code())?
+        .picture;
+    let reading = engine
+        .analyse(&picture, PictureKind::Selfie)
+        .map_err(|error| error.code())?;
+    Ok((picture, reading))
+}
+
+fn comparisons(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
+    let mut people: BTreeMap<PathBuf, Vec<Embedding>> = BTreeMap::new();
+    let (mut pictures, mut without_face) = (0, Vec::new());
+    for file in pictures_below(folder)? {
+        pictures += 1;
+        let face = look(engine, &file)
+            .ok()
+            .and_then(|(_, reading)| reading.main().and_then(|face| face.embedding.clone()));
+        match (face, file.parent()) {
+            (Some(face), Some(person)) => people.entry(person.to_owned()).or_default().push(face),
+            _ => without_face.push(json!(file.strip_prefix(folder).unwrap_or(&file))),
+        }
+    }
+    let people: Vec<Vec<Embedding>> = people.into_values().collect();
+    let (genuine, impostor) = pairs(&people);
+    let mut report = json!({"people": people.len(), "pictures": pictures, "withoutFace": without_face});
+    if let (Some(report), Value::Object(figures)) = (report.as_object_mut(), verdicts(&genuine, &impostor)) {
+        report.extend(figures);
+    }
+    Ok(report)
+}
+
+/// The distances of all pairs within, and between, people.
+fn pairs(people: &[Vec<Embedding>]) -> (Vec<f32>, Vec<f32>) {
+    let faces: Vec<(usize, &Embedding)> = people
+        .iter()
+        .enumerate()
+        .flat_map(|(person, faces)| faces.iter().map(move |face| (person, face)))
+        .collect();
+    let (mut genuine, mut impostor) = (Vec::new(), Vec::new());
+    for (at, (person, face)) in faces.iter().enumerate() {
+        for (other, second) in &faces[at + 1..] {
+            let list = if person == other {
+                &mut genuine
+            } else {
+                &mut impostor
+            };
+            list.push(distance(face, second));
+        }
+    }
+    (genuine, impostor)
+}
+
+/// What the default threshold, and the threshold of a FAR of 0.1 %, make of these distances.
+fn verdicts(genuine: &[f32], impostor: &[f32]) -> Value {
+    let matches = |distances: &[f32]| {
+        let matched = distances
+            .iter()
+            .filter(|distance| similarity(**distance) >= MATCH_SIMILARITY);
+        matched.count() as u64
+    };
+    let (same, others) = (genuine.len() as u64, impostor.len() as u64);
+    let (false_matches, false_non_matches) = (matches(impostor), same - matches(genuine));
+    let tar = tar_at_far(genuine, impostor, 0.001);
+    json!({
+        "genuinePairs": same,
+        "impostorPairs": others,
+        "falseMatches": false_matches,
+        "falseMatchRate": rounded(share(false_matches, others)),
+        "falseMatchRateAtMost": rounded(upper_limit(false_matches, others)),
+        "falseNonMatches": false_non_matches,
+        "falseNonMatchRate": rounded(share(false_non_matches, same)),
+        "tarAtFar0.001": rounded(tar.map(|(tar, _)| tar)),
+        "distanceAtFar0.001": rounded(tar.map(|(_, threshold)| f64::from(threshold))),
+    })
+}
+
+fn counts(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
+    let (mut labelled, mut right) = (0, 0);
+    let mut wrong = Vec::new();
+    let mut errors: BTreeMap<&str, u64> = BTreeMap::new();
+    for file in pictures_below(folder)? {
+        let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
+        let found = match look(engine, &file) {
+            Ok((_, reading)) => reading.significant().count() as u64,
+            Err(code) => {
+                *errors.entry(code).or_default() += 1;
+                continue;
+            }
+        };
+        if let Some(expected) = count_in_name(&file) {
+            labelled += 1;
+            if found == expected {
+                right += 1;
+            } else {
+                wrong.push(format!("{name}: {found} instead of {expected}"));
+            }
+        }
+    }
+    Ok(json!({
+        "pictures": labelled,
+        "right": right,
+        "rightShare": rounded(share(right, labelled)),
+        "wrong": wrong,
+        "unreadableByCode": errors,
+    }))
+}
+
+/// `…_4.jpg` shows four faces.
+fn count_in_name(file: &Path) -> Option<u64> {
+    file.file_stem()?.to_str()?.rsplit_once('_')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_in_names() {
+        for (name, count) in [
+            ("000_5.jpg", Some(5)),
+            ("a/b_12.png", Some(12)),
+            ("001_A.jpg", None),
+            ("7.jpg", None),
+            ("x_.jpg", None),
+        ] {
+            assert_eq!(count_in_name(Path::new(name)), count, "{name}");
+        }
+    }
+
+    #[test]
+    fn pairs_are_made_within_and_between_people() {
+        let face = |at: usize| {
+            let mut values = [0.0; faces::EMBEDDING_LEN];
+            values[at] = 1.0;
+            Embedding::new("test-version", values).unwrap()
+        };
+        let people = vec![
+            vec![face(0), face(0), face(0)],
+            vec![face(1), face(1)],
+            vec![face(2)],
+        ];
+        let (genuine, impostor) = pairs(&people);
+        assert_eq!((genuine.len(), impostor.len()), (3 + 1, 3 * 2 + 3 + 2));
+        let verdicts = verdicts(&genuine, &impostor);
+        assert_eq!(verdicts["falseMatches"], json!(0));
+        assert_eq!(verdicts["falseNonMatches"], json!(0));
+        assert_eq!(verdicts["tarAtFar0.001"], json!(1.0));
+        // Exactly 1 - 0.05^(1/11).
+        assert_eq!(verdicts["falseMatchRateAtMost"], json!(0.2384));
+    }
+}

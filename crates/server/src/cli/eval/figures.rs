@@ -1,0 +1,173 @@
+//! The figures of the field: precision and recall, error rates with their confidence, TAR at a FAR. Pure.
+
+use serde_json::{Value, json};
+
+/// Yes-or-no answers beside the truth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Rightly yes.
+    pub(super) true_positive: u64,
+    /// Wrongly yes.
+    pub(super) false_positive: u64,
+    /// Wrongly no.
+    pub(super) false_negative: u64,
+    /// Rightly no.
+    pub(super) true_negative: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, truth: bool, answer: bool) {
+        *match (truth, answer) {
+            (true, true) => &mut self.true_positive,
+            (false, true) => &mut self.false_positive,
+            (true, false) => &mut self.false_negative,
+            (false, false) => &mut self.true_negative,
+        } += 1;
+    }
+
+    /// The share of yeses that are right.
+    pub(super) fn precision(&self) -> Option<f64> {
+        share(self.true_positive, self.true_positive + self.false_positive)
+    }
+
+    /// The share of truths that were found.
+    pub(super) fn recall(&self) -> Option<f64> {
+        share(self.true_positive, self.true_positive + self.false_negative)
+    }
+
+    /// The harmonic mean of both.
+    pub(super) fn f1(&self) -> Option<f64> {
+        let wrong = self.false_positive + self.false_negative;
+        share(2 * self.true_positive, 2 * self.true_positive + wrong)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "pairs": self.true_positive + self.false_positive + self.false_negative + self.true_negative,
+            "precision": rounded(self.precision()),
+            "recall": rounded(self.recall()),
+            "f1": rounded(self.f1()),
+            "truePositive": self.true_positive,
+            "falsePositive": self.false_positive,
+            "falseNegative": self.false_negative,
+            "trueNegative": self.true_negative,
+        })
+    }
+}
+
+/// A part of a whole; `None` of nothing.
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Four significant digits are more than any sample supports.
+pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
+    let figure = figure?;
+    if figure == 0.0 {
+        return Some(0.0);
+    }
+    let scale = 10_f64.powi(3 - figure.abs().log10().floor() as i32);
+    Some((figure * scale).round() / scale)
+}
+
+/// The exact (Clopper-Pearson) 95 % upper limit of an error rate of which `errors` of `trials` were seen.
+pub(super) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
+    if trials == 0 || errors > trials {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if at_most(errors, trials, middle) > 0.05 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(high)
+}
+
+/// The probability of at most so many errors at a rate strictly between 0 and 1.
+fn at_most(errors: u64, trials: u64, rate: f64) -> f64 {
+    let (n, odds) = (trials as f64, (rate / (1.0 - rate)).ln());
+    let mut log_term = n * (1.0 - rate).ln();
+    let mut sum = log_term.exp();
+    for k in 1..=errors {
+        let k = k as f64;
+        log_term += ((n - k + 1.0) / k).ln() + odds;
+        sum += log_term.exp();
+    }
+    sum
+}
+
+/// The share of `genuine` distances accepted at the largest threshold that accepts at most `far` of the `impostor` ones, and
+/// that threshold.
+pub(super) fn tar_at_far(genuine: &[f32], impostor: &[f32], far: f64) -> Option<(f64, f32)> {
+    let mut impostor = impostor.to_vec();
+    impostor.sort_by(f32::total_cmp);
+    let allowed = (impostor.len() as f64 * far).floor() as usize;
+    // Everything strictly below the first impostor too many.
+    let threshold = *impostor.get(allowed)?;
+    let accepted = genuine.iter().filter(|distance| **distance < threshold).count();
+    Some((share(accepted as u64, genuine.len() as u64)?, threshold))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_gives_precision_recall_and_f1() {
+        let mut tally = Tally::default();
+        for (truth, answer, times) in [
+            (true, true, 6),
+            (false, true, 2),
+            (true, false, 4),
+            (false, false, 9),
+        ] {
+            (0..times).for_each(|_| tally.add(truth, answer));
+        }
+        assert_eq!((tally.precision(), tally.recall()), (Some(0.75), Some(0.6)));
+        assert_eq!(rounded(tally.f1()), Some(0.6667));
+        assert_eq!(Tally::default().f1(), None, "nothing was measured");
+    }
+
+    #[test]
+    fn upper_limits_are_the_textbooks() {
+        // The rule of three, and values of published tables.
+        for (errors, trials, limit) in [
+            (0, 100, 0.0295),
+            (0, 300, 0.00994),
+            (1, 10, 0.3942),
+            (5, 50, 0.1988),
+            (10, 10, 1.0),
+        ] {
+            let found = upper_limit(errors, trials).unwrap();
+            assert!((found - limit).abs() < 5e-4, "{errors} of {trials}: {found}");
+        }
+        assert_eq!(upper_limit(0, 0), None);
+        assert!(upper_limit(3_000, 1_000_000).unwrap() < 0.0032);
+    }
+
+    #[test]
+    fn tar_is_taken_below_the_first_impostor_too_many() {
+        let impostor = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4];
+        let genuine = [0.1, 0.45, 0.55, 0.95];
+        assert_eq!(tar_at_far(&genuine, &impostor, 0.0), Some((0.5, 0.5)));
+        assert_eq!(tar_at_far(&genuine, &impostor, 0.1), Some((0.75, 0.6)));
+        assert_eq!(tar_at_far(&genuine, &[], 0.1), None);
+        assert_eq!(tar_at_far(&[], &impostor, 0.1), None);
+    }
+
+    #[test]
+    fn rounding_keeps_four_digits() {
+        for (figure, shown) in [
+            (0.0, 0.0),
+            (0.123_456, 0.1235),
+            (98.765_43, 98.77),
+            (0.000_012_345_6, 0.000_012_35),
+        ] {
+            assert_eq!(rounded(Some(figure)), Some(shown));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `bonafide eval liveness`: error rates as ISO/IEC 30107-3 asks: APCER per attack type, BPCER, and what could not be told.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use faces::{FaceEngine, LivenessOutcome};
+use serde_json::{Value, json};
+
+use super::faces::look;
+use super::figures::{rounded, share, upper_limit};
+use super::{Report, pictures_below};
+use crate::cli::Unusable;
+use crate::cli::engines::ModelsArg;
+
+/// `bonafide eval liveness`.
+#[derive(Args)]
+pub(super) struct Liveness {
+    /// A folder of pictures of live people.
+    #[arg(long)]
+    live: Option<PathBuf>,
+    /// A folder of attacks; each folder in it is an attack type, of its name.
+    #[arg(long)]
+    attacks: Option<PathBuf>,
+    #[command(flatten)]
+    models: ModelsArg,
+}
+
+impl Liveness {
+    pub(super) fn measure(&self) -> anyhow::Result<Report> {
+        if self.live.is_none() && self.attacks.is_none() {
+            return Err(Unusable("name --live FOLDER, --attacks FOLDER, or both".into()).into());
+        }
+        let engine = FaceEngine::new(self.models.open()?);
+        let mut report = Report::new();
+        if let Some(folder) = &self.live {
+            let mut outcomes = Outcomes::default();
+            for file in pictures_below(folder)? {
+                outcomes.add(outcome(&engine, &file));
+            }
+            report.insert("live".into(), outcomes.live());
+        }
+        if let Some(folder) = &self.attacks {
+            let mut types: BTreeMap<String, Outcomes> = BTreeMap::new();
+            for file in pictures_below(folder)? {
+                types
+                    .entry(attack_type(folder, &file))
+                    .or_default()
+                    .add(outcome(&engine, &file));
+            }
+            report.extend(
+                types
+                    .into_iter()
+                    .map(|(name, outcomes)| (name, outcomes.attack())),
+            );
+        }
+        Ok(report)
+    }
+}
+
+/// The folder of an attack, below the folder of all.
+fn attack_type(folder: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(folder).unwrap_or(file);
+    let name = below
+        .parent()
+        .map(|parent| parent.display().to_string())
+        .unwrap_or_default();
+    format!("attack {}", if name.is_empty() { "(no folder)" } else { &name })
+}
+
+/// `None`: no single usable face, or not a picture.
+fn outcome(engine: &FaceEngine, file: &Path) -> Option<LivenessOutcome> {
+    let (picture, reading) = look(engine, file).ok()?;
+    reading.main()?;
+    Some(engine.liveness(&picture, &reading).outcome)
+}
+
+#[derive(Default)]
+struct Outcomes {
+    live: u64,
+    not_live: u64,
+    untold: u64,
+}
+
+impl Outcomes {
+    fn add(&mut self, outcome: Option<LivenessOutcome>) {
+        *match outcome {
+            Some(LivenessOutcome::Live) => &mut self.live,
+            Some(LivenessOutcome::NotLive) => &mut self.not_live,
+            Some(LivenessOutcome::Impossible) | None => &mut self.untold,
+        } += 1;
+    }
+
+    fn presentations(&self) -> u64 {
+        self.live + self.not_live + self.untold
+    }
+
+    /// Bona fide presentations called attacks.
+    fn live(&self) -> Value {
+        let all = self.presentations();
+        json!({
+            "presentations": all,
+            "bpcer": rounded(share(self.not_live, all)),
+            "bpcerAtMost": rounded(upper_limit(self.not_live, all)),
+            "nonResponse": rounded(share(self.untold, all)),
+        })
+    }
+
+    /// Attacks called bona fide.
+    fn attack(&self) -> Value {
+        let all = self.presentations();
+        json!({
+            "presentations": all,
+            "apcer": rounded(share(self.live, all)),
+            "apcerAtMost": rounded(upper_limit(self.live, all)),
+            "nonResponse": rounded(share(self.untold, all)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_of_all_presentations() {
+        let mut outcomes = Outcomes::default();
+        for (outcome, times) in [
+            (Some(LivenessOutcome::Live), 5),
+            (Some(LivenessOutcome::NotLive), 3),
+            (Some(LivenessOutcome::Impossible), 1),
+            (None, 1),
+        ] {
+            (0..times).for_each(|_| outcomes.add(outcome));
+        }
+        assert_eq!(outcomes.live()["bpcer"], json!(0.3));
+        assert_eq!(outcomes.attack()["apcer"], json!(0.5));
+        assert_eq!(outcomes.attack()["nonResponse"], json!(0.2));
+    }
+
+    #[test]
+    fn attacks_are_typed_by_their_folder() {
+        let folder = Path::new("/x");
+        for (file, name) in [
+            ("/x/print/1.jpg", "attack print"),
+            ("/x/screen/phone/2.jpg", "attack screen/phone"),
+            ("/x/3.jpg", "attack (no folder)"),
+        ] {
+            assert_eq!(attack_type(folder, Path::new(file)), name);
+        }
+    }
+}

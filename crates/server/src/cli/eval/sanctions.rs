@@ -1,0 +1,280 @@
+//! `bonafide eval sanctions`: labelled pairs of names or entities, and people who are, or are not, on the imported lists.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::Args;
+use sanctions::{DEFAULT_THRESHOLD, Query, ScreenOptions, Screener, answer_pair_line};
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use super::figures::{Tally, rounded, share, upper_limit};
+use crate::cli::Unusable;
+use crate::config::DataConfig;
+
+/// `bonafide eval sanctions`.
+#[derive(Args)]
+pub(super) struct Sanctions {
+    /// Labelled pairs: CSV with the columns `schema`, `name1`, `name2`, `is_match`, or NDJSON lines
+    /// `{"query": entity, "candidate": entity, "match": true/false}` in FollowTheMoney's shape.
+    #[arg(long)]
+    pairs: Vec<PathBuf>,
+    /// People on the imported lists: CSV with any of `full_name`, `first_name`, `middle_name`, `last_name`, `date_of_birth`, `nationality`.
+    #[arg(long)]
+    positives: Vec<PathBuf>,
+    /// People who are not.
+    #[arg(long)]
+    negatives: Vec<PathBuf>,
+    /// Screen the people by their name alone.
+    #[arg(long)]
+    names_only: bool,
+    /// Lowest score of a match, 0–1.
+    #[arg(long, default_value_t = DEFAULT_THRESHOLD)]
+    threshold: f64,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+impl Sanctions {
+    pub(super) fn measure(&self) -> anyhow::Result<Report> {
+        let people = self
+            .positives
+            .iter()
+            .map(|file| (file, true))
+            .chain(self.negatives.iter().map(|file| (file, false)));
+        let people: Vec<_> = people.collect();
+        if self.pairs.is_empty() && people.is_empty() {
+            return Err(Unusable("name --pairs, --positives or --negatives FILE".into()).into());
+        }
+        let mut report = Report::new();
+        for file in &self.pairs {
+            let lines = pair_lines(file)?;
+            report.insert(
+                format!("pairs {}", file.display()),
+                score(&lines, self.threshold)?,
+            );
+        }
+        if !people.is_empty() {
+            let screener = self.data.list_store()?.load()?;
+            for (file, listed) in people {
+                let queries = queries(file, self.names_only)?;
+                let figures = self.screen(&screener, &queries, listed)?;
+                let kind = if listed { "positives" } else { "negatives" };
+                report.insert(format!("{kind} {}", file.display()), figures);
+            }
+        }
+        Ok(report)
+    }
+
+    fn screen(&self, screener: &Screener, queries: &[Query], listed: bool) -> anyhow::Result<Value> {
+        let options = ScreenOptions {
+            threshold: self.threshold,
+            ..ScreenOptions::default()
+        };
+        let (mut found, mut times) = (0, Vec::new());
+        for query in queries {
+            let begun = Instant::now();
+            let result = screener.screen(query, &options)?;
+            times.push(begun.elapsed().as_secs_f64() * 1e3);
+            found += u64::from(result.results.iter().any(|hit| hit.matched));
+        }
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            rounded(
+                times
+                    .get(((times.len().max(1) - 1) as f64 * share) as usize)
+                    .copied(),
+            )
+        };
+        let all = queries.len() as u64;
+        let mut figures = json!({"people": all, "matched": found, "p50Ms": at(0.5), "p99Ms": at(0.99)});
+        let (name, limit) = if listed {
+            ("recall", None)
+        } else {
+            ("falseHitRate", upper_limit(found, all))
+        };
+        figures[name] = json!(rounded(share(found, all)));
+        if let Some(limit) = limit {
+            figures["falseHitRateAtMost"] = json!(rounded(Some(limit)));
+        }
+        Ok(figures)
+    }
+}
+
+/// A file's rows by the names in its first line.
+fn csv_rows(file: &Path) -> anyhow::Result<Vec<Map<String, Value>>> {
+    let mut reader = csv::Reader::from_path(file).with_context(|| format!("{}", file.display()))?;
+    let rows = reader.deserialize::<std::collections::BTreeMap<String, String>>();
+    rows.map(|row| {
+        Ok(row?
+            .into_iter()
+            .map(|(name, cell)| (name, Value::String(cell)))
+            .collect())
+    })
+    .collect::<Result<_, csv::Error>>()
+    .with_context(|| format!("{}", file.display()))
+}
+
+/// Pairs as lines of `screen --pairs`, each with its truth.
+fn pair_lines(file: &Path) -> anyhow::Result<Vec<(String, bool)>> {
+    if file.extension().is_some_and(|extension| extension == "csv") {
+        return csv_rows(file)?.iter().map(named_pair).collect();
+    }
+    let text = std::fs::read_to_string(file).with_context(|| format!("{}", file.display()))?;
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            let unusable = || {
+                Unusable(format!(
+                    "{}:{}: is not {{query, candidate, match}}",
+                    file.display(),
+                    number + 1
+                ))
+            };
+            let mut pair: Map<String, Value> = serde_json::from_str(line).map_err(|_| unusable())?;
+            let truth = pair
+                .remove("match")
+                .and_then(|truth| truth.as_bool())
+                .ok_or_else(unusable)?;
+            Ok((Value::Object(pair).to_string(), truth))
+        })
+        .collect()
+}
+
+/// A row of a CSV of names.
+fn named_pair(row: &Map<String, Value>) -> anyhow::Result<(String, bool)> {
+    let cell = |name: &str| {
+        let cell = row.get(name).and_then(Value::as_str);
+        cell.ok_or_else(|| Unusable(format!("the first line has no column `{name}`")))
+    };
+    let truth = match cell("is_match")?.trim().to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" => true,
+        "false" | "0" | "no" => false,
+        other => return Err(Unusable(format!("is_match is neither true nor false: {other}")).into()),
+    };
+    let schema = cell("schema")?;
+    let entity = |name: &str| json!({"schema": schema, "properties": {"name": [name]}});
+    let pair = json!({"query": entity(cell("name1")?), "candidate": entity(cell("name2")?)});
+    Ok((pair.to_string(), truth))
+}
+
+fn score(pairs: &[(String, bool)], threshold: f64) -> anyhow::Result<Value> {
+    let mut tally = Tally::default();
+    for (line, truth) in pairs {
+        let answer: Value = serde_json::from_str(&answer_pair_line(line))?;
+        if let Some(error) = answer["error"]["message"].as_str() {
+            return Err(Unusable(format!("{error}: {line}")).into());
+        }
+        tally.add(*truth, answer["score"].as_f64().unwrap_or_default() >= threshold);
+    }
+    Ok(tally.json())
+}
+
+/// People as queries.
+fn queries(file: &Path, names_only: bool) -> anyhow::Result<Vec<Query>> {
+    let rows = csv_rows(file)?;
+    Ok(rows
+        .iter()
+        .map(|row| {
+            let cell = |name: &str| {
+                let cell = row.get(name).and_then(Value::as_str).map(str::trim);
+                cell.filter(|cell| !cell.is_empty()).map(str::to_owned)
+            };
+            let given: Vec<String> = [cell("first_name"), cell("middle_name")]
+                .into_iter()
+                .flatten()
+                .collect();
+            let mut query = Query {
+                schema: Some("Person".into()),
+                name: cell("full_name"),
+                first_name: (!given.is_empty()).then(|| given.join(" ")),
+                last_name: cell("last_name"),
+                ..Query::default()
+            };
+            if !names_only {
+                query.dob = cell("date_of_birth");
+                query.nationality = cell("nationality");
+                query.gender = cell("gender");
+            }
+            query
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_come_as_csv_or_ndjson() {
+        let folder = tempfile::tempdir().unwrap();
+        let csv = folder.path().join("pairs.csv");
+        std::fs::write(
+            &csv,
+            "case,schema,name1,name2,is_match\n1,Person,Tamsin Velloway,\"Velloway, Tamsin\",true\n\
+             2,Person,Tamsin Velloway,Ferdinand Okonkwo,false\n3,Company,Quillfeather Ltd,Quillfeather Limited,true\n",
+        )
+        .unwrap();
+        let ndjson = folder.path().join("pairs.ndjson");
+        let entity = |name: &str| json!({"schema": "Person", "properties": {"name": [name]}});
+        let line = json!({"query": entity("Tamsin Velloway"), "candidate": entity("Tamsin Velloway"), "match": false});
+        std::fs::write(&ndjson, format!("{line}\n\n")).unwrap();
+
+        let figures = score(&pair_lines(&csv).unwrap(), 0.7).unwrap();
+        assert_eq!(
+            (&figures["pairs"], &figures["f1"]),
+            (&json!(3), &json!(1.0)),
+            "{figures}"
+        );
+        let figures = score(&pair_lines(&ndjson).unwrap(), 0.7).unwrap();
+        assert_eq!(
+            (&figures["falsePositive"], &figures["precision"]),
+            (&json!(1), &json!(0.0)),
+            "{figures}"
+        );
+    }
+
+    #[test]
+    fn unusable_files_say_why() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content, text) in [
+            ("a.csv", "schema,name1\nPerson,x\n", "is_match"),
+            (
+                "b.csv",
+                "schema,name1,name2,is_match\nPerson,x,y,perhaps\n",
+                "perhaps",
+            ),
+            ("c.ndjson", "{\"query\": {}}\n", "c.ndjson:1"),
+        ] {
+            let file = folder.path().join(name);
+            std::fs::write(&file, content).unwrap();
+            let error = format!("{:#}", pair_lines(&file).unwrap_err());
+            assert!(error.contains(text), "{error}");
+        }
+        assert!(pair_lines(&folder.path().join("missing.csv")).is_err());
+    }
+
+    #[test]
+    fn people_become_queries() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("people.csv");
+        std::fs::write(
+            &file,
+            "full_name,first_name,middle_name,last_name,gender,date_of_birth,nationality\n\
+             Tamsin Iris Velloway,Tamsin,Iris,Velloway,female,1991-03-14,France\nMadonna,,,,,,\n",
+        )
+        .unwrap();
+        let all = queries(&file, false).unwrap();
+        assert_eq!(all[0].first_name.as_deref(), Some("Tamsin Iris"));
+        assert_eq!(all[0].dob.as_deref(), Some("1991-03-14"));
+        assert_eq!(
+            (all[1].name.as_deref(), &all[1].first_name),
+            (Some("Madonna"), &None)
+        );
+        assert_eq!(queries(&file, true).unwrap()[0].dob, None);
+    }
+}
