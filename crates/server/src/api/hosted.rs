@@ -248,10 +248,10 @@ impl TryFrom<Current> for CurrentBody {
 )]
 pub struct ConsentBody {
     /// The text's version.
-    #[schema(max_length = 32, example = "2026-11")]
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,32}$", example = "2026-11")]
     version: String,
     /// The language in which it was read.
-    #[schema(max_length = 32, example = "en")]
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,32}$", example = "en")]
     language: String,
     /// Yes or no.
     accepted: bool,
@@ -360,15 +360,21 @@ pub struct EventsBody {
 )]
 pub struct EventBody {
     /// The step, such as `document`.
-    #[schema(example = "front")]
+    #[schema(
+        pattern = "^(open|consent|device|details|document|camera|front|back|review|selfie|liveness|upload|outcome)$",
+        example = "front"
+    )]
     step: String,
     /// `reached`, `completed`, `retried`, `dropped`, `failed` or `denied`.
-    #[schema(example = "retried")]
+    #[schema(
+        pattern = "^(reached|completed|retried|dropped|failed|denied)$",
+        example = "retried"
+    )]
     kind: String,
     /// Milliseconds since the page was opened.
-    #[schema(example = 41_250)]
+    #[schema(maximum = 86_400_000, example = 41_250)]
     ms: u64,
-    /// A failure code or a word of a fixed list.
+    /// A failure code or a word of a fixed list, which a refusal names.
     #[schema(example = "glare")]
     detail: Option<String>,
 }

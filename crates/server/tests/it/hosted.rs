@@ -319,15 +319,18 @@ on_both!(the_page_speaks_the_visitors_language, |backend| {
         let request = server.http.get(format!("{}/verify{query}", server.base));
         request.header(header::ACCEPT_LANGUAGE, language).send()
     };
-    for (accepted, query, expected) in [
-        ("xx", "", "en"),
-        ("en-GB,en;q=0.9", "", "en"),
-        ("xx", "?lang=en", "en"),
-        ("en", "?lang=../x", "en"),
+    for (accepted, query, language, dir, title) in [
+        ("xx", "", "en", "ltr", "Verify your identity"),
+        ("en-GB,en;q=0.9", "", "en", "ltr", "Verify your identity"),
+        ("fr-CH, fr;q=0.9, en;q=0.8", "", "fr", "ltr", ""),
+        ("en", "?lang=ar", "ar", "rtl", ""),
+        ("en", "?lang=../x", "en", "ltr", ""),
     ] {
         let (boot, html) = boot(request(accepted, query).await.unwrap()).await;
-        assert_eq!((&boot["lang"], &boot["dir"]), (&json!(expected), &json!("ltr")));
-        assert!(html.contains(&format!("<html lang=\"{expected}\" dir=\"ltr\"")));
+        assert_eq!((&boot["lang"], &boot["dir"]), (&json!(language), &json!(dir)));
+        assert!(html.contains(&format!("<html lang=\"{language}\" dir=\"{dir}\"")));
+        assert!(html.contains(title));
+        assert_eq!(boot["languages"], json!(["ar", "de", "en", "es", "fr", "pt"]));
         assert!(
             boot["strings"]["open.start"].is_string()
                 && boot["languages"].as_array().unwrap().contains(&json!("en"))
