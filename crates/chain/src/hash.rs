@@ -16,6 +16,14 @@ pub struct TransactionHash {
 }
 
 impl TransactionHash {
+    /// The bytes that the text stands for.
+    pub fn bytes(&self) -> Vec<u8> {
+        let digits = self.canonical.trim_start_matches("0x");
+        hex::decode(digits)
+            .or_else(|_| bs58::decode(&self.canonical).into_vec())
+            .unwrap_or_default()
+    }
+
     /// Reads a transaction id of a chain.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod amount;
+pub mod batch;
 pub mod category;
 pub mod cluster;
 pub mod currency;
@@ -14,6 +15,8 @@ pub mod ingest;
 pub mod labels;
 pub mod pool;
 pub mod profile;
+pub mod query;
+pub mod sandbox;
 pub mod score;
 pub mod screen;
 pub mod secret;

@@ -26,5 +26,5 @@ pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema
 pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use query::{Query, QueryError, QueryIdentifier};
 pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};
-pub use screener::{Hit, ScreenOptions, ScreenResult, Screener, Total};
+pub use screener::{Hit, ListedWallet, ScreenOptions, ScreenResult, Screener, Total};
 pub use store::{ListStatus, ListStore, ScreenError, StoreError};

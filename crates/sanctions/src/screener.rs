@@ -137,6 +137,17 @@ pub struct Screener {
     by_wallet: FxHashMap<String, Vec<u32>>,
 }
 
+/// A wallet and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedWallet<'a> {
+    /// Its address as it compares: hexadecimal, bech32 and cashaddr in lower case.
+    pub address: &'a str,
+    /// The subject's name.
+    pub caption: &'a str,
+    /// The lists that it is on.
+    pub datasets: &'a [String],
+}
+
 /// A part of the query's name to look up, and which of its tokens that covers.
 struct Unit {
     token: Token,
@@ -245,6 +256,20 @@ impl Screener {
     /// The lists and their versions.
     pub fn lists(&self) -> &BTreeMap<String, String> {
         &self.lists
+    }
+
+    /// Every listed wallet of a sanctioned subject. An entity that is listed for another reason has none.
+    pub fn wallets(&self) -> impl Iterator<Item = ListedWallet<'_>> {
+        let sanctioned = |listed: &&Listed| {
+            listed.topics.is_empty() || listed.topics.iter().any(|topic| topic.starts_with("sanction"))
+        };
+        self.listed.iter().filter(sanctioned).flat_map(|listed| {
+            listed.subject.facts.wallets.iter().map(|address| ListedWallet {
+                address,
+                caption: &listed.caption,
+                datasets: &listed.datasets,
+            })
+        })
     }
 
     /// How many entities are listed.

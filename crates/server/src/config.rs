@@ -6,9 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chain::labels::LabelStore;
 use clap::{Args, ValueEnum};
 use sanctions::ListStore;
 use secrecy::SecretString;
+use uuid::Uuid;
 
 use crate::http::listener::Limits;
 
@@ -57,6 +59,15 @@ impl DataConfig {
     /// Where large uploads wait, sealed, in files without a name.
     pub fn spill_dir(&self) -> PathBuf {
         self.data.join("spill")
+    }
+
+    /// The labels' folder: of the common sets, or of an account's own address book.
+    pub fn label_store(&self, merchant_id: Option<Uuid>) -> Result<LabelStore, chain::labels::LabelStoreError> {
+        let folder = self.data.join("labels");
+        LabelStore::open(&match merchant_id {
+            Some(id) => folder.join("accounts").join(id.to_string()),
+            None => folder,
+        })
     }
 
     /// The sanctions lists' folder.

@@ -86,6 +86,10 @@ pub enum Kind {
     RateLimited,
     /// A combination that is not supported yet.
     NotSupported,
+    /// An upstream source that answered nonsense.
+    BadGateway,
+    /// An upstream source that took too long.
+    GatewayTimeout,
     /// An engine or a store that cannot answer now.
     Unavailable,
     /// Our fault.
@@ -111,6 +115,8 @@ impl Kind {
             Kind::Mismatch => StatusCode::UNPROCESSABLE_ENTITY,
             Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Kind::NotSupported => StatusCode::NOT_IMPLEMENTED,
+            Kind::BadGateway => StatusCode::BAD_GATEWAY,
+            Kind::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             // "A source could not be read" says nothing about existence (contract §7).
             Kind::Unavailable if family == Family::Applicants => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -135,6 +141,8 @@ impl Kind {
             Kind::Mismatch => "idempotency_mismatch",
             Kind::RateLimited => "rate_limited",
             Kind::NotSupported => "not_supported",
+            Kind::BadGateway => "bad_gateway",
+            Kind::GatewayTimeout => "gateway_timeout",
             Kind::Unavailable => "unavailable",
             Kind::Internal => "internal_error",
         }

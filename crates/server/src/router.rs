@@ -2,7 +2,7 @@
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::routing::get;
 use axum::{Router, response::IntoResponse};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -49,7 +49,7 @@ fn gated() -> OpenApiRouter<Shared> {
                 .routes(routes!(hosted::documents))
                 .layer(CompressionLayer::new()),
         )
-        .route("/v2/public/transaction-monitoring", post(monitoring::not_built))
+        .routes(routes!(monitoring::screen))
 }
 
 /// Routes for everybody.

@@ -56,6 +56,7 @@ pub mod jobs;
 pub mod keyring;
 pub mod limits;
 pub mod merchants;
+pub mod monitoring;
 pub mod objects;
 pub mod outbox;
 pub mod people;

@@ -57,6 +57,13 @@ fn shelley(hrp: &str, text: &str) -> Result<Address, AddressError> {
     ))
 }
 
+/// The text of an enterprise address of a key's hash.
+pub(super) fn enterprise(hash: &[u8; 28]) -> Option<String> {
+    let hrp = ::bech32::Hrp::parse("addr").ok()?;
+    let bytes = [&[0x61], hash.as_slice()].concat();
+    ::bech32::encode::<::bech32::Bech32>(hrp, &bytes).ok()
+}
+
 /// Three numbers of variable length (slot, transaction, certificate), and nothing else.
 fn is_pointer(mut bytes: &[u8]) -> bool {
     for _ in 0..3 {

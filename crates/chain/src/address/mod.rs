@@ -221,6 +221,24 @@ impl Address {
         script::of(self)
     }
 
+    /// An address made of given bytes, of as many of them as the chain's addresses hold: for demonstrations.
+    pub(crate) fn demo(currency: Currency, bytes: &[u8; 32]) -> Option<Address> {
+        let (hash, _) = bytes.split_first_chunk::<20>()?;
+        let text = match currency {
+            Currency::Eth | Currency::Etc | Currency::Bsc | Currency::Xdc => {
+                return Some(Address::evm(currency, *hash));
+            }
+            Currency::Xrp => xrp::classic(hash),
+            Currency::Xlm => stellar::account(bytes),
+            Currency::Ada => cardano::enterprise(bytes.first_chunk::<28>()?)?,
+            Currency::Stx => stacks::of_key_hash(hash),
+            Currency::Sol => bs58::encode(bytes).into_string(),
+            Currency::Trx => base58::encode(&[0x41], hash),
+            _ => return Address::of_script(currency, &script::pay_to_key_hash(hash)),
+        };
+        Address::parse(currency, &text).ok()
+    }
+
     fn new(
         currency: Currency,
         kind: Kind,

@@ -44,13 +44,15 @@ pub(super) fn address(currency: Currency, script: &[u8]) -> Option<Address> {
     }
 }
 
+pub(super) fn pay_to_key_hash(hash: &[u8]) -> Vec<u8> {
+    [&[DUP, HASH160, 20], hash, &[EQUALVERIFY, CHECKSIG]].concat()
+}
+
 pub(super) fn of(address: &Address) -> Option<Vec<u8>> {
     base58::versions(address.currency)?;
     let hash = address.payload.as_slice();
     Some(match address.kind {
-        Kind::P2pkh | Kind::P2pkhLegacy | Kind::P2pkhToken | Kind::Tex => {
-            [&[DUP, HASH160, 20], hash, &[EQUALVERIFY, CHECKSIG]].concat()
-        }
+        Kind::P2pkh | Kind::P2pkhLegacy | Kind::P2pkhToken | Kind::Tex => pay_to_key_hash(hash),
         Kind::P2sh | Kind::P2shLegacy | Kind::P2shToken if hash.len() == 32 => {
             [&[HASH256, 32], hash, &[EQUAL]].concat()
         }

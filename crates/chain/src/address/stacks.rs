@@ -47,6 +47,17 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
     Ok(Address::new(Currency::Stx, kind, text, hash))
 }
 
+/// The text of a key hash's address.
+pub(super) fn of_key_hash(hash: &[u8; 20]) -> String {
+    let mut bytes = [0; 24];
+    bytes[..20].copy_from_slice(hash);
+    bytes[20..].copy_from_slice(&checksum(22, hash));
+    let digits = encode(&bytes)
+        .into_iter()
+        .map(|digit| char::from(ALPHABET[usize::from(digit)]));
+    ['S', 'P'].into_iter().chain(digits).collect()
+}
+
 /// Digits of five bits as a number of 24 bytes, if it fits.
 fn decode(digits: &[u8]) -> Option<[u8; 24]> {
     let mut bytes = [0_u8; 24];

@@ -35,3 +35,8 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
         Err(_) => Err(AddressError::Form("is no Stellar address (G…, M…, C…, B… or L…)")),
     }
 }
+
+/// The text of an account's public key.
+pub(super) fn account(key: &[u8; 32]) -> String {
+    ed25519::PublicKey(*key).to_string().as_str().to_owned()
+}

@@ -41,7 +41,7 @@ fn x_address(rest: &[u8]) -> Result<Address, AddressError> {
     ))
 }
 
-fn classic(account: &[u8]) -> String {
+pub(super) fn classic(account: &[u8]) -> String {
     bs58::encode([&[0], account].concat())
         .with_alphabet(Alphabet::RIPPLE)
         .with_check()

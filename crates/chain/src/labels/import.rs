@@ -192,12 +192,12 @@ struct Line<'a> {
 impl Imported {
     fn line(&mut self, row: usize, line: &Line<'_>) {
         let time = |text: &Option<String>| text.as_deref().filter(|t| !t.trim().is_empty()).map(time);
-        let (valid_from, valid_to) = match (
+        let bounds = (
             time(&line.valid_from).transpose(),
             time(&line.valid_to).transpose(),
-        ) {
-            (Ok(from), Ok(to)) => (from, to),
-            _ => return self.reject(row, "valid_from, valid_to - neither YYYY-MM-DD nor ISO 8601"),
+        );
+        let (Ok(valid_from), Ok(valid_to)) = bounds else {
+            return self.reject(row, "valid_from, valid_to - neither YYYY-MM-DD nor ISO 8601");
         };
         if line.confidence.is_some_and(|confidence| confidence > 100) {
             return self.reject(row, "confidence - above 100");

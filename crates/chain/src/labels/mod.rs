@@ -18,7 +18,7 @@ use crate::currency::Currency;
 
 pub use import::{ImportError, Imported, LabelRow, Reject, read};
 pub use index::LabelIndex;
-pub use sanctions::{ListedWallet, sanctions_labels};
+pub use sanctions::sanctions_labels;
 pub use store::{Fingerprint, LabelStore, LabelStoreError, SetReport, SetStatus};
 
 /// How sure a label of one's own file is, in percent, when the file does not say.
@@ -88,7 +88,8 @@ impl Labels for Together<'_> {
     }
 }
 
-fn gravest_first(labels: &mut [Label]) {
+/// Puts an authority's labels first, then the gravest and surest.
+pub fn gravest_first(labels: &mut [Label]) {
     labels.sort_by(|a, b| {
         (b.authority, a.category, b.confidence).cmp(&(a.authority, b.category, a.confidence))
     });

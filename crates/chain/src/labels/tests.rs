@@ -188,12 +188,7 @@ fn a_set_imported_again_remembers() {
 #[test]
 fn listed_wallets_are_routed_by_syntax() {
     let chains = |address| {
-        let wallet = ListedWallet {
-            address,
-            party: "P",
-            list: "L",
-        };
-        sanctions_labels(&wallet)
+        sanctions_labels(address, "P", "L")
             .into_iter()
             .map(|(currency, _, label)| {
                 assert!(label.authority);

@@ -1,11 +1,174 @@
-//! `/v2/public/transaction-monitoring` (contract §4.9): the chain risk engine is not built yet, and says so.
+//! `/v2/public/transaction-monitoring` (contract §4.9).
 
-use std::time::Duration;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::{IntoResponses, ToSchema};
+use uuid::Uuid;
 
+use super::openapi::{FailureBody, MessageBody};
+use crate::app::{Shared, monitoring};
 use crate::error::Problem;
+use crate::http::gate::Caller;
+use crate::http::idempotency::{self, Start};
+use crate::http::json::JsonObject;
 
-/// The endpoint, until its engine is built.
-pub async fn not_built() -> Problem {
-    Problem::unavailable("The chain risk engine is not available in this version")
-        .retry_after(Duration::from_secs(86_400))
+/// What to screen.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; chain::query reads the body")]
+pub struct ScreeningRequest {
+    /// `address` (KYA) or `transaction` (KYT).
+    #[schema(rename = "type", pattern = "^(address|transaction)$")]
+    kind: String,
+    /// The address or transaction hash.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[A-Za-z0-9:_-]+$")]
+    query: String,
+    /// The chain's code: btc, eth, ltc, bch, bsv, xrp, xlm, doge, dash, zec, etc, bsc, ada, stx, xdc, sys, sol, trx.
+    currency: String,
+    /// `simple`: the score only; `detailed`: what explains it too.
+    #[schema(pattern = "^(simple|detailed)$", default = "simple", nullable)]
+    report: Option<String>,
+    /// Your own words.
+    #[schema(max_length = 255, default = "API Query", nullable)]
+    label: Option<String>,
+}
+
+/// A name and what it is.
+#[derive(Serialize, ToSchema)]
+pub struct EntityBody {
+    /// The name.
+    pub name: String,
+    /// The category.
+    pub category: String,
+}
+
+/// A party of a transaction and its amount.
+#[derive(Serialize, ToSchema)]
+pub struct MovedBody {
+    /// The address; null when a script names none.
+    pub address: Option<String>,
+    /// In the native currency, as a decimal string.
+    pub amount: String,
+}
+
+/// The answer. A simple report has the first six members; of the others a detailed one has those that the chain gives.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the contract's names, §4.9")]
+#[schema(title = "ScreeningResult")]
+pub struct ScreeningBody {
+    /// Names this query.
+    pub query_id: Uuid,
+    /// `address` or `transaction`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// As it was sent.
+    pub query: String,
+    /// The chain's code.
+    pub currency: String,
+    /// 0 (no known risk) to 100 (sanctioned).
+    #[schema(minimum = 0, maximum = 100)]
+    pub score: f64,
+    /// The caller's words.
+    pub label: String,
+    /// The synced source knows no history of the address.
+    pub new_address: Option<bool>,
+    pub entities: Option<Vec<EntityBody>>,
+    pub flags: Option<Vec<EntityBody>>,
+    #[schema(value_type = Option<Object>)]
+    pub cluster: Option<Value>,
+    pub first_seen_receiving: Option<String>,
+    pub first_seen_sending: Option<String>,
+    pub last_seen_receiving: Option<String>,
+    pub last_seen_sending: Option<String>,
+    pub received_amount: Option<String>,
+    pub sent_amount: Option<String>,
+    pub balance: Option<String>,
+    pub number_of_transactions: Option<u64>,
+    pub received_transactions: Option<u64>,
+    pub sent_transactions: Option<u64>,
+    pub is_owner: Option<bool>,
+    pub owner_address: Option<String>,
+    pub organization_label_name: Option<String>,
+    pub organization_label_id: Option<String>,
+    /// Transactions: the lowest severity of a source.
+    pub low: Option<f64>,
+    pub median: Option<f64>,
+    pub average: Option<f64>,
+    pub high: Option<f64>,
+    pub timestamp: Option<String>,
+    pub amount: Option<String>,
+    pub amount_fiat: Option<String>,
+    pub fees: Option<String>,
+    pub fees_fiat: Option<String>,
+    pub inputs: Option<Vec<MovedBody>>,
+    pub outputs: Option<Vec<MovedBody>>,
+    /// What the score is recomputed from: by entity, by flag, by rank, and what was not seen.
+    #[schema(value_type = Option<Object>)]
+    pub exposures: Option<Value>,
+}
+
+/// What transaction monitoring can answer besides success.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum MonitoringErrors {
+    /// Validation failed (`errors` names every fault), or the currency is not supported (`message` lists those that are)
+    #[response(status = 400)]
+    Invalid(FailureBody),
+    /// No or wrong credentials
+    #[response(status = 401)]
+    Unauthenticated(MessageBody),
+    /// The merchant may not do this
+    #[response(status = 403)]
+    Forbidden(FailureBody),
+    /// Address or transaction not found or not yet processed
+    #[response(status = 404)]
+    NotFound(FailureBody),
+    /// A request with this Idempotency-Key is still being carried out
+    #[response(status = 409)]
+    Conflict(FailureBody),
+    /// The Idempotency-Key came with another body
+    #[response(status = 422)]
+    Mismatch(FailureBody),
+    /// Too many requests
+    #[response(status = 429)]
+    RateLimited(FailureBody),
+    /// Our fault
+    #[response(status = 500)]
+    Internal(FailureBody),
+    /// The risk provider answered nonsense
+    #[response(status = 502)]
+    BadGateway(FailureBody),
+    /// The risk provider, the lists or the labels cannot be reached
+    #[response(status = 503)]
+    Unavailable(FailureBody),
+    /// The risk provider timed out
+    #[response(status = 504)]
+    GatewayTimeout(FailureBody),
+}
+
+/// Screen an address or a transaction.
+#[utoipa::path(post, path = "/v2/public/transaction-monitoring", tag = "Transaction monitoring",
+    security(("basic" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
+    request_body = ScreeningRequest,
+    responses((status = 200, description = "The score, and what explains it", body = ScreeningBody), MonitoringErrors))]
+pub async fn screen(
+    State(app): State<Shared>,
+    caller: Caller,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let operation = "POST /v2/public/transaction-monitoring";
+    let claim = match idempotency::start(&app, caller.scope, &headers, operation, &body.bytes).await? {
+        Start::Fresh(claim) => claim,
+        Start::Answered(response) => return Ok(response),
+    };
+    let result = match monitoring::read(&body.object) {
+        Ok(query) => monitoring::screen(&app, &caller, query, &claim).await,
+        Err(problem) => Err(problem),
+    };
+    claim.settle(result)
 }

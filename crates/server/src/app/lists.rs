@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use chain::labels::{LabelIndex, sanctions_labels};
 use sanctions::store::Fingerprint;
 use sanctions::{ListStore, Query, ScreenOptions, ScreenResult, Screener, demo_list};
 
@@ -18,7 +19,24 @@ pub struct Lists {
     store: ListStore,
     /// The invented list's name.
     demo: String,
-    current: RwLock<(Fingerprint, Result<Arc<Screener>, String>)>,
+    current: RwLock<(Fingerprint, Result<Loaded, String>)>,
+}
+
+/// What the lists say: of people and organisations, and of wallets.
+#[derive(Clone)]
+struct Loaded {
+    screener: Arc<Screener>,
+    wallets: Arc<LabelIndex>,
+}
+
+/// The listed wallets that count for one account.
+pub struct Wallets {
+    /// Labels whose source is the list's name, of all lists.
+    pub index: Arc<LabelIndex>,
+    /// The lists that count.
+    pub lists: Vec<String>,
+    /// Those lists with their versions.
+    pub versions: String,
 }
 
 impl Lists {
@@ -35,6 +53,10 @@ impl Lists {
 
     /// The screener, or why screening cannot answer (then verification is blocked: fail closed).
     pub fn screener(&self) -> Result<Arc<Screener>, String> {
+        self.loaded().map(|loaded| loaded.screener)
+    }
+
+    fn loaded(&self) -> Result<Loaded, String> {
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -42,7 +64,47 @@ impl Lists {
             .clone()
     }
 
-    /// Screens one person with a merchant's settings. The invented demo list answers in the sandbox only. Blocks.
+    /// The sanctioned wallets for a merchant, or why the lists cannot answer (then no address may be called clean).
+    pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, String> {
+        let loaded = self.loaded()?;
+        let lists = self.usable(&loaded.screener, sandbox, settings)?;
+        let versions: Vec<String> = loaded
+            .screener
+            .lists()
+            .iter()
+            .filter(|(name, _)| lists.contains(name))
+            .map(|(name, version)| format!("{name}@{version}"))
+            .collect();
+        Ok(Wallets {
+            index: loaded.wallets,
+            versions: versions.join(","),
+            lists,
+        })
+    }
+
+    /// The lists that count for a merchant. The invented demo list answers in the sandbox only.
+    fn usable(
+        &self,
+        screener: &Screener,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<Vec<String>, String> {
+        if let Some(missing) = settings
+            .screening_lists
+            .iter()
+            .find(|name| !screener.lists().contains_key(*name))
+        {
+            return Err(format!("the merchant's list {missing} is not active"));
+        }
+        let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
+        let lists: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
+        if lists.is_empty() {
+            return Err("no sanctions list is active; run `bonafide lists import FILE`".into());
+        }
+        Ok(lists)
+    }
+
+    /// Screens one person with a merchant's settings. Blocks.
     ///
     /// The outer error: screening is not available.
     pub fn screen(
@@ -52,18 +114,7 @@ impl Lists {
         settings: &MerchantSettings,
     ) -> Result<ScreenResult, String> {
         let screener = self.screener()?;
-        if let Some(missing) = settings
-            .screening_lists
-            .iter()
-            .find(|name| !screener.lists().contains_key(*name))
-        {
-            return Err(format!("the merchant's list {missing} is not active"));
-        }
-        let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
-        let datasets: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
-        if datasets.is_empty() {
-            return Err("no sanctions list is active; run `bonafide lists import FILE`".into());
-        }
+        let datasets = self.usable(&screener, sandbox, settings)?;
         let defaults = ScreenOptions::default();
         let threshold = settings.screening_threshold.unwrap_or(defaults.threshold);
         let mut result = screener
@@ -84,7 +135,11 @@ impl Lists {
     pub fn reload(&self) {
         // The fingerprint first: what is imported while loading is seen as a difference next time.
         let fingerprint = self.store.fingerprint().unwrap_or_default();
-        let fresh = self.store.load().map(Arc::new).map_err(|error| error.to_string());
+        let fresh = self
+            .store
+            .load()
+            .map(Loaded::new)
+            .map_err(|error| error.to_string());
         if let Err(reason) = &fresh {
             tracing::warn!("{reason}");
         }
@@ -111,21 +166,42 @@ impl Lists {
     }
 }
 
+impl Loaded {
+    fn new(screener: Screener) -> Self {
+        Loaded {
+            wallets: Arc::new(wallet_labels(&screener)),
+            screener: Arc::new(screener),
+        }
+    }
+}
+
+/// Labels of every listed wallet, one for each list that it is on.
+pub fn wallet_labels(screener: &Screener) -> LabelIndex {
+    LabelIndex::new(screener.wallets().flat_map(|wallet| {
+        let lists = wallet
+            .datasets
+            .iter()
+            .filter(|name| screener.lists().contains_key(*name));
+        lists.flat_map(move |list| sanctions_labels(wallet.address, wallet.caption, list))
+    }))
+}
+
 /// Whether the merchant's choice of lists includes this one.
 fn chosen(settings: &MerchantSettings, name: &String) -> bool {
     settings.screening_lists.is_empty() || settings.screening_lists.contains(name)
 }
 
-/// Looks after the lists as long as the server runs.
+/// Looks after the lists and the labels as long as the server runs.
 pub async fn watch(app: Shared) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let app = Arc::clone(&app);
-        if tokio::task::spawn_blocking(move || app.lists.look())
-            .await
-            .is_err()
-        {
-            tracing::error!("looking after the sanctions lists failed");
+        let look = move || {
+            app.lists.look();
+            app.labels.look();
+        };
+        if tokio::task::spawn_blocking(look).await.is_err() {
+            tracing::error!("looking after the sanctions lists and the labels failed");
         }
     }
 }

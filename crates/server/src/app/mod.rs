@@ -17,8 +17,10 @@ pub mod groups;
 pub mod hosted;
 pub mod housekeeping;
 pub mod identify;
+pub mod labels;
 pub mod lists;
 pub mod merchants;
+pub mod monitoring;
 pub mod public_address;
 pub mod recent;
 pub mod reviews;
@@ -39,6 +41,7 @@ use decoders::Decoders;
 use engines::Engines;
 use face_replicas::FaceReplicas;
 use geo::Geo;
+use labels::LabelSets;
 use lists::Lists;
 use recent::Recent;
 
@@ -61,6 +64,8 @@ pub struct App {
     pub engines: Engines,
     /// The sanctions lists in use.
     pub lists: Lists,
+    /// What is known about addresses on chains.
+    pub labels: LabelSets,
     /// The children that decode strangers' files.
     pub decoders: Arc<Decoders>,
     /// Countries of visitors.

@@ -240,3 +240,35 @@ impl Screen {
         })
     }
 }
+
+/// `bonafide check-address`.
+#[derive(Args)]
+pub(crate) struct CheckAddress {
+    /// The chain's code, such as btc.
+    #[arg(requires = "values")]
+    chain: Option<String>,
+    /// Addresses, or transaction hashes with `--transaction`.
+    values: Vec<String>,
+    /// The values are transaction hashes.
+    #[arg(long)]
+    transaction: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+impl CheckAddress {
+    pub(super) fn run(self) -> anyhow::Result<()> {
+        let kind = if self.transaction {
+            "transaction"
+        } else {
+            "address"
+        };
+        let line = |value| json!({"chain": self.chain, "value": value, "kind": kind}).to_string();
+        answer(
+            self.source.batch,
+            self.values.iter().map(line).collect(),
+            "name a chain and values, or use --batch",
+            chain::batch::answer_line,
+        )
+    }
+}

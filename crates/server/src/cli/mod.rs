@@ -8,8 +8,10 @@ mod doctor;
 mod engines;
 mod eval;
 mod flow;
+mod labels;
 mod lists;
 mod merchant;
+mod monitoring;
 mod review;
 mod serve;
 mod webhook;
@@ -56,6 +58,12 @@ enum Command {
     CheckLiveness(engines::CheckLiveness),
     /// Screen names, identifiers and wallets against the imported lists.
     Screen(engines::Screen),
+    /// Import labels of crypto addresses and see what is in use.
+    Labels(labels::LabelsCommand),
+    /// Look at the screenings of crypto addresses and transactions that were made.
+    Monitoring(monitoring::MonitoringCommand),
+    /// Check crypto addresses and transaction hashes by their syntax and checksums.
+    CheckAddress(engines::CheckAddress),
     /// Parse driver's licence barcode payloads.
     ParseAamva(engines::ParseAamva),
     /// Measure an engine on a folder of your own with known answers.
@@ -81,6 +89,9 @@ pub fn run() -> ExitCode {
         Command::CompareFaces(command) => command.run(),
         Command::CheckLiveness(command) => command.run(),
         Command::Screen(command) => command.run(),
+        Command::Labels(command) => labels::run(command),
+        Command::Monitoring(command) => monitoring::run(command),
+        Command::CheckAddress(command) => command.run(),
         Command::ParseAamva(command) => command.run(),
         Command::Eval(command) => eval::run(command),
         Command::DecodeWorker => decode_worker::run(),

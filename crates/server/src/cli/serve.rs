@@ -15,6 +15,7 @@ use crate::app::decoders::Decoders;
 use crate::app::engines::Engines;
 use crate::app::face_replicas::FaceReplicas;
 use crate::app::geo::Geo;
+use crate::app::labels::LabelSets;
 use crate::app::lists::Lists;
 use crate::app::recent::Recent;
 use crate::app::{App, READINESS_FOR, Shared};
@@ -61,6 +62,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         db: data.db,
         objects: data.objects,
         lists: Lists::open(&config)?,
+        labels: LabelSets::open(&config.data)?,
         decoders: Arc::new(Decoders::new(
             std::env::current_exe()?,
             Duration::from_secs(config.decode_seconds),

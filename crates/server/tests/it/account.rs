@@ -183,14 +183,9 @@ on_both!(requests_are_limited_per_key, |backend| {
     );
 });
 
-on_both!(what_is_not_built_says_so, |backend| {
+on_both!(unknown_paths_and_methods_are_told, |backend| {
     let server = Server::start(backend, &[]).await;
     let key = server.merchant(true).sandbox;
-    let (status, body) = server
-        .post("/v2/public/transaction-monitoring", &key, json!({}))
-        .await;
-    assert_eq!((status, &body["success"]), (503, &json!(false)));
-    assert!(body["message"].as_str().unwrap().contains("not available"));
     let (status, body) = server.get("/v2/nothing", &key).await;
     assert_eq!((status, body["error"].is_string()), (404, true));
     let (status, body) = server.json(Method::PATCH, "/v2/public/groups", &key, None).await;

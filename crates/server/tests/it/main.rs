@@ -11,6 +11,7 @@ mod flows;
 mod groups;
 mod harness;
 mod hosted;
+mod monitoring;
 mod interruptions;
 mod openapi;
 mod sessions;

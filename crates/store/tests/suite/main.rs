@@ -8,6 +8,7 @@ mod bench;
 mod bucket;
 mod configuration;
 mod hosted;
+mod monitoring;
 mod people;
 mod processes;
 mod schema;
@@ -49,6 +50,7 @@ on_every_database! {
         sessions_end_with_their_time;
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
         everything_goes_with_the_session;
+    monitoring: screenings_are_found;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;

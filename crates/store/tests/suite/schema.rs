@@ -19,6 +19,10 @@ fn both_schemas_are_one() {
             include_str!("../../migrations/postgres/0002_hosted.sql"),
             include_str!("../../migrations/sqlite/0002_hosted.sql"),
         ),
+        (
+            include_str!("../../migrations/postgres/0005_monitoring.sql"),
+            include_str!("../../migrations/sqlite/0005_monitoring.sql"),
+        ),
     ] {
         same_but_for_types(postgres, sqlite);
     }

@@ -1,6 +1,7 @@
-//! `bonafide eval …`: measures an engine on a folder of your own with known answers, and prints a table for people or, with
+//! `bonafide eval …`: measures an engine on files of your own with known answers, and prints a table for people or, with
 //! `--json`, one object. Nothing is sent anywhere or kept, and no figure depends on what was measured before.
 
+mod addresses;
 mod documents;
 mod faces;
 mod figures;
@@ -27,6 +28,8 @@ pub(crate) struct EvalCommand {
 
 #[derive(Subcommand)]
 enum Engine {
+    /// Check crypto addresses and transaction hashes.
+    Addresses(addresses::Addresses),
     /// Read documents: MRZ, PDF417 and AAMVA.
     Documents(documents::Documents),
     /// Count and compare faces.
@@ -40,6 +43,7 @@ enum Engine {
 /// Measures and prints.
 pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
     let report = match command.engine {
+        Engine::Addresses(addresses) => addresses.measure(),
         Engine::Documents(documents) => documents.measure(),
         Engine::Faces(faces) => faces.measure(),
         Engine::Liveness(liveness) => liveness.measure(),

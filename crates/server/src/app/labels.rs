@@ -1,0 +1,151 @@
+//! The labels in use: the imported sets, exchanged for newer ones without a failed request; each account's own address
+//! book; and the sandbox's demo addresses.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chain::currency::Currency;
+use chain::labels::{Fingerprint, Label, LabelIndex, LabelStore, Labels};
+use store::Scope;
+use uuid::Uuid;
+
+use super::App;
+use super::lists::Wallets;
+use super::merchants;
+use crate::config::DataConfig;
+use crate::error::Problem;
+use crate::http::gate::Caller;
+
+type Current = (Fingerprint, Result<Arc<LabelIndex>, String>);
+
+/// The label sets of the data folder.
+pub struct LabelSets {
+    config: DataConfig,
+    store: LabelStore,
+    current: RwLock<Current>,
+    books: RwLock<HashMap<Uuid, Current>>,
+    demo: Arc<LabelIndex>,
+}
+
+impl LabelSets {
+    /// Opens the labels folder and loads what is in it.
+    pub fn open(config: &DataConfig) -> anyhow::Result<Self> {
+        let store = config.label_store(None)?;
+        let sets = LabelSets {
+            config: config.clone(),
+            current: RwLock::new(load(&store)),
+            store,
+            books: RwLock::default(),
+            demo: Arc::new(chain::sandbox::labels()),
+        };
+        Ok(sets)
+    }
+
+    /// Loads the sets anew when the folder changed. Blocks.
+    pub fn look(&self) {
+        let known = read(&self.current).0.clone();
+        if self.store.fingerprint().is_ok_and(|now| now != known) {
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = load(&self.store);
+            tracing::info!("labels loaded anew");
+        }
+        let books: Vec<Uuid> = read(&self.books).keys().copied().collect();
+        for merchant_id in books {
+            let known = read(&self.books).get(&merchant_id).map(|book| book.0.clone());
+            let store = self.config.label_store(Some(merchant_id));
+            if let (Some(known), Ok(store)) = (known, store)
+                && store.fingerprint().is_ok_and(|now| now != known)
+            {
+                let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+                books.insert(merchant_id, load(&store));
+            }
+        }
+    }
+
+    /// An account's own address book, loaded at its first use. May read files.
+    fn book(&self, merchant_id: Uuid) -> Result<Arc<LabelIndex>, String> {
+        if let Some((_, book)) = read(&self.books).get(&merchant_id) {
+            return book.clone();
+        }
+        let store = self
+            .config
+            .label_store(Some(merchant_id))
+            .map_err(|error| error.to_string())?;
+        let loaded = load(&store);
+        let book = loaded.1.clone();
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        books.insert(merchant_id, loaded);
+        book
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load(store: &LabelStore) -> Current {
+    // The fingerprint first: what is imported while loading is seen as a difference next time.
+    let fingerprint = store.fingerprint().unwrap_or_default();
+    let index = store.load().map(Arc::new).map_err(|error| error.to_string());
+    if let Err(reason) = &index {
+        tracing::warn!("{reason}");
+    }
+    (fingerprint, index)
+}
+
+/// All that is known for one account: its own book, the common sets, and the sanctions lists that count for it.
+pub struct AccountLabels {
+    wallets: Wallets,
+    sets: Vec<Arc<LabelIndex>>,
+}
+
+impl AccountLabels {
+    /// What the caller's account knows; 503 when lists or labels cannot be relied on: nothing may be called clean then.
+    pub fn of(app: &App, caller: &Caller) -> Result<Self, Problem> {
+        Self::with(
+            &app.labels,
+            app,
+            caller.scope,
+            &merchants::settings(&caller.merchant),
+        )
+        .map_err(|reason| {
+            Problem::unavailable("Sanctions lists or labels are not available; please try again later")
+                .because(reason)
+        })
+    }
+
+    fn with(
+        sets: &LabelSets,
+        app: &App,
+        scope: Scope,
+        settings: &merchants::MerchantSettings,
+    ) -> Result<Self, String> {
+        let wallets = app.lists.wallets(scope.sandbox, settings)?;
+        let mut all = vec![sets.book(scope.merchant_id)?, read(&sets.current).1.clone()?];
+        if scope.sandbox {
+            all.push(Arc::clone(&sets.demo));
+        }
+        Ok(AccountLabels { wallets, sets: all })
+    }
+}
+
+impl Labels for AccountLabels {
+    fn labels(&self, chain: Currency, address: &str, at: Option<i64>) -> Vec<Label> {
+        let mut found = self.wallets.index.labels(chain, address, at);
+        found.retain(|label| self.wallets.lists.contains(&label.source));
+        for set in &self.sets {
+            found.extend(set.labels(chain, address, at));
+        }
+        chain::labels::gravest_first(&mut found);
+        found
+    }
+
+    fn version(&self) -> String {
+        let sets: Vec<String> = self
+            .sets
+            .iter()
+            .filter(|set| !set.is_empty())
+            .map(|set| set.version())
+            .collect();
+        format!("{};{}", self.wallets.versions, sets.join("+"))
+    }
+}

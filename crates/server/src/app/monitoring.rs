@@ -1,0 +1,171 @@
+//! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
+//! `chain::screen`'s, the SQL `store::monitoring`'s.
+
+use chain::currency::Currency;
+use chain::profile::Profile;
+use chain::query::{Query, QueryError, Report, Screened};
+use chain::sandbox::{self, Failure};
+use chain::screen::{Request, Screen, screen_labels};
+use chain::source::SourceError;
+use serde_json::{Map, Value, json};
+use store::Scope;
+use store::monitoring::{self, NewScreening};
+use uuid::Uuid;
+
+use super::App;
+use super::labels::AccountLabels;
+use crate::error::{Kind, Problem};
+use crate::http::gate::Caller;
+use crate::http::idempotency::{Answer, Claim};
+
+/// Reads a request's body.
+pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
+    Query::parse(body, &Currency::ALL).map_err(|error| match error {
+        QueryError::Invalid(errors) => Problem::validation(errors),
+        unsupported @ QueryError::UnsupportedCurrency { .. } => Problem::invalid(unsupported.to_string()),
+    })
+}
+
+/// Screens, and keeps the query with its answer or its failure.
+pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> Result<Answer, Problem> {
+    let id = Uuid::now_v7();
+    let outcome = match pretended(caller.scope, &query) {
+        Some(failure) => Err(failure.into()),
+        None => screened(app, caller, &query),
+    };
+    match outcome {
+        Ok(screen) => {
+            let score = screen.score.value();
+            let body = answer_body(id, &query, &screen);
+            let answer = Answer::json(axum::http::StatusCode::OK, &body);
+            let text = body.to_string();
+            store::transaction!(app.db, |tx| -> Result<(), Problem> {
+                let new = kept(id, &query, 200, Some(score), &text);
+                monitoring::insert(tx, caller.scope, &new).await?;
+                Ok(claim.complete(tx, &answer).await?)
+            })?;
+            Ok(answer)
+        }
+        Err(NoScore { status, problem }) => {
+            store::transaction!(app.db, |tx| -> Result<(), Problem> {
+                let new = kept(id, &query, status, None, "");
+                Ok(monitoring::insert(tx, caller.scope, &new).await?)
+            })?;
+            Err(problem)
+        }
+    }
+}
+
+/// Why there is no score, and the status that says so.
+struct NoScore {
+    status: u16,
+    problem: Problem,
+}
+
+impl From<Failure> for NoScore {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotFound => SourceError::NotFound,
+            Failure::Nonsense => SourceError::Nonsense("the sandbox pretends so".into()),
+            Failure::Unreachable => SourceError::Unreachable("the sandbox pretends so".into()),
+            Failure::TimedOut => SourceError::TimedOut,
+        }
+        .into()
+    }
+}
+
+impl From<SourceError> for NoScore {
+    fn from(error: SourceError) -> Self {
+        let (status, problem) = match error {
+            SourceError::NotFound => (404, not_found()),
+            SourceError::TimedOut | SourceError::Budget => (
+                504,
+                Problem::new(
+                    Kind::GatewayTimeout,
+                    "The risk provider timed out; please try again shortly",
+                ),
+            ),
+            SourceError::Nonsense(_) => (
+                502,
+                Problem::new(
+                    Kind::BadGateway,
+                    "The risk provider answered with an error; please try again shortly",
+                ),
+            ),
+            SourceError::Unreachable(_) | SourceError::Unsupported(_) => (
+                503,
+                Problem::unavailable("The risk provider is unreachable; please try again shortly"),
+            ),
+        };
+        NoScore {
+            status,
+            problem: problem.because(error),
+        }
+    }
+}
+
+fn not_found() -> Problem {
+    Problem::not_found("Address or transaction not found or not yet processed")
+}
+
+/// The failure that a demo query of the sandbox asks for.
+fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
+    let bytes = match &query.screened {
+        _ if !scope.sandbox => return None,
+        Screened::Address(address) => address.payload.clone(),
+        Screened::Transaction(hash) => hash.bytes(),
+    };
+    sandbox::failure(&bytes)
+}
+
+/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
+fn screened(app: &App, caller: &Caller, query: &Query) -> Result<Screen, NoScore> {
+    let labels = AccountLabels::of(app, caller).map_err(|problem| NoScore { status: 503, problem })?;
+    let request = Request::new(query.currency, query.subject());
+    let screen = screen_labels(&labels, &Profile::built_in(), &request);
+    if screen.labels.is_empty() {
+        return Err(SourceError::NotFound.into());
+    }
+    Ok(screen)
+}
+
+fn answer_body(id: Uuid, query: &Query, screen: &Screen) -> Value {
+    let mut body = json!({
+        "queryId": id,
+        "type": query.kind(),
+        "query": query.text,
+        "currency": query.currency,
+        "score": screen.score.value(),
+        "label": query.label,
+    });
+    if query.report == Report::Detailed
+        && let (Some(body), Ok(Value::Object(detail))) =
+            (body.as_object_mut(), serde_json::to_value(&screen.detail))
+    {
+        body.extend(detail);
+    }
+    body
+}
+
+fn kept<'a>(
+    id: Uuid,
+    query: &'a Query,
+    status: u16,
+    score: Option<f64>,
+    response: &'a str,
+) -> NewScreening<'a> {
+    NewScreening {
+        id,
+        kind: query.kind(),
+        currency: query.currency.code(),
+        query: &query.text,
+        canonical: match &query.screened {
+            Screened::Address(address) => &address.canonical,
+            Screened::Transaction(hash) => &hash.canonical,
+        },
+        label: &query.label,
+        status,
+        score,
+        response,
+    }
+}

@@ -1,0 +1,120 @@
+//! `bonafide labels`: import label files and see what is in use.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use chain::labels::SetReport;
+use clap::{Args, Subcommand};
+use uuid::Uuid;
+
+use super::say;
+use crate::config::DataConfig;
+
+/// `bonafide labels`.
+#[derive(Args)]
+pub(crate) struct LabelsCommand {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Import label files (TagPack YAML, CSV, JSON lines; the format is told by the content); each becomes a set.
+    Import {
+        /// The files. A file of the same name replaces the set; what is gone from it ends today.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Into this account's own address book instead of the common sets.
+        #[arg(long)]
+        merchant: Option<Uuid>,
+    },
+    /// Forget a set, its history included.
+    Remove {
+        /// Its name, as `status` shows it.
+        set: String,
+        /// From this account's own address book.
+        #[arg(long)]
+        merchant: Option<Uuid>,
+    },
+    /// The sets in use.
+    Status {
+        /// One JSON array instead of a table.
+        #[arg(long)]
+        json: bool,
+        /// Of this account's own address book.
+        #[arg(long)]
+        merchant: Option<Uuid>,
+    },
+}
+
+/// Runs it.
+pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
+    match command.action {
+        Action::Import { files, merchant } => {
+            let store = command.data.label_store(merchant)?;
+            let now = jiff::Timestamp::now().as_millisecond();
+            let mut refused = 0;
+            for file in &files {
+                let imported = File::open(file)
+                    .context("cannot be read")
+                    .and_then(|input| Ok(store.import(&set_name(file), input, now)?));
+                match imported {
+                    Ok(report) => say(&describe(&report))?,
+                    Err(error) => {
+                        refused += 1;
+                        eprintln!("bonafide: {}: {error:#}", file.display());
+                    }
+                }
+            }
+            anyhow::ensure!(
+                refused == 0,
+                "{refused} file(s) were not imported; what was in use stays so"
+            );
+            Ok(())
+        }
+        Action::Remove { set, merchant } => {
+            anyhow::ensure!(
+                command.data.label_store(merchant)?.remove(&set)?,
+                "no set {set}: `bonafide labels status` shows them"
+            );
+            say(&format!("{set} removed"))
+        }
+        Action::Status { json, merchant } => {
+            let sets = command.data.label_store(merchant)?.status()?;
+            if json {
+                return say(&serde_json::to_string(&sets)?);
+            }
+            if sets.is_empty() {
+                return say("No labels are imported: `bonafide labels import FILE…`");
+            }
+            for set in sets {
+                say(&format!(
+                    "{:40} {:>8} labels, {} ended  imported {}",
+                    set.set, set.labels, set.ended, set.imported_at
+                ))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn set_name(file: &Path) -> String {
+    file.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn describe(report: &SetReport) -> String {
+    let mut text = format!(
+        "{}: {} labels, {} added, {} ended, {} rejected",
+        report.set, report.labels, report.added, report.ended, report.rejected
+    );
+    for reject in &report.rejects {
+        text.push_str(&format!("\n  rejected at {}: {}", reject.row, reject.reason));
+    }
+    text
+}

@@ -1,0 +1,360 @@
+//! Contract §2.7, §4.9 and the transaction monitoring part of §7; `decisions.md` §9.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Backend, Merchant, Server, answer, on_both};
+
+const PATH: &str = "/v2/public/transaction-monitoring";
+/// Nobody has labelled it.
+const UNKNOWN: &str = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT";
+const SATOSHI: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+/// On the demo list of sanctions.
+const LISTED: &str = "0xDE00000000000000000000000000000000000DE0";
+
+fn ask(kind: &str, currency: &str, query: &str) -> Value {
+    json!({"type": kind, "query": query, "currency": currency})
+}
+
+fn detailed(currency: &str, query: &str) -> Value {
+    json!({"type": "address", "query": query, "currency": currency, "report": "detailed", "label": "Order 7"})
+}
+
+/// An invented list, so that lists are there.
+fn import_list(server: &Server, name: &str, lines: &[Value]) {
+    let file = server.dir.path().join(name);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&file, text).unwrap();
+    server.bonafide(&["lists", "import", "--max-shrink", "100", file.to_str().unwrap()]);
+}
+
+fn person(id: usize) -> Value {
+    json!({"id": format!("p-{id}"), "schema": "Person", "properties": {"name": [format!("Invented Person {id}")]},
+        "last_seen": "2026-01-01"})
+}
+
+fn wallet(address: &str, seen: &str) -> Value {
+    json!({"id": "w", "schema": "CryptoWallet", "caption": "Invented Wallet", "properties":
+        {"publicKey": [address], "topics": ["sanction"]}, "last_seen": seen})
+}
+
+/// Waits until the running server's answer is as expected: it looks at its folders every few seconds.
+async fn until(
+    server: &Server,
+    merchant: &Merchant,
+    body: &Value,
+    expected: impl Fn(u16, &Value) -> bool,
+) -> Value {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        let (status, answer) = server.post(PATH, &merchant.live, body.clone()).await;
+        if expected(status, &answer) {
+            return answer;
+        }
+        assert!(std::time::Instant::now() < deadline, "{status} {answer}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}
+
+on_both!(requests_are_validated, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    let (status, body) = server
+        .post(
+            PATH,
+            &key,
+            json!({"query": "no spaces", "currency": 1, "report": "x"}),
+        )
+        .await;
+    assert_eq!(status, 400);
+    assert_eq!(
+        body,
+        json!({"success": false, "message": "Validation failed", "errors": [
+            "type - is required", "query - query contains invalid characters", "currency - must be a string",
+            "report - must be simple or detailed"]})
+    );
+    let (status, body) = server.post(PATH, &key, ask("address", "usdt", SATOSHI)).await;
+    assert_eq!(
+        (status, &body["success"], &body["errors"]),
+        (400, &json!(false), &Value::Null)
+    );
+    let message = body["message"].as_str().unwrap();
+    assert!(
+        message.contains("'usdt'") && message.contains("btc, eth, ltc, bch, bsv, xrp, xlm"),
+        "{message}"
+    );
+
+    for (currency, query, part) in [
+        ("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb", "checksum"),
+        ("btc", LISTED, "is an address of Ethereum"),
+        ("btc", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "test network"),
+    ] {
+        let (status, body) = server.post(PATH, &key, ask("address", currency, query)).await;
+        let error = body["errors"][0].as_str().unwrap();
+        assert_eq!(
+            (status, body["message"].as_str()),
+            (400, Some("Validation failed"))
+        );
+        assert!(
+            error.starts_with("query - ") && error.contains(part) && !error.contains(query),
+            "{error}"
+        );
+    }
+    let (status, body) = answer(
+        server
+            .http
+            .post(format!("{}{PATH}", server.base))
+            .send()
+            .await
+            .unwrap(),
+    )
+    .await;
+    assert_eq!(
+        (
+            status,
+            body.as_object().unwrap().len(),
+            body["message"].is_string()
+        ),
+        (401, 1, true)
+    );
+});
+
+on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    for currency in chain::currency::Currency::ALL {
+        for (outcome, status) in [
+            (10, 200),
+            (45, 200),
+            (80, 200),
+            (100, 200),
+            (404, 404),
+            (502, 502),
+            (503, 503),
+            (504, 504),
+        ] {
+            let address = chain::sandbox::address(currency, outcome).unwrap().canonical;
+            let (got, body) = server
+                .post(PATH, &key, ask("address", currency.code(), &address))
+                .await;
+            assert_eq!(got, status, "{currency} {outcome}: {body}");
+            if status == 200 {
+                assert_eq!(body["score"], f64::from(outcome));
+                let mut members: Vec<&String> = body.as_object().unwrap().keys().collect();
+                members.sort();
+                assert_eq!(
+                    members,
+                    ["currency", "label", "query", "queryId", "score", "type"]
+                );
+                assert_eq!(
+                    (&body["query"], &body["label"]),
+                    (&json!(address), &json!("API Query"))
+                );
+            } else {
+                assert_eq!(
+                    (&body["success"], body["message"].is_string()),
+                    (&json!(false), true)
+                );
+            }
+        }
+    }
+    // The invented list's wallet, whatever its case.
+    let (status, body) = server.post(PATH, &key, detailed("eth", LISTED)).await;
+    assert_eq!(
+        (status, &body["score"], &body["label"]),
+        (200, &json!(100.0), &json!("Order 7"))
+    );
+    assert_eq!(body["flags"][0]["category"], "sanctions");
+    assert_eq!(body["entities"][0]["name"], "Zoltar Quenthabar");
+    assert_eq!(
+        body["exposures"]["coverage"]["unresolved"], 100.0,
+        "nothing was traced, and it says so"
+    );
+    let (status, _) = server.post(PATH, &key, ask("address", "btc", UNKNOWN)).await;
+    assert_eq!(status, 404, "what nobody knows is not called clean");
+    let hash = "e3bf3d07d4b0375638d5f1db5255fe07ba2c4cb067cd81b84ee974b6585fb468";
+    let (status, _) = server.post(PATH, &key, ask("transaction", "btc", hash)).await;
+    assert_eq!(status, 404);
+
+    // Everything is kept: by id, by address, by label; failures too.
+    let list = |arguments: &[&str]| {
+        let merchant = demo["merchantId"].as_str().unwrap();
+        let all = [
+            &["monitoring", "list", "--sandbox", "--merchant", merchant],
+            arguments,
+        ]
+        .concat();
+        let lines = server.bonafide(&all);
+        lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<Value>>()
+    };
+    assert_eq!(list(&["--limit", "1000"]).len(), 18 * 8 + 3);
+    let found = list(&["--currency", "eth", "--query", &LISTED.to_lowercase()]);
+    assert_eq!(
+        (found.len(), &found[0]["query"], &found[0]["status"]),
+        (1, &json!(LISTED), &json!(200))
+    );
+    assert_eq!(
+        found[0]["response"],
+        body_of(&server, &key, detailed("eth", LISTED), &found[0]).await
+    );
+    assert_eq!(list(&["--label", "Order 7"]).len(), 2);
+    assert_eq!(list(&["--currency", "btc", "--query", UNKNOWN])[0]["status"], 404);
+});
+
+/// The same request's answer under the kept one's id.
+async fn body_of(server: &Server, key: &crate::harness::Key, body: Value, kept: &Value) -> Value {
+    let (_, mut again) = server.post(PATH, key, body).await;
+    again["queryId"] = kept["queryId"].clone();
+    again
+}
+
+on_both!(labels_and_delistings_are_seen_at_once, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let (status, body) = server
+        .post(PATH, &merchant.live, ask("address", "btc", SATOSHI))
+        .await;
+    assert_eq!(
+        (status, &body["success"]),
+        (503, &json!(false)),
+        "without lists nothing is called clean"
+    );
+
+    let people: Vec<Value> = (0..20).map(person).collect();
+    import_list(
+        &server,
+        "invented.ftm.json",
+        &[people.clone(), vec![wallet(SATOSHI, "2026-01-02")]].concat(),
+    );
+    let question = detailed("btc", SATOSHI);
+    let body = until(&server, &merchant, &question, |status, _| status == 200).await;
+    assert_eq!(body["score"], 100.0);
+    assert_eq!(
+        body["entities"],
+        json!([{"name": "Invented Wallet", "category": "sanctions"}])
+    );
+
+    let table = format!(
+        "currency,address,name,category,confidence\nbtc,{SATOSHI},Mixy,mixer,40\nbtc,{UNKNOWN},Shop,other,90\n"
+    );
+    let file = server.dir.path().join("mine.csv");
+    std::fs::write(&file, table).unwrap();
+    server.bonafide(&["labels", "import", file.to_str().unwrap()]);
+    assert!(server.bonafide(&["labels", "status"]).contains("mine"));
+
+    // Delisted: the authority's word is gone, other labels stay.
+    import_list(
+        &server,
+        "invented.ftm.json",
+        &[
+            people,
+            vec![json!({"id": "x", "schema": "Person",
+        "properties": {"name": ["Invented Person X"]}, "last_seen": "2026-01-03"})],
+        ]
+        .concat(),
+    );
+    let body = until(&server, &merchant, &question, |status, body| {
+        status == 200 && body["score"] != 100.0
+    })
+    .await;
+    let body = if body["score"] == 30.0 {
+        body
+    } else {
+        until(&server, &merchant, &question, |_, b| b["score"] == 30.0).await
+    };
+    assert_eq!(body["flags"], json!([{"name": "mixer", "category": "mixer"}]));
+    let body = until(
+        &server,
+        &merchant,
+        &ask("address", "btc", UNKNOWN),
+        |status, _| status == 200,
+    )
+    .await;
+    assert_eq!(body["score"], 0.0, "known, and harmless");
+
+    // An account's own book is its own.
+    let other = server.merchant(true);
+    let own = server.dir.path().join("own.csv");
+    let stranger = "3P14159f73E4gFr7JterCCQh9QjiTjiZrG";
+    std::fs::write(
+        &own,
+        format!("currency,address,name,category\nbtc,{stranger},Partner,exchange\n"),
+    )
+    .unwrap();
+    server.bonafide(&[
+        "labels",
+        "import",
+        "--merchant",
+        &merchant.id,
+        own.to_str().unwrap(),
+    ]);
+    until(
+        &server,
+        &merchant,
+        &ask("address", "btc", stranger),
+        |status, _| status == 200,
+    )
+    .await;
+    let (status, _) = server
+        .post(PATH, &other.live, ask("address", "btc", stranger))
+        .await;
+    assert_eq!(status, 404);
+});
+
+on_both!(a_screening_is_carried_out_once, |backend| {
+    let (server, demo) = Server::demo(backend, &["--rate-monitoring", "5"]).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    let send = async |body: Value| {
+        let request = server
+            .request(Method::POST, PATH, &key)
+            .header("Idempotency-Key", "k-1");
+        answer(request.json(&body).send().await.unwrap()).await
+    };
+    let first = send(ask("address", "eth", LISTED)).await;
+    assert_eq!(first.0, 200);
+    assert_eq!(send(ask("address", "eth", LISTED)).await, first);
+    assert_eq!(send(ask("address", "etc", LISTED)).await.0, 422);
+    let statuses = [
+        send(json!({})).await.0,
+        send(json!({})).await.0,
+        server.post(PATH, &key, json!({})).await.0,
+    ];
+    assert_eq!(statuses[2], 429, "{statuses:?}");
+});
+
+/// A secret that someone pastes is in no answer, no log and no file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pasted_private_key_leaves_no_trace() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    let secret = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+    for kind in ["address", "transaction"] {
+        let (status, body) = server.post(PATH, &key, ask(kind, "btc", secret)).await;
+        assert_eq!(status, 400);
+        assert!(body["errors"][0].as_str().unwrap().contains("secret") && !body.to_string().contains(secret));
+    }
+    for entry in std::fs::read_dir(server.dir.path()).unwrap().flatten() {
+        if entry.path().is_file() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            let found = bytes
+                .windows(secret.len())
+                .any(|window| window == secret.as_bytes());
+            assert!(!found, "{}", entry.path().display());
+        }
+    }
+}

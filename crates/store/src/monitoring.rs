@@ -1,0 +1,208 @@
+//! Screenings of crypto addresses and transactions: every one is kept, sealed under the account's key, and found by its
+//! id, its address or transaction, and its label.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, merchants};
+
+/// A screening to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct NewScreening<'a> {
+    /// The `queryId`; UUIDs of version 7, so that they grow with time.
+    pub id: Uuid,
+    /// `address` or `transaction`.
+    pub kind: &'a str,
+    /// The chain's code.
+    pub currency: &'a str,
+    /// What was asked for, as it was sent (sealed).
+    pub query: &'a str,
+    /// The same in canonical form: what it is found by.
+    pub canonical: &'a str,
+    /// The caller's label (sealed, and found by).
+    pub label: &'a str,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The score, when there is one.
+    pub score: Option<f64>,
+    /// The answer, to the byte (sealed).
+    pub response: &'a str,
+}
+
+/// A screening as it was kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Screening {
+    /// See [`NewScreening::id`].
+    pub id: Uuid,
+    /// See [`NewScreening::kind`].
+    pub kind: String,
+    /// See [`NewScreening::currency`].
+    pub currency: String,
+    /// See [`NewScreening::query`].
+    pub query: String,
+    /// See [`NewScreening::label`].
+    pub label: String,
+    /// See [`NewScreening::status`].
+    pub status: u16,
+    /// The score, to the thousandth.
+    pub score: Option<f64>,
+    /// See [`NewScreening::response`].
+    pub response: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+}
+
+/// Which screenings to list; `None` asks for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    /// Of this address or transaction, in canonical form.
+    pub canonical: Option<&'a str>,
+    /// With this label.
+    pub label: Option<&'a str>,
+    /// Older than this one.
+    pub before: Option<Uuid>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    kind: String,
+    currency: String,
+    status: i64,
+    score_millis: Option<i64>,
+    query_sealed: Vec<u8>,
+    label_sealed: Vec<u8>,
+    response_sealed: Vec<u8>,
+    created_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, kind, currency, status, score_millis, query_sealed, label_sealed, response_sealed, created_at
+             from screenings where merchant_id = $1 and sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what,
+        id: id.as_bytes(),
+    }
+}
+
+fn query_ref(conn: &Conn, scope: Scope, canonical: &str) -> Vec<u8> {
+    conn.keyring().blind(scope, "screened query", canonical)
+}
+
+fn label_ref(conn: &Conn, scope: Scope, label: &str) -> Vec<u8> {
+    conn.keyring().blind(scope, "screening label", label)
+}
+
+fn open(key: &DataKey, scope: Scope, row: &Row) -> Result<Screening, Error> {
+    let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
+    Ok(Screening {
+        query: text("screenings.query", &row.query_sealed)?,
+        label: text("screenings.label", &row.label_sealed)?,
+        response: text("screenings.response", &row.response_sealed)?,
+        id: row.id,
+        kind: row.kind.clone(),
+        currency: row.currency.clone(),
+        status: u16::try_from(row.status).unwrap_or_default(),
+        score: row.score_millis.map(|millis| millis as f64 / 1000.0),
+        created_at: row.created_at,
+    })
+}
+
+async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<Screening>, Error> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    rows.iter().map(|row| open(&key, scope, row)).collect()
+}
+
+/// Keeps a screening.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> Result<(), Error> {
+    let key = merchants::key(tx, scope.merchant_id).await?;
+    let seal = |what, text: &str| key.seal(&place(scope, what, &screening.id), text.as_bytes());
+    let query = seal("screenings.query", screening.query);
+    let label = seal("screenings.label", screening.label);
+    let response = seal("screenings.response", screening.response);
+    let query_ref = query_ref(tx, scope, screening.canonical);
+    let label_ref = label_ref(tx, scope, screening.label);
+    #[expect(clippy::cast_possible_truncation, reason = "a score is 0 to 100")]
+    let score_millis = screening.score.map(|score| (score * 1000.0).round() as i64);
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
+             query_sealed, label_sealed, response_sealed, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        scope.merchant_id,
+        scope.sandbox,
+        screening.id,
+        screening.kind,
+        screening.currency,
+        &query_ref,
+        &label_ref,
+        i64::from(screening.status),
+        score_millis,
+        &query,
+        &label,
+        &response,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// One screening.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Screening>, Error> {
+    let sql = select!("and id = $3");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    Ok(open_all(conn, scope, rows).await?.pop())
+}
+
+/// The newest screenings that a filter lets through, newest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn list(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: Filter<'_>,
+    limit: i64,
+) -> Result<Vec<Screening>, Error> {
+    let query_ref = filter
+        .canonical
+        .map(|canonical| query_ref(conn, scope, canonical));
+    let label_ref = filter.label.map(|label| label_ref(conn, scope, label));
+    let sql = select!(
+        "and id < $3 and ($4 or query_ref = $5) and ($6 or label_ref = $7) order by id desc limit $8"
+    );
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        filter.before.unwrap_or(Uuid::max()),
+        query_ref.is_none(),
+        query_ref.clone().unwrap_or_default(),
+        label_ref.is_none(),
+        label_ref.clone().unwrap_or_default(),
+        limit,
+    )?;
+    open_all(conn, scope, rows).await
+}

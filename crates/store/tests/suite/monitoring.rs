@@ -1,0 +1,100 @@
+//! Screenings of crypto addresses and transactions.
+
+use store::monitoring::{self, Filter, NewScreening, Screening};
+use store::{Error, Scope};
+use uuid::Uuid;
+
+use crate::bench::{Bench, START};
+
+fn screening<'a>(id: u128, canonical: &'a str, label: &'a str) -> NewScreening<'a> {
+    NewScreening {
+        id: Uuid::from_u128(id),
+        kind: "address",
+        currency: "eth",
+        query: "0xABC",
+        canonical,
+        label,
+        status: 200,
+        score: Some(12.3456),
+        response: "{\"score\":12.3456}",
+    }
+}
+
+async fn insert(bench: &Bench, scope: Scope, new: NewScreening<'_>) {
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        monitoring::insert(tx, scope, &new).await
+    })
+    .unwrap();
+}
+
+async fn ids(bench: &Bench, scope: Scope, filter: Filter<'_>, limit: i64) -> Vec<u128> {
+    let found = monitoring::list(&mut bench.read().await, scope, filter, limit).await;
+    found.unwrap().iter().map(|s| s.id.as_u128()).collect()
+}
+
+pub(crate) async fn screenings_are_found(bench: Bench) {
+    let merchant = bench.merchant().await;
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: true,
+    };
+    for (id, canonical, label) in [(1, "a", "Order 1"), (2, "b", "Order 1"), (3, "a", "Order 2")] {
+        insert(&bench, scope, screening(id, canonical, label)).await;
+    }
+    let failed = NewScreening {
+        status: 404,
+        score: None,
+        ..screening(4, "c", "Order 3")
+    };
+    insert(&bench, scope, failed).await;
+
+    let one = monitoring::get(&mut bench.read().await, scope, Uuid::from_u128(1)).await;
+    let expected = Screening {
+        id: Uuid::from_u128(1),
+        kind: "address".into(),
+        currency: "eth".into(),
+        query: "0xABC".into(),
+        label: "Order 1".into(),
+        status: 200,
+        score: Some(12.346),
+        response: "{\"score\":12.3456}".into(),
+        created_at: START,
+    };
+    assert_eq!(one.unwrap(), Some(expected));
+
+    let all = Filter::default();
+    assert_eq!(ids(&bench, scope, all, 10).await, [4, 3, 2, 1]);
+    assert_eq!(ids(&bench, scope, all, 2).await, [4, 3]);
+    let before = Filter {
+        before: Some(Uuid::from_u128(3)),
+        ..all
+    };
+    assert_eq!(ids(&bench, scope, before, 10).await, [2, 1]);
+    let of_a = Filter {
+        canonical: Some("a"),
+        ..all
+    };
+    assert_eq!(ids(&bench, scope, of_a, 10).await, [3, 1]);
+    let order = Filter {
+        canonical: Some("a"),
+        label: Some("Order 1"),
+        ..all
+    };
+    assert_eq!(ids(&bench, scope, order, 10).await, [1]);
+
+    for other in [
+        Scope {
+            sandbox: false,
+            ..scope
+        },
+        Scope {
+            merchant_id: bench.merchant().await.id,
+            ..scope
+        },
+    ] {
+        assert!(
+            ids(&bench, other, all, 10).await.is_empty(),
+            "nothing crosses accounts or modes"
+        );
+    }
+}
