@@ -1,4 +1,5 @@
-//! The service measured from outside: start-up, memory, Groups beside a bare axum handler, and verifications of 12-megapixel pictures.
+//! The service measured from outside: start-up, memory, Groups beside a bare axum handler, hosted sessions at a steady rate, and
+//! verifications of 12-megapixel pictures.
 //!
 //! `cargo bench -p server` (needs `models` and `specimens`). It prints figures and never fails on time.
 
@@ -10,6 +11,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use reqwest::Client;
@@ -86,6 +88,90 @@ where
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     (times.len() as f64 / seconds as f64, at(0.5), at(0.99))
+}
+
+/// How often a second exchange and poll are called, for how many seconds.
+const STEADY: (u32, u32) = (500, 10);
+
+/// Calls at a steady rate, whether or not the earlier ones were answered: what a waiting crowd feels. Answers as [`load`].
+async fn steady<F, R>(request: F) -> (f64, u128, u128)
+where
+    F: Fn(usize) -> R,
+    R: Future<Output = ()> + Send + 'static,
+{
+    let (rate, seconds) = STEADY;
+    let mut tick = tokio::time::interval(Duration::from_secs(1) / rate);
+    let started = Instant::now();
+    let mut calls = Vec::new();
+    for number in 0..(rate * seconds) as usize {
+        tick.tick().await;
+        let (call, begun) = (request(number), Instant::now());
+        calls.push(tokio::spawn(async move {
+            call.await;
+            begun.elapsed().as_micros()
+        }));
+    }
+    let mut times = Vec::new();
+    for call in calls {
+        times.push(call.await.unwrap());
+    }
+    let rate = times.len() as f64 / started.elapsed().as_secs_f64();
+    times.sort_unstable();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    (rate, at(0.5), at(0.99))
+}
+
+/// Links made, exchanged and polled.
+async fn sessions(client: &Client, demo: &Value) {
+    let text = |name: &str| demo[name].as_str().unwrap().to_owned();
+    let (base, api_key, secret) = (text("baseUrl"), text("apiKey"), text("secret"));
+    let body = json!({"userId": "bench", "groupId": demo["groupId"], "flowId": demo["flows"]["passport"]});
+    let tokens = Arc::new(Mutex::new(Vec::new()));
+    let (rate, seconds) = STEADY;
+    let wanted = (rate * seconds) as usize;
+    let link = || {
+        let request = client
+            .post(format!("{base}/v2/sdk/session/web-sdk-link"))
+            .basic_auth(&api_key, Some(&secret))
+            .json(&body);
+        let tokens = Arc::clone(&tokens);
+        async move {
+            let answer: Value = request.send().await.unwrap().json().await.unwrap();
+            let token = answer["url"].as_str().unwrap().split_once("token=").unwrap().1;
+            tokens.lock().unwrap().push(token.to_owned());
+        }
+    };
+    let started = Instant::now();
+    for _ in 0..wanted / 8 {
+        futures_util::future::join_all((0..8).map(|_| link())).await;
+    }
+    println!(
+        "POST web-sdk-link (8 clients)                {:>9.0}/s",
+        wanted as f64 / started.elapsed().as_secs_f64()
+    );
+    let ids = Arc::new(Mutex::new(Vec::new()));
+    let tokens = tokens.lock().unwrap().clone();
+    let exchange = |number: usize| {
+        let request = client
+            .post(format!("{base}/v2/sdk/session/exchange"))
+            .json(&json!({"token": tokens[number % tokens.len()]}));
+        let ids = Arc::clone(&ids);
+        async move {
+            let answer: Value = request.send().await.unwrap().json().await.unwrap();
+            let id = answer["session_id"].as_str().unwrap().to_owned();
+            ids.lock().unwrap().push(id);
+        }
+    };
+    report("exchange, 500 a second offered", steady(exchange).await);
+    let ids = ids.lock().unwrap().clone();
+    let poll = |number: usize| {
+        let id = &ids[number % ids.len()];
+        let request = client
+            .get(format!("{base}/v2/sdk/session/verification-result/{id}"))
+            .basic_auth(&api_key, Some(&secret));
+        async move { assert!(request.send().await.unwrap().status().is_success()) }
+    };
+    report("poll, 500 a second offered", steady(poll).await);
 }
 
 fn report(name: &str, (rate, median, p99): (f64, u128, u128)) {
@@ -183,6 +269,8 @@ async fn main() {
         }
     };
     report("POST groups (8 clients)", load(8, 5, post).await);
+
+    sessions(&client, &demo).await;
 
     let specimens = workspace().join("specimens");
     let index: Vec<Value> =
