@@ -183,7 +183,7 @@ pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// `GET /verify/assets/guidance/{file}`: the camera guidance's runtime and model, from `guidance` in the model folder.
+/// `GET /verify/assets/guidance/{file}`: the camera guidance's runtime and model, from `web` in the model folder.
 /// Without them 404: the page works without.
 pub async fn guidance(
     State(app): State<Shared>,
@@ -220,7 +220,7 @@ pub fn guidance_files(app: &App) -> Vec<String> {
 }
 
 fn guidance_dir(app: &App) -> Option<PathBuf> {
-    inference::find_models_dir(app.config.models.as_deref()).map(|dir| dir.join("guidance"))
+    inference::find_models_dir(app.config.models.as_deref()).map(|dir| dir.join("web"))
 }
 
 /// A release build's files need no copy.
