@@ -51,19 +51,7 @@ export async function startServer(more = []) {
     throw new Error(`the server did not start within a minute:\n${log}`);
   })();
 
-  const authorization = `Basic ${Buffer.from(`${demo.apiKey}:${demo.secret}`).toString("base64")}`;
   let count = 0;
-
-  /** Calls the API as the merchant. @param {string} method @param {string} path @param {object} [body] */
-  async function api(method, path, body) {
-    const answer = await fetch(demo.baseUrl + path, {
-      method,
-      headers: { authorization, "content-type": "application/json" },
-      body: body && JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json();
-  }
 
   /** Runs `bonafide …` on the server's data. @param {string[]} args */
   async function cli(...args) {
@@ -71,35 +59,55 @@ export async function startServer(more = []) {
     return stdout;
   }
 
+  /** One merchant's sandbox. @param {string} merchantId @param {{apiKey: string, secret: string}} key */
+  function as(merchantId, { apiKey, secret }) {
+    const authorization = `Basic ${Buffer.from(`${apiKey}:${secret}`).toString("base64")}`;
+
+    /** Calls the API as the merchant. @param {string} method @param {string} path @param {object} [body] */
+    async function api(method, path, body) {
+      const answer = await fetch(demo.baseUrl + path, {
+        method,
+        headers: { authorization, "content-type": "application/json" },
+        body: body && JSON.stringify(body),
+      });
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+      return answer.json();
+    }
+
+    return {
+      api,
+      /**
+       * Makes a Flow alone in a Group, and so a scope of its own: a face registers once a Group.
+       * @param {object} flow members of the contract's §2.2, and `settings`
+       */
+      async flow(flow) {
+        const name = `test ${++count}`;
+        const file = join(data, `flow-${count}.json`);
+        await writeFile(file, JSON.stringify({ name, ...flow }));
+        const made = await cli("flow", "create", "--merchant", merchantId, "--file", file, "--sandbox", "--json");
+        const { flowId } = JSON.parse(made);
+        const { groupId } = await api("POST", "/v2/public/groups", { name, flowIds: [flowId] });
+        return { flowId, groupId };
+      },
+
+      /** A link for a new user. @param {{flowId: string, groupId: string}} flow @returns {Promise<string>} */
+      async link(flow, userId = `user-${++count}`) {
+        return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId })).url;
+      },
+
+      /** What the merchant polls. @param {string} sessionId */
+      poll: (sessionId) => api("GET", `/v2/sdk/session/verification-result/${sessionId}`),
+    };
+  }
+
   return {
     ...demo,
+    ...as(demo.merchantId, demo),
+    as,
     data,
-    api,
     cli,
     /** Everything the server has printed. */
     log: () => log,
-
-    /**
-     * Makes a Flow alone in a Group, and so a scope of its own: a face registers once a Group.
-     * @param {object} flow members of the contract's §2.2, and `settings`
-     */
-    async flow(flow) {
-      const name = `test ${++count}`;
-      const file = join(data, `flow-${count}.json`);
-      await writeFile(file, JSON.stringify({ name, ...flow }));
-      const made = await cli("flow", "create", "--merchant", demo.merchantId, "--file", file, "--sandbox", "--json");
-      const { flowId } = JSON.parse(made);
-      const { groupId } = await api("POST", "/v2/public/groups", { name, flowIds: [flowId] });
-      return { flowId, groupId };
-    },
-
-    /** A link for a new user. @param {{flowId: string, groupId: string}} flow @returns {Promise<string>} */
-    async link(flow, userId = `user-${++count}`) {
-      return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId })).url;
-    },
-
-    /** What the merchant polls. @param {string} sessionId */
-    poll: (sessionId) => api("GET", `/v2/sdk/session/verification-result/${sessionId}`),
 
     async stop() {
       child.kill("SIGTERM");

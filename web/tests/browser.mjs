@@ -1,0 +1,126 @@
+// Real Chromium for tests. Every visit is watched: no request to another host, no error on the page, no token where it must not be.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+/** @typedef {import("playwright-core").Browser} Browser */
+/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("playwright-core").BrowserContextOptions} ContextOptions */
+
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+
+export const phone = { width: 360, height: 740 };
+export const desktop = { width: 1280, height: 800 };
+
+/** @param {string[]} [flags] */
+export const startBrowser = (flags = []) =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...flags] });
+
+/**
+ * A new person's browser. `watched.check()` says what was wrong with all it did.
+ * @param {Browser} browser
+ * @param {ContextOptions & {hosts?: string[]}} [options] `hosts`: further hosts that may be asked (a merchant's own page)
+ */
+export async function newVisitor(browser, { hosts = [], ...options } = {}) {
+  const context = await browser.newContext({
+    viewport: phone,
+    isMobile: false,
+    hasTouch: true,
+    locale: "en-GB",
+    reducedMotion: "reduce",
+    ...options,
+  });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  const faults = /** @type {string[]} */ ([]);
+  const requests = /** @type {{method: string, url: string, referer: string | null}[]} */ ([]);
+  const tokens = new Set(/** @type {string[]} */ ([]));
+  let host = "";
+  context.on("request", async (request) => {
+    const url = new URL(request.url());
+    if (!/^(https?|wss?):$/.test(url.protocol)) return;
+    host ||= url.host;
+    if (url.host !== host && !hosts.includes(url.host)) faults.push(`asked another host: ${url.href}`);
+    const referer = (await request.allHeaders().catch(() => request.headers())).referer ?? null;
+    requests.push({ method: request.method(), url: url.href, referer });
+  });
+  context.on("page", watch);
+  watch(page);
+
+  /** @param {Page} each */
+  function watch(each) {
+    each.on("pageerror", (error) => faults.push(`error on the page: ${error.stack}`));
+    each.on("console", (message) => {
+      const text = message.text();
+      // Refusals of the server are seen here too; the tests ask what the page made of them.
+      if (message.type() === "error" && !text.startsWith("Failed to load resource")) faults.push(`console: ${text}`);
+    });
+    each.on("dialog", (dialog) => {
+      faults.push(`a dialog of the browser: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+  }
+
+  return {
+    context,
+    page,
+    requests,
+    /** @param {string} link */
+    async open(link) {
+      const token = new URL(link).searchParams.get("token");
+      if (token) tokens.add(token);
+      await page.goto(link);
+    },
+    /** Fails with all that was wrong, then closes. @param {{log: () => string}} [server] whose log must not hold the tokens */
+    async close(server) {
+      await context.close();
+      for (const token of tokens) {
+        const seen = requests.filter(({ url }) => url.includes(token));
+        if (seen.some(({ method }) => method !== "GET") || seen.length > 1) faults.push("the token is in a later address");
+        if (requests.some(({ referer }) => referer?.includes(token))) faults.push("the token is in a Referer");
+        if (server?.log().includes(token)) faults.push("the token is in the server's log");
+      }
+      assert.deepEqual(faults, []);
+    },
+  };
+}
+
+/** @typedef {Awaited<ReturnType<typeof newVisitor>>} Visitor */
+
+const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/**
+ * What axe finds against WCAG 2.2 AA on the page as it is now, one line a fault. The script runs outside the page's own CSP.
+ * @param {Page} page
+ */
+export async function accessibilityFaults(page) {
+  await page.evaluate(await axeSource);
+  const violations = await page.evaluate(async () => {
+    // @ts-expect-error axe is defined by the script above
+    const found = await axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+      resultTypes: ["violations"],
+    });
+    return found.violations;
+  });
+  return violations.flatMap((/** @type {any} */ violation) =>
+    violation.nodes.map((/** @type {any} */ node) => `${violation.id}: ${node.html} ${node.failureSummary}`));
+}
+
+/** Controls smaller than 44 by 44 pixels; links inside a sentence are exempt, as WCAG has it. @param {Page} page */
+export const smallTargets = (page) =>
+  page.evaluate(() => {
+    const controls = document.querySelectorAll("button, a[href], input:not([type=hidden]), select, summary, [role=button], [role=option]");
+    return [...controls].flatMap((control) => {
+      const label = control instanceof HTMLInputElement && control.labels?.[0];
+      const box = (control.matches("[type=radio], [type=checkbox], [type=file]") && label ? label : control).getBoundingClientRect();
+      const inText = control.matches("a") && getComputedStyle(control).display === "inline" && control.closest("p, li");
+      const hidden = !control.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+      if (hidden || inText || box.width <= 1 || control.matches(".skip")) return [];
+      return box.width >= 43.5 && box.height >= 43.5 ? [] : [`${control.outerHTML.slice(0, 120)}: ${box.width}×${box.height}`];
+    });
+  });

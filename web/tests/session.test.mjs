@@ -1,0 +1,293 @@
+// What goes wrong around a verification: links, places, time, connections, windows, reloads. None of it is a dead end.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { newVisitor, startBrowser } from "./browser.mjs";
+import { person, t } from "./person.mjs";
+import { documentsFlow, specimen, startServer } from "./server.mjs";
+
+/** @type {import("./server.mjs").Server} */ let server;
+/** @type {import("./browser.mjs").Browser} */ let browser;
+before(async () => ([server, browser] = await Promise.all([startServer(), startBrowser()])));
+after(() => Promise.all([browser.close(), server.stop()]));
+
+const merchant = "Demo merchant";
+
+/** @param {object} [flow] @param {string} [name] @param {object} [options] */
+async function arrive(flow = documentsFlow(), name = "pass-passport", options = {}) {
+  const watched = await newVisitor(browser, options);
+  const link = await server.link(await server.flow(flow));
+  await watched.open(link);
+  return { watched, page: watched.page, link, me: person(watched.page, await specimen(name)) };
+}
+
+/** Runs SQL on the server's database: no other clock than the server's decides, so a test moves what it compares. @param {string} sql */
+const sql = (sql) =>
+  promisify(execFile)("python3", ["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute(sys.argv[2]); db.commit()",
+    join(server.data, "bonafide.db"), sql]);
+
+/** @param {import("playwright-core").Page} page @returns {Promise<string>} */
+const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
+
+test("looking at a link uses nothing up; a used, an expired and an invented one say what to do", async () => {
+  const { watched, link, me } = await arrive();
+  await watched.page.reload();
+  const again = await newVisitor(browser);
+  await again.open(link);
+  await person(again.page, await specimen("pass-passport")).at("open");
+  await me.to("consent");
+  await again.page.reload();
+  await again.close();
+
+  const late = await newVisitor(browser);
+  await late.open(link);
+  assert.equal(await late.page.locator("main h1").innerText(), t("end.used.title"));
+  await late.page.goto(`${link.slice(0, -4)}zzzz`);
+  assert.equal(await late.page.locator("main h1").innerText(), t("end.invalid.title"));
+  await late.page.goto(`${server.baseUrl}/verify`);
+  assert.equal(await late.page.locator("main h1").innerText(), t("end.notoken.title"));
+  const stale = await server.link(await server.flow(documentsFlow()));
+  await sql("update link_tokens set expires_at = created_at where used_at is null");
+  await late.page.goto(stale);
+  assert.equal(await late.page.locator("main h1").innerText(), t("end.expiredlink.title"));
+  await late.close(server);
+  await watched.close(server);
+});
+
+test("a blocked country is named, and the link still works from elsewhere", async () => {
+  const flow = { ...documentsFlow(), geoBlockedCountries: [{ countryAlpha2: "JP", countryName: "Japan" }] };
+  const { watched, page, me } = await arrive(flow, "pass-passport", { extraHTTPHeaders: { "x-forwarded-for": "133.11.0.1" } });
+  await me.button("open.start").click();
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.geo.title"));
+  assert.ok((await page.locator("main").innerText()).includes(t("end.geo.body", { merchant, country: "Japan" })));
+  await watched.context.setExtraHTTPHeaders({ "x-forwarded-for": "129.132.19.216" });
+  await me.button("page.retry").click();
+  await me.at("open");
+  await me.to("details");
+  await watched.close(server);
+});
+
+test("declining asks once and can be taken back", async () => {
+  const { watched, page, me } = await arrive();
+  await me.to("consent");
+  await me.button("consent.no").click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(t("consent.ask.title")).waitFor();
+  await dialog.getByRole("button", { name: t("consent.ask.back") }).click();
+  assert.equal(await me.screen(), "consent");
+  await me.button("consent.no").click();
+  await dialog.getByRole("button", { name: t("consent.ask.leave") }).click();
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.declined.title"));
+  await me.button("end.declined.again").click();
+  await me.at("consent");
+  await me.to("details");
+  await watched.close(server);
+});
+
+test("every step survives a reload", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({ dob: true, country: true }, ["PASSPORT", "ID_CARD"]), "pass-id-card-td2");
+  const reload = async (/** @type {string} */ screen) => {
+    await me.to(screen);
+    await page.waitForTimeout(400);
+    await page.reload();
+    assert.equal(await me.at(screen), screen);
+  };
+  await reload("open");
+  await reload("consent");
+  await me.to("details");
+  await page.locator("#f-firstName").fill("Perpetua");
+  await reload("details");
+  assert.equal(await page.locator("#f-firstName").inputValue(), "Perpetua");
+  await reload("document");
+  await reload("front");
+  await me.chooseFile("front");
+  await page.locator("main .shot").waitFor();
+  await page.reload();
+  await page.locator("main .shot img").waitFor();
+  await reload("back");
+  await reload("selfie");
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  await page.reload();
+  await me.at("outcome");
+  assert.equal(await me.heading(), t("outcome.approved.title"));
+  await watched.close(server);
+});
+
+test("nothing that a person gave stays behind after the end", async () => {
+  const { watched, page, me } = await arrive({ defaultFields: {} }, "pass-data-only");
+  await me.toOutcome();
+  const kept = await page.evaluate(async () => {
+    const request = indexedDB.open("bonafide");
+    const db = await new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+    const all = /** @type {IDBDatabase} */ (db).transaction("kept").objectStore("kept").getAllKeys();
+    const keys = await new Promise((resolve) => (all.onsuccess = () => resolve(all.result)));
+    return { keys, session: sessionStorage.getItem("bonafide"), local: localStorage.length };
+  });
+  assert.deepEqual(kept.keys, []);
+  assert.equal(kept.local, 0);
+  assert.doesNotMatch(kept.session ?? "", /token|Isolde|firstName/);
+  await watched.close(server);
+});
+
+test("a session whose time is up says so; two minutes before there is a warning", async () => {
+  const watched = await newVisitor(browser);
+  const { page } = watched;
+  await page.clock.install();
+  await watched.open(await server.link(await server.flow(documentsFlow())));
+  const me = person(page, await specimen("pass-passport"));
+  await me.to("details");
+  const sessionId = await sessionOf(page);
+  assert.equal(await page.getByText(t("page.warning")).count(), 0);
+  await page.clock.fastForward("08:10");
+  await page.locator("#notices").getByText(t("page.warning")).waitFor();
+  await sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
+  await page.clock.fastForward("02:00");
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.expired.title"));
+  assert.equal((await server.poll(sessionId)).status, "expired");
+  await watched.close(server);
+});
+
+test("the server's clock decides: an access that has expired there ends the visit", async () => {
+  const { watched, page, me } = await arrive();
+  await me.to("details");
+  const sessionId = await sessionOf(page);
+  await sql(`update sessions set expires_at = created_at where hex(id) = '${sessionId.replaceAll("-", "").toUpperCase()}'`);
+  await page.reload();
+  await me.at("end");
+  assert.equal(await me.heading(), t("end.expired.title"));
+  await watched.close(server);
+});
+
+test("a cut connection loses nothing: the upload goes on when it is back", async () => {
+  const { watched, page, me } = await arrive(documentsFlow(), "pass-passport");
+  await me.to("selfie");
+  await me.chooseFile("selfie");
+  await page.locator("main .shot").waitFor();
+  await watched.context.setOffline(true);
+  await page.getByText(t("page.offline")).first().waitFor();
+  await me.acceptPicture();
+  await me.at("upload");
+  await page.getByText(t("upload.cut")).first().waitFor();
+  await watched.context.setOffline(false);
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  await watched.close(server);
+});
+
+test("an answer that is lost on the way is not a second attempt", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({}, ["DRIVERS"]), "pass-drivers");
+  let tries = 0;
+  const keys = new Set();
+  await page.route("**/v2/idv/verify", async (route) => {
+    keys.add(route.request().headers()["idempotency-key"]);
+    if (++tries > 1) return route.continue();
+    await route.fetch({ timeout: 60_000 });
+    await route.abort("connectionreset");
+  });
+  await me.to("selfie");
+  const sessionId = await sessionOf(page);
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  assert.equal(tries, 2);
+  assert.equal(keys.size, 1);
+  assert.equal((await server.poll(sessionId)).metadata.attempts, 1);
+  await watched.close(server);
+});
+
+test("a slow connection shows how far the upload is", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({}, ["RESIDENCY_CARD"]), "pass-residency-card");
+  await me.to("selfie");
+  await me.chooseFile("selfie");
+  await page.locator("main .shot").waitFor();
+  const devtools = await watched.context.newCDPSession(page);
+  await devtools.send("Network.emulateNetworkConditions", { offline: false, latency: 300, downloadThroughput: 200_000, uploadThroughput: 250_000 });
+  const seen = new Set();
+  await page.exposeFunction("sawProgress", (/** @type {string} */ now) => seen.add(now));
+  await page.evaluate(() => {
+    setInterval(() => {
+      const now = document.querySelector("[role=progressbar]")?.getAttribute("aria-valuenow");
+      if (now) /** @type {any} */ (window).sawProgress(now);
+    }, 50);
+  });
+  await me.acceptPicture();
+  await me.at("upload", "outcome");
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  assert.ok([...seen].some((now) => Number(now) > 5 && Number(now) < 95), `progress seen: ${[...seen]}`);
+  await watched.close(server);
+});
+
+test("two windows: the second says so and can take over, the first lets go", async () => {
+  const { watched, page, link, me } = await arrive();
+  await me.to("details");
+  const second = await watched.context.newPage();
+  await second.goto(link);
+  const other = person(second, await specimen("pass-passport"));
+  assert.equal(await other.at("elsewhere", "details"), "elsewhere");
+  await other.button("elsewhere.take").click();
+  assert.equal(await other.at("details"), "details");
+  assert.equal(await me.at("elsewhere"), "elsewhere");
+  assert.equal(await other.toOutcome(), t("outcome.approved.title"));
+  await second.close();
+  await me.button("elsewhere.take").click();
+  await page.waitForFunction(() => ["outcome", "end"].includes(document.getElementById("main")?.dataset["screen"] ?? ""));
+  await watched.context.close();
+});
+
+test("Back leads to the step before, and never out of an upload or past consent", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({}, ["PASSPORT", "ID_CARD"]), "pass-passport");
+  await me.to("front");
+  await page.goBack();
+  assert.equal(await me.at("document"), "document");
+  await page.goBack();
+  assert.equal(await me.at("details"), "details");
+  assert.equal(await page.locator("#f-lastName").inputValue(), "Velloway");
+  await page.goForward();
+  await me.at("document");
+  await watched.close(server);
+});
+
+test("with the keyboard alone", async () => {
+  const { watched, page, me } = await arrive(documentsFlow({ dob: true }, ["PASSPORT", "ID_CARD"]), "pass-passport");
+  const { keyboard } = page;
+  /** Moves on until the focus is on what is meant. @param {string} selector */
+  const tabTo = async (selector) => {
+    for (let presses = 0; presses < 40; presses++) {
+      if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
+      await keyboard.press("Tab");
+    }
+    throw new Error(`${selector} cannot be reached with Tab`);
+  };
+  await me.at("open");
+  await tabTo("main .actions .primary");
+  await keyboard.press("Enter");
+  await me.at("consent");
+  // The focus is on the new heading, so that a screen reader begins there.
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+  await tabTo("main .actions .primary");
+  await keyboard.press("Enter");
+  await me.at("details");
+  const { fields } = await specimen("pass-passport");
+  const [month = "", day = "", year = ""] = (fields["dob"] ?? "").split("/");
+  for (const [field, value] of Object.entries({ firstName: fields["firstName"], lastName: fields["lastName"], "dob-day": day, "dob-month": month, "dob-year": year })) {
+    await tabTo(`#f-${field}`);
+    await keyboard.type(value ?? "");
+  }
+  await keyboard.press("Enter");
+  await me.at("document");
+  await tabTo("#f-documentCountry");
+  await keyboard.type("Utop");
+  await keyboard.press("Enter");
+  await tabTo("main input[type=radio]");
+  await keyboard.press("Space");
+  await keyboard.press("Enter");
+  await me.at("front");
+  await tabTo("main .actions .primary");
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), keyboard.press("Enter")]);
+  await chooser.setFiles((await specimen("pass-passport")).file("passportFront"));
+  await page.locator("main .shot").waitFor();
+  await tabTo("main .actions .primary");
+  await watched.close(server);
+});
