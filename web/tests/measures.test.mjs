@@ -129,7 +129,7 @@ const DOCUMENTS = /** @type {[string, Pixels, string|null][]} */ ([
   ["to one side", page({ x: 60, scale: 0.8 }), "centre"],
   ["out of the picture", page({ x: 160 }), "cut_off"],
   ["a reflection", withSpot(page(), { x: 300, y: 180, width: 70, height: 50 }), "glare"],
-  ["out of focus", blurred(page(), 6), "blurry"],
+  ["out of focus", blurred(page(), 8), "blurry"],
   ["a page without machine print", page({ mrz: false }), "wrong_side"],
 ]);
 

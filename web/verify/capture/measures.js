@@ -250,7 +250,8 @@ export function sideOf(image, frame, side) {
   const { data, width: stride } = image;
   const step = level ? stride : 1;
   const other = level ? 1 : stride;
-  const samples = 48;
+  const samples = 36;
+  const needed = Math.ceil(MIN_SUPPORT * samples);
   /** @type {{at: number, strength: number}[]} */
   const lines = [];
   const outermost = Math.ceil(across.length * 0.14);
@@ -258,10 +259,10 @@ export function sideOf(image, frame, side) {
   const lean = Math.max(2, Math.round(along.length * 0.1));
   for (let offset = -outermost; offset <= innermost; offset += 1) {
     let best = 0;
-    for (let slope = -lean; slope <= lean; slope += 2) {
+    for (let slope = -lean; slope <= lean; slope += 3) {
       const votes = [0, 0];
       const strength = [0, 0];
-      for (let n = 0; n < samples; n += 1) {
+      for (let n = 0; n < samples && Math.max(votes[0], votes[1]) + samples - n >= needed; n += 1) {
         const share = 0.12 + (0.76 * n) / (samples - 1);
         const position = Math.round(along.start + along.length * share);
         const depth = Math.round(edge + inwards * offset + slope * (share - 0.5));
@@ -276,7 +277,7 @@ export function sideOf(image, frame, side) {
         strength[sign] += Math.min(40, Math.abs(change));
       }
       for (const sign of [0, 1]) {
-        if (votes[sign] >= MIN_SUPPORT * samples) best = Math.max(best, strength[sign]);
+        if (votes[sign] >= needed) best = Math.max(best, strength[sign]);
       }
     }
     if (best > 0) lines.push({ at: offset, strength: best });
@@ -336,9 +337,9 @@ export function place(image, frame) {
     width: frame.width * 0.6,
     height: frame.height * 0.6,
   };
-  const printed = print(image, middle) > 0.3;
+  const dense = print(image, middle);
   const overflows = seen <= 1 && print(image, middle, 24) > 0.5;
-  return { sides, present: printed && (seen >= 2 || overflows), overflows, mrz: hasMrz(image, frame) };
+  return { sides, present: (seen >= 3 && dense > 0.1) || (seen === 2 && dense > 0.3) || overflows, overflows, mrz: hasMrz(image, frame) };
 }
 
 /**

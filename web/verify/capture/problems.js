@@ -71,7 +71,7 @@ const DOCUMENT = [
   { code: "centre", badness: (measures) => offCentre(measures) / 0.09 },
   { code: "hold_still", badness: ({ motion }) => (motion ?? 0) / 4 },
   { code: "glare", badness: ({ glare }) => glare / 0.008 },
-  { code: "blurry", badness: ({ sharpness }) => 0.06 / Math.max(0.001, sharpness) },
+  { code: "blurry", badness: ({ sharpness }) => 0.045 / Math.max(0.001, sharpness) },
   { code: "wrong_side", badness: (measures, subject) => when(isWrongSide(measures, subject)) },
 ];
 
