@@ -143,7 +143,7 @@ impl Consent {
 /// The most events of one call.
 pub const MAX_EVENTS: usize = 50;
 /// The latest that an event can be: a day after the page was opened.
-const MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+const MAX_MS: f64 = 24.0 * 60.0 * 60.0 * 1_000.0;
 
 /// The page's steps.
 pub const STEPS: [&str; 13] = [
@@ -245,7 +245,9 @@ fn page_event<'a>(item: &'a Value, index: usize, errors: &mut Vec<String>) -> Pa
         text
     };
     let (step, kind) = (word("step", &STEPS), word("kind", &KINDS));
-    let ms = item["ms"].as_u64().filter(|ms| *ms <= MAX_MS);
+    let ms = item["ms"]
+        .as_f64()
+        .filter(|ms| ms.fract() == 0.0 && (0.0..=MAX_MS).contains(ms));
     if ms.is_none() {
         errors.push(format!(
             "events[{index}].ms - must be a whole number of milliseconds, at most {MAX_MS}"
@@ -266,7 +268,8 @@ fn page_event<'a>(item: &'a Value, index: usize, errors: &mut Vec<String>) -> Pa
     PageEvent {
         step,
         kind,
-        ms: ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or_default(),
+        #[expect(clippy::cast_possible_truncation, reason = "a whole number, bounded above")]
+        ms: ms.unwrap_or_default() as i64,
         detail: detail.as_str(),
     }
 }
@@ -410,11 +413,12 @@ mod tests {
             |value: &Value| page_events(value.as_object().expect("an object")).map(|events| events.len());
         let good = json!({"events": [
             {"step": "open", "kind": "reached", "ms": 0},
+            {"step": "open", "kind": "reached", "ms": 7.0},
             {"step": "front", "kind": "retried", "ms": 86_400_000, "detail": "glare"},
             {"step": "outcome", "kind": "failed", "ms": 5, "detail": "2509"},
             {"step": "selfie", "kind": "denied", "ms": 5, "detail": null},
         ]});
-        assert_eq!(parse(&good), Ok(4));
+        assert_eq!(parse(&good), Ok(5));
         assert_eq!(parse(&json!({"events": []})), Ok(0));
         let many = |count: usize| json!({"events": vec![json!({"step": "open", "kind": "reached", "ms": 1}); count]});
         assert_eq!(parse(&many(50)), Ok(50));

@@ -294,13 +294,13 @@ pub struct CountryBody {
     #[schema(example = json!(["dob"]))]
     pub fields: Vec<&'static str>,
     /// The document types that the Flow accepts.
-    pub types: Vec<DocumentTypeBody>,
+    pub types: Vec<CountryDocumentBody>,
 }
 
 /// A document type of a country.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DocumentTypeBody {
+pub struct CountryDocumentBody {
     /// The type.
     #[serde(rename = "type")]
     #[schema(example = "ID_CARD")]
@@ -436,7 +436,7 @@ pub async fn documents(
             types: offer
                 .types
                 .iter()
-                .map(|document| DocumentTypeBody {
+                .map(|document| CountryDocumentBody {
                     document_type: document.document_type.as_str(),
                     supported: document.supported,
                     needs_back: document.needs_back,
