@@ -28,7 +28,7 @@ use crate::http::idempotency::{self, Start};
     request_body(content = VerificationForm, content_type = "multipart/form-data"),
     responses(
         (status = 200, description = "The verification ran; see `success`", body = VerificationBody),
-        (status = 404, description = "No such Flow or Group in the account", body = FailureBody),
+        (status = 404, description = "No such Flow, Group or session in the account", body = FailureBody),
         (status = 408, description = "The body did not arrive in time", body = FailureBody),
         (status = 409, description = "A request with this Idempotency-Key is still being carried out", body = FailureBody),
         (status = 413, description = "More than any valid request holds", body = FailureBody),

@@ -1203,6 +1203,56 @@ async fn a_liveness_flow_wants_its_challenge_from_a_page() {
     assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
 }
 
+on_both!(each_session_has_its_own_rate_limit, |backend| {
+    let account = Account::demo(backend, &["--rate-verify", "2"]).await;
+    let first = account.session("data-only", "ada").await;
+    let second = account.session("data-only", "bob").await;
+    for _ in 0..2 {
+        assert_eq!(first.attempt("SANDBOX-2509").await.0, 200);
+    }
+    let (status, body) = first.attempt("SANDBOX-2509").await;
+    assert_eq!((status, &body["success"]), (429, &json!(false)), "{body}");
+    first.assert_stands("pending", 2, "open").await;
+    assert_eq!(second.attempt("SANDBOX-2509").await.0, 200);
+});
+
+on_both!(live_and_sandbox_sessions_stay_apart, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let file = server.dir.path().join("flow.json");
+    std::fs::write(&file, r#"{"name": "live"}"#).unwrap();
+    let file = file.to_str().unwrap();
+    let arguments = [
+        "flow",
+        "create",
+        "--merchant",
+        &merchant.id,
+        "--file",
+        file,
+        "--json",
+    ];
+    let made: Value = serde_json::from_str(&server.bonafide(&arguments)).unwrap();
+    let flow = made["flowId"].as_str().unwrap();
+    let group = json!({"name": "g", "flowIds": [flow]});
+    let (_, group) = server.post("/v2/public/groups", &merchant.live, group).await;
+    let link = json!({"userId": "ada", "groupId": group["groupId"], "flowId": flow});
+    assert_eq!(server.post(LINK, &merchant.sandbox, link.clone()).await.0, 404);
+    let (_, made) = server.post(LINK, &merchant.live, link).await;
+    let url = made["url"].as_str().unwrap();
+    let token = url
+        .strip_prefix(&format!("{}/verify?iswebsdklink=true&token=", server.base))
+        .expect(url);
+    let (status, session) = exchange(&server, json!({"token": token})).await;
+    assert_eq!(
+        (status, &session["is_sandbox"]),
+        (200, &json!(false)),
+        "{session}"
+    );
+    let path = format!("{POLL}/{}", session["session_id"].as_str().unwrap());
+    assert_eq!(server.get(&path, &merchant.live).await.0, 200);
+    assert_eq!(server.get(&path, &merchant.sandbox).await.0, 404);
+});
+
 /// A refusal before the body was read leaves the connection usable: a client that keeps it open loses nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_keep_the_connection() {
