@@ -105,6 +105,7 @@ function chooser(side, problem, withApp) {
       const code = /** @type {any} */ (error).code;
       const text = has(`file.${code}`) ? t(`file.${code}`) : t("file.unreadable");
       problem.replaceChildren(note("bad", text));
+      problem.scrollIntoView({ block: "center" });
       announce(text);
     }
     input.value = "";
