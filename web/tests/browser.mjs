@@ -34,7 +34,7 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     reducedMotion: "reduce",
     ...options,
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(40_000);
   const page = await context.newPage();
   const faults = /** @type {string[]} */ ([]);
   const requests = /** @type {{method: string, url: string, referer: string | null}[]} */ ([]);

@@ -113,7 +113,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
 
   /** Marks what is shown; another screen, or another state of it, has other elements. */
   const mark = () => page.evaluate(() => document.getElementById("main")?.firstElementChild?.setAttribute("data-seen", ""));
-  const changed = () => page.waitForFunction(() => !document.getElementById("main")?.firstElementChild?.hasAttribute("data-seen"), undefined, { timeout: 45_000 });
+  const changed = () => page.waitForFunction(() => !document.getElementById("main")?.firstElementChild?.hasAttribute("data-seen"), undefined, { timeout: 90_000 });
 
   return {
     button,

@@ -1,0 +1,115 @@
+// Live capture through Chromium's own camera path, fed with a film; and every way in which a camera can fail.
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { desktop, newVisitor, startBrowser } from "./browser.mjs";
+import { CAMERA_FLAGS, makeFilm } from "./fake-camera.mjs";
+import { person, t } from "./person.mjs";
+import { documentsFlow, specimen, startServer } from "./server.mjs";
+
+/** @type {import("./server.mjs").Server} */ let server;
+/** A browser without a camera. @type {import("./browser.mjs").Browser} */ let blind;
+/** A browser with a camera that pages may not use. @type {import("./browser.mjs").Browser} */ let refusing;
+/** A browser that sees a passport and its holder in turn. @type {import("./browser.mjs").Browser} */ let seeing;
+/** @type {string} */ let films;
+
+const live = documentsFlow({ documentFileUpload: false, documentCapture: true, selfie: false, liveSelfie: true });
+
+before(async () => {
+  films = await mkdtemp(join(tmpdir(), "bonafide-film-"));
+  const film = join(films, "passport.mjpeg");
+  const passport = await specimen("pass-passport");
+  await makeFilm(film, [
+    { picture: passport.file("passportFront"), seconds: 6, kind: "document" },
+    { picture: passport.file("selfie"), seconds: 6, kind: "selfie" },
+  ]);
+  [server, blind, refusing, seeing] = await Promise.all([
+    startServer(),
+    startBrowser(),
+    startBrowser(["--use-fake-device-for-media-stream", "--deny-permission-prompts"]),
+    startBrowser([...CAMERA_FLAGS, `--use-file-for-fake-video-capture=${film}`]),
+  ]);
+});
+after(async () => {
+  await Promise.all([blind.close(), refusing.close(), seeing.close(), server.stop()]);
+  await rm(films, { recursive: true });
+});
+
+/** @param {import("./browser.mjs").Browser} browser @param {object} flow @param {object} [options] */
+async function arrive(browser, flow, options) {
+  const watched = await newVisitor(browser, options);
+  await watched.open(await server.link(await server.flow(flow)));
+  return { watched, page: watched.page, me: person(watched.page, await specimen("pass-passport")) };
+}
+
+/** @param {import("playwright-core").Page} page @returns {Promise<string>} */
+const sessionOf = (page) =>
+  page.evaluate(() => {
+    const tab = JSON.parse(sessionStorage.getItem("bonafide") ?? "{}");
+    return tab.access?.sessionId ?? tab.ended?.sessionId;
+  });
+
+test("document and live selfie by camera pass", async () => {
+  const { watched, page, me } = await arrive(seeing, live);
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  assert.equal((await server.poll(await sessionOf(page))).status, "success");
+  await watched.close(server);
+});
+
+test("a liveness Flow runs the live selfie, and answers 2105 until its challenge is passed", async () => {
+  const { watched, page, me } = await arrive(seeing, documentsFlow({ liveness: true }));
+  assert.equal(await me.toOutcome(), t("outcome.failed.title"));
+  assert.ok((await page.locator("main").innerText()).includes(t("code.2105.title")));
+  const { status, metadata } = await server.poll(await sessionOf(page));
+  assert.deepEqual([status, metadata.attempts], ["pending", 1]);
+  await me.button("outcome.fix").click();
+  assert.equal(await me.at("selfie", "details", "front"), "selfie");
+  await watched.close(server);
+});
+
+test("the shutter is always there, and a file can be used instead", async () => {
+  const { watched, page, me } = await arrive(seeing, live);
+  await me.to("front-camera");
+  await page.getByRole("button", { name: t("capture.shutter") }).waitFor();
+  await page.getByRole("button", { name: t("capture.file") }).click();
+  await me.at("front-file");
+  await me.chooseFile("front");
+  await page.locator("main .shot").waitFor();
+  await watched.close(server);
+});
+
+test("a denied camera: help for this browser, then the file", async () => {
+  const { watched, page, me } = await arrive(refusing, live);
+  await me.to("front-trouble");
+  assert.equal(await me.heading(), t("trouble.permission_denied.title"));
+  assert.ok((await page.locator("main").innerText()).includes(t("trouble.help.chrome")));
+  await page.locator("main input[type=file]").first().setInputFiles((await specimen("pass-passport")).file("passportFront"));
+  await page.locator("main .shot").waitFor();
+  await watched.close(server);
+});
+
+test("no camera on a desktop: another device or a file", async () => {
+  const { watched, page, me } = await arrive(blind, live, { viewport: desktop, screen: desktop, hasTouch: false });
+  await me.to("front");
+  assert.equal(await me.heading(), t("trouble.no_camera.title"));
+  await me.button("trouble.otherdevice").click();
+  await page.locator("main .qr img").waitFor();
+  await page.goBack();
+  await me.at("front");
+  await page.locator("main input[type=file]").first().setInputFiles((await specimen("pass-passport")).file("passportFront"));
+  await page.locator("main .shot").waitFor();
+  await watched.close(server);
+});
+
+test("a camera without pictures for 12 s is no dead end", async () => {
+  const { watched, page, me } = await arrive(seeing, live);
+  await page.evaluate(() => {
+    navigator.mediaDevices.getUserMedia = async () => document.createElement("canvas").captureStream(0);
+  });
+  await me.to("front-trouble");
+  assert.equal(await me.heading(), t("trouble.no_frames.title"));
+  await me.button("picture.usefile").waitFor();
+  await watched.close(server);
+});
