@@ -1,0 +1,8 @@
+//! The importer of label files: TagPack YAML, CSV, JSON lines.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = chain::labels::read(bytes);
+});
