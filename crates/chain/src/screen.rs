@@ -143,7 +143,14 @@ fn traced_address(
         up_to: options.up_to,
         limit: options.max_history,
     };
-    let history = source.history(address, window)?;
+    let mut history = source.history(address, window)?;
+    if request.chain.ledger() == Ledger::Utxo {
+        // Not every source tells places within a block, and every source shall give the same answer.
+        history.transactions.sort_by(|a, b| {
+            let height = |transaction: &Transaction| transaction.position.map(|position| position.height);
+            (height(a), &a.id).cmp(&(height(b), &b.id))
+        });
+    }
     let cluster = match request.chain.ledger() {
         Ledger::Utxo => cluster::cluster_of(source, address, window, request.cluster_budget)?,
         Ledger::Account => Cluster {

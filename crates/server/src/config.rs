@@ -12,6 +12,7 @@ use sanctions::ListStore;
 use secrecy::SecretString;
 use uuid::Uuid;
 
+use crate::app::chain_sources::ChainConfig;
 use crate::http::listener::Limits;
 
 /// Where the data lives; every command that touches data takes these.
@@ -62,7 +63,10 @@ impl DataConfig {
     }
 
     /// The labels' folder: of the common sets, or of an account's own address book.
-    pub fn label_store(&self, merchant_id: Option<Uuid>) -> Result<LabelStore, chain::labels::LabelStoreError> {
+    pub fn label_store(
+        &self,
+        merchant_id: Option<Uuid>,
+    ) -> Result<LabelStore, chain::labels::LabelStoreError> {
         let folder = self.data.join("labels");
         LabelStore::open(&match merchant_id {
             Some(id) => folder.join("accounts").join(id.to_string()),
@@ -85,6 +89,9 @@ pub struct ServeConfig {
     /// Where the data lives.
     #[command(flatten)]
     pub data: DataConfig,
+    /// Where chains' histories come from.
+    #[command(flatten)]
+    pub chains: ChainConfig,
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, env = "BONAFIDE_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,

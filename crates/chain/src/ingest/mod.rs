@@ -5,3 +5,6 @@
 pub mod blk;
 pub mod block;
 pub mod fixture;
+pub mod load;
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 
 pub mod applicants;
 pub mod branding;
+pub mod chain_sources;
 pub mod comparison;
 pub mod cpu;
 pub mod decoders;
@@ -36,6 +37,7 @@ use store::{Db, Objects};
 use tokio_util::task::TaskTracker;
 
 use crate::config::ServeConfig;
+use chain_sources::ChainSources;
 use cpu::CpuPool;
 use decoders::Decoders;
 use engines::Engines;
@@ -66,6 +68,8 @@ pub struct App {
     pub lists: Lists,
     /// What is known about addresses on chains.
     pub labels: LabelSets,
+    /// What happened on chains.
+    pub chains: Arc<ChainSources>,
     /// The children that decode strangers' files.
     pub decoders: Arc<Decoders>,
     /// Countries of visitors.

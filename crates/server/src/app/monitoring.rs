@@ -1,11 +1,13 @@
 //! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
 //! `chain::screen`'s, the SQL `store::monitoring`'s.
 
+use std::sync::Arc;
+
 use chain::currency::Currency;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError, Report, Screened};
 use chain::sandbox::{self, Failure};
-use chain::screen::{Request, Screen, screen_labels};
+use chain::screen::{Request, Screen};
 use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
@@ -31,7 +33,7 @@ pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> 
     let id = Uuid::now_v7();
     let outcome = match pretended(caller.scope, &query) {
         Some(failure) => Err(failure.into()),
-        None => screened(app, caller, &query),
+        None => screened(app, caller, query.clone()).await,
     };
     match outcome {
         Ok(screen) => {
@@ -119,17 +121,25 @@ fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
 }
 
 /// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
-fn screened(app: &App, caller: &Caller, query: &Query) -> Result<Screen, NoScore> {
+async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Screen, NoScore> {
     let labels = AccountLabels::of(app, caller).map_err(|problem| NoScore { status: 503, problem })?;
-    let request = Request::new(query.currency, query.subject());
-    let screen = screen_labels(&labels, &Profile::built_in(), &request);
-    if screen.labels.is_empty() {
-        return Err(SourceError::NotFound.into());
+    let chains = Arc::clone(&app.chains);
+    // Tracing reads files or asks other servers, and blocks meanwhile.
+    let screened = tokio::task::spawn_blocking(move || {
+        let request = Request::new(query.currency, query.subject());
+        chains.screen(&labels, &Profile::built_in(), &request)
+    });
+    match screened.await {
+        Ok(screen) => Ok(screen?),
+        Err(error) => Err(NoScore {
+            status: 500,
+            problem: Problem::internal(error),
+        }),
     }
-    Ok(screen)
 }
 
-fn answer_body(id: Uuid, query: &Query, screen: &Screen) -> Value {
+/// The answer's body.
+pub(crate) fn answer_body(id: Uuid, query: &Query, screen: &Screen) -> Value {
     let mut body = json!({
         "queryId": id,
         "type": query.kind(),

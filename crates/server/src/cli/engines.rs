@@ -17,10 +17,10 @@ use crate::config::DataConfig;
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 #[derive(Args)]
-struct Source {
+pub(super) struct Source {
     /// Read NDJSON from stdin instead of naming files.
     #[arg(long)]
-    batch: bool,
+    pub(super) batch: bool,
 }
 
 /// Where the models are.
@@ -38,7 +38,7 @@ impl ModelsArg {
 }
 
 /// Answers stdin's lines (`batch`) or the given ones.
-fn answer(
+pub(super) fn answer(
     batch: bool,
     given: Vec<String>,
     usage: &str,

@@ -1,6 +1,7 @@
 //! The command line: one module a command, each thin. Formats that scripts rely on are those of the operator guide's
 //! "Command line" chapter; exit status 0 = every line answered, 2 = unusable arguments, 1 = could not do its work.
 
+mod chain;
 mod data;
 mod decode_worker;
 mod demo;
@@ -13,6 +14,7 @@ mod lists;
 mod merchant;
 mod monitoring;
 mod review;
+mod score;
 mod serve;
 mod webhook;
 
@@ -58,10 +60,14 @@ enum Command {
     CheckLiveness(engines::CheckLiveness),
     /// Screen names, identifiers and wallets against the imported lists.
     Screen(engines::Screen),
+    /// Feed the graphs of chains and see what they hold.
+    Chain(chain::ChainCommand),
     /// Import labels of crypto addresses and see what is in use.
     Labels(labels::LabelsCommand),
     /// Look at the screenings of crypto addresses and transactions that were made.
     Monitoring(monitoring::MonitoringCommand),
+    /// Screen crypto addresses and transactions, or run vectors of the scoring engine.
+    Score(Box<score::Score>),
     /// Check crypto addresses and transaction hashes by their syntax and checksums.
     CheckAddress(engines::CheckAddress),
     /// Parse driver's licence barcode payloads.
@@ -89,7 +95,9 @@ pub fn run() -> ExitCode {
         Command::CompareFaces(command) => command.run(),
         Command::CheckLiveness(command) => command.run(),
         Command::Screen(command) => command.run(),
+        Command::Chain(command) => chain::run(&command),
         Command::Labels(command) => labels::run(command),
+        Command::Score(command) => command.run(),
         Command::Monitoring(command) => monitoring::run(command),
         Command::CheckAddress(command) => command.run(),
         Command::ParseAamva(command) => command.run(),

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
+use crate::app::chain_sources::ChainSources;
 use crate::app::cpu::CpuPool;
 use crate::app::decoders::Decoders;
 use crate::app::engines::Engines;
@@ -63,6 +64,11 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         objects: data.objects,
         lists: Lists::open(&config)?,
         labels: LabelSets::open(&config.data)?,
+        chains: Arc::new(ChainSources::open(
+            &config.data.data,
+            &config.chains,
+            tokio::runtime::Handle::current(),
+        )?),
         decoders: Arc::new(Decoders::new(
             std::env::current_exe()?,
             Duration::from_secs(config.decode_seconds),

@@ -22,6 +22,9 @@ impl Addresses {
         let text =
             std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
         let measured = chain::batch::measure(&text).map_err(|reason| Unusable(reason.to_owned()))?;
-        Ok(Report::from_iter([("addresses".to_owned(), Value::from(&measured))]))
+        Ok(Report::from_iter([(
+            "addresses".to_owned(),
+            Value::from(&measured),
+        )]))
     }
 }

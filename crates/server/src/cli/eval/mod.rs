@@ -7,6 +7,7 @@ mod faces;
 mod figures;
 mod liveness;
 mod sanctions;
+mod scores;
 
 use std::path::{Path, PathBuf};
 
@@ -38,6 +39,8 @@ enum Engine {
     Liveness(liveness::Liveness),
     /// Compare names and entities, and screen people.
     Sanctions(sanctions::Sanctions),
+    /// Trace and score small chains with known outcomes.
+    Scores(scores::Scores),
 }
 
 /// Measures and prints.
@@ -48,6 +51,7 @@ pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
         Engine::Faces(faces) => faces.measure(),
         Engine::Liveness(liveness) => liveness.measure(),
         Engine::Sanctions(sanctions) => sanctions.measure(),
+        Engine::Scores(scores) => scores.measure(),
     }?;
     if command.json {
         return say(&Value::Object(report).to_string());

@@ -1,0 +1,182 @@
+//! Feeding the graph: whole folders of block files, and the tip of a node's chain, with reorganisations.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use super::blk::{BlkError, BlockFiles, Found, best_chain};
+use super::block::{Header, RawBlock, hash_of};
+use crate::currency::Currency;
+use crate::graph::{Graph, GraphError, NewBlock};
+use crate::source::SourceError;
+
+/// Files whose bytes are kept: blocks come into files a little out of order.
+const OPEN_FILES: usize = 3;
+/// The deepest reorganisation that is followed without being told.
+const DEEPEST: u64 = 1000;
+
+/// Why loading stopped. Whole blocks up to there are in the graph.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The files.
+    #[error(transparent)]
+    Files(#[from] BlkError),
+    /// The graph.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The node.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The files hold another chain than the graph, or one that forks off too deep.
+    #[error("the blocks do not connect to the graph's")]
+    Disconnected,
+}
+
+/// What loading did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Loaded {
+    /// Blocks appended.
+    pub appended: u64,
+    /// Blocks rolled back.
+    pub rolled_back: u64,
+    /// Blocks of the files that are not of the best chain.
+    pub stale: u64,
+    /// Files that end within a block.
+    pub cut_files: Vec<String>,
+}
+
+/// Appends the best chain among block files that connects to the graph. An empty graph takes the files' first block at
+/// `first_height`.
+///
+/// # Errors
+/// The first thing that went wrong; run again to go on.
+pub fn load(
+    graph: &Graph,
+    currency: Currency,
+    path: &Path,
+    first_height: u64,
+    mut progress: impl FnMut(&Loaded),
+) -> Result<Loaded, LoadError> {
+    let files = BlockFiles::open(currency, path)?;
+    let mut loaded = Loaded::default();
+    let mut found: Vec<Found> = Vec::new();
+    for file in 0..files.paths().len() {
+        let bytes = files.read(file)?;
+        let (blocks, cut) = files.blocks(file, &bytes)?;
+        found.extend(blocks);
+        if cut.is_some() {
+            loaded.cut_files.push(files.paths()[file].display().to_string());
+        }
+    }
+    let headers: Vec<Header> = found.iter().map(|block| block.header).collect();
+    let chain = best_chain(&headers, None);
+    loaded.stale = (found.len() - chain.len()) as u64;
+    let (skip, mut height) = connect(graph, &headers, &chain, first_height, &mut loaded)?;
+    let mut open: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
+    for index in chain.into_iter().skip(skip) {
+        let block = &found[index];
+        if !open.iter().any(|(file, _)| *file == block.file) {
+            open.truncate(OPEN_FILES - 1);
+            open.push_front((block.file, files.read(block.file)?));
+        }
+        let bytes = open
+            .iter()
+            .find(|(file, _)| *file == block.file)
+            .map_or(&[][..], |(_, bytes)| bytes);
+        let end = block.frame.start + block.frame.length;
+        let bytes = bytes.get(block.frame.start..end).unwrap_or_default();
+        let raw = RawBlock::parse(currency, bytes)
+            .map_err(|bad| BlkError::Block(files.paths()[block.file].clone(), block.frame.start, bad))?;
+        graph.append(&NewBlock::of_raw(currency, height, &raw))?;
+        height += 1;
+        loaded.appended += 1;
+        if loaded.appended % 1000 == 0 {
+            progress(&loaded);
+        }
+    }
+    graph.persist()?;
+    Ok(loaded)
+}
+
+/// Rolls the graph back to where the chain leaves it; answers how many of the chain's blocks it holds already, and the
+/// height of the next.
+fn connect(
+    graph: &Graph,
+    headers: &[Header],
+    chain: &[usize],
+    first_height: u64,
+    loaded: &mut Loaded,
+) -> Result<(usize, u64), LoadError> {
+    let Some(tip) = graph.newest() else {
+        return Ok((0, first_height));
+    };
+    for depth in 0..=DEEPEST.min(tip.height) {
+        let height = tip.height - depth;
+        let Some(hash) = graph.hash_at(height)?.as_deref().and_then(hash_of) else {
+            break;
+        };
+        let after = chain
+            .iter()
+            .position(|index| headers[*index].hash == hash)
+            .map(|place| place + 1);
+        let before = chain
+            .first()
+            .is_some_and(|first| headers[*first].previous == hash)
+            .then_some(0);
+        if let Some(skip) = after.or(before) {
+            // A chain that merely ends below the tip is older, not better.
+            if skip < chain.len() {
+                for _ in 0..depth {
+                    graph.roll_back()?;
+                    loaded.rolled_back += 1;
+                }
+            }
+            return Ok((skip, height + 1));
+        }
+    }
+    Err(LoadError::Disconnected)
+}
+
+/// Follows a node: appends what comes after the tip until `fetch` knows no block at a height, rolling back where the node's
+/// chain left ours.
+///
+/// # Errors
+/// The first thing that went wrong; call again to go on.
+pub fn follow(
+    graph: &Graph,
+    first_height: u64,
+    mut fetch: impl FnMut(u64) -> Result<Option<NewBlock>, SourceError>,
+) -> Result<Loaded, LoadError> {
+    let mut loaded = Loaded::default();
+    loop {
+        let tip = graph.newest();
+        let height = tip.as_ref().map_or(first_height, |tip| tip.height + 1);
+        let next = fetch(height)?;
+        match (tip, next) {
+            (Some(tip), None) => {
+                // The node may have gone back to a shorter chain with more work.
+                if fetch(tip.height)?.is_some_and(|block| block.hash == tip.hash) {
+                    break;
+                }
+                roll_back(graph, &mut loaded)?;
+            }
+            (None, None) => break,
+            (Some(tip), Some(block)) if block.previous != tip.hash => roll_back(graph, &mut loaded)?,
+            (_, Some(block)) => {
+                graph.append(&block)?;
+                loaded.appended += 1;
+            }
+        }
+    }
+    graph.persist()?;
+    Ok(loaded)
+}
+
+fn roll_back(graph: &Graph, loaded: &mut Loaded) -> Result<(), LoadError> {
+    if loaded.rolled_back >= DEEPEST {
+        return Err(LoadError::Disconnected);
+    }
+    graph.roll_back()?;
+    loaded.rolled_back += 1;
+    Ok(())
+}

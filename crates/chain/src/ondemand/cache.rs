@@ -1,0 +1,146 @@
+//! What was fetched, kept while it can be true: settled transactions as long as there is room, everything else while the
+//! newest block is the same.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+use crate::source::{History, Movement, Tip, Transaction, TxId};
+
+/// Blocks on top of which a transaction stays where it is.
+const SETTLED: u64 = 6;
+/// Room in each kind's younger half, in inputs, outputs and transfers.
+const ROOM: usize = 500_000;
+
+/// A map that forgets what was not used for long: when the younger half is full, the older half goes.
+struct Halves<V> {
+    young: FxHashMap<Arc<str>, V>,
+    old: FxHashMap<Arc<str>, V>,
+    weight: usize,
+}
+
+impl<V> Default for Halves<V> {
+    fn default() -> Self {
+        Halves {
+            young: FxHashMap::default(),
+            old: FxHashMap::default(),
+            weight: 0,
+        }
+    }
+}
+
+impl<V: Clone> Halves<V> {
+    fn get(&mut self, key: &str, weigh: impl Fn(&V) -> usize) -> Option<V> {
+        if let Some(value) = self.young.get(key) {
+            return Some(value.clone());
+        }
+        let (key, value) = self.old.remove_entry(key)?;
+        self.put(key, value.clone(), weigh(&value));
+        Some(value)
+    }
+
+    fn put(&mut self, key: Arc<str>, value: V, weight: usize) {
+        self.weight += weight;
+        if self.weight > ROOM {
+            self.old = std::mem::take(&mut self.young);
+            self.weight = weight;
+        }
+        self.young.insert(key, value);
+    }
+}
+
+/// Something fetched while a block was the newest.
+#[derive(Clone)]
+struct Fetched<T> {
+    value: T,
+    tip: String,
+    limit: usize,
+}
+
+/// Everything fetched.
+#[derive(Default)]
+pub(super) struct Cache {
+    tip: Option<(Tip, Instant)>,
+    transactions: Halves<Fetched<Arc<Transaction>>>,
+    histories: Halves<Fetched<Arc<History>>>,
+    spends: Halves<Fetched<Vec<Option<TxId>>>>,
+}
+
+fn parts(transaction: &Transaction) -> usize {
+    1 + match &transaction.movement {
+        Movement::Outputs { inputs, outputs, .. } => inputs.len() + outputs.len(),
+        Movement::Transfers(transfers) => transfers.len(),
+    }
+}
+
+impl Cache {
+    pub(super) fn tip(&self, age: Duration) -> Option<Tip> {
+        self.tip
+            .as_ref()
+            .filter(|(_, since)| since.elapsed() < age)
+            .map(|(tip, _)| tip.clone())
+    }
+
+    pub(super) fn set_tip(&mut self, tip: Tip) {
+        self.tip = Some((tip, Instant::now()));
+    }
+
+    pub(super) fn transaction(&mut self, id: &str, tip: &Tip) -> Option<Arc<Transaction>> {
+        let found = self.transactions.get(id, |found| parts(&found.value))?;
+        let settled = found
+            .value
+            .position
+            .is_some_and(|position| position.height + SETTLED <= tip.height);
+        (settled || found.tip == tip.hash).then_some(found.value)
+    }
+
+    pub(super) fn keep_transaction(&mut self, transaction: Arc<Transaction>, tip: &Tip) {
+        let weight = parts(&transaction);
+        let fetched = Fetched {
+            value: transaction.clone(),
+            tip: tip.hash.clone(),
+            limit: 0,
+        };
+        self.transactions.put(transaction.id.clone(), fetched, weight);
+    }
+
+    pub(super) fn history(&mut self, party: &str, tip: &Tip, limit: usize) -> Option<Arc<History>> {
+        let found = self
+            .histories
+            .get(party, |found| found.value.transactions.len() + 1)?;
+        let enough = found.limit >= limit || found.value.complete;
+        (found.tip == tip.hash && enough).then_some(found.value)
+    }
+
+    pub(super) fn keep_history(&mut self, party: &str, history: Arc<History>, limit: usize, tip: &Tip) {
+        let weight = history.transactions.len() + 1;
+        self.histories.put(
+            party.into(),
+            Fetched {
+                value: history,
+                tip: tip.hash.clone(),
+                limit,
+            },
+            weight,
+        );
+    }
+
+    pub(super) fn spends(&mut self, id: &str, tip: &Tip) -> Option<Vec<Option<TxId>>> {
+        let found = self.spends.get(id, |found| found.value.len() + 1)?;
+        (found.tip == tip.hash).then_some(found.value)
+    }
+
+    pub(super) fn keep_spends(&mut self, id: &str, spends: Vec<Option<TxId>>, tip: &Tip) {
+        let weight = spends.len() + 1;
+        self.spends.put(
+            id.into(),
+            Fetched {
+                value: spends,
+                tip: tip.hash.clone(),
+                limit: 0,
+            },
+            weight,
+        );
+    }
+}
