@@ -83,7 +83,7 @@ export function createView(host, subject, t, handlers) {
       "div",
       { class: "capture-top" },
       h("div", { class: "capture-bar" }, tool("close", "capture.cancel", handlers.onCancel), title, h("div", { class: "capture-tools" }, turn, torch)),
-      h("div", { class: "capture-say" }, hint),
+      hint,
     ),
     room,
     h(
@@ -114,8 +114,9 @@ export function createView(host, subject, t, handlers) {
   }
   const watch = new ResizeObserver(layout);
 
+  // Another element for another text: nothing that is there moves.
   const say = (/** @type {string} */ text) => {
-    if (hint.textContent !== text) hint.textContent = text;
+    if (hint.textContent !== text) hint.replaceChildren(h("span", null, text));
   };
 
   say(t("capture.starting"));
