@@ -68,7 +68,7 @@ async function first() {
   }
   if (link) {
     // A new link is a new visit, whatever this tab did before.
-    if (boot.state === "open") store.setTab({ link });
+    store.setTab(boot.state === "open" ? { link } : {});
     if (boot.state === "open") return router.show("open", { replace: true });
     if (boot.state === "token_used" && (await open.goOn(link))) return;
     return endOf(boot.state);

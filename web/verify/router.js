@@ -84,6 +84,7 @@ async function render(id, part, params, refocus = false) {
 
 function drawSteps() {
   const bar = /** @type {HTMLElement} */ (document.getElementById("steps"));
+  bar.setAttribute("aria-label", t("page.progress"));
   const where = progress();
   const back = index() > 0 && where ? button("plain", "", () => history.back(), "next") : null;
   back?.classList.add("back");
