@@ -58,7 +58,7 @@ for (const variant of /** @type {const} */ ([
     await main.page.locator("#f-firstName").fill("Ноэми");
     await main.page.locator("#f-email").fill("nobody");
     await main.me.goOn();
-    await main.page.locator(".field.wrong").first().waitFor();
+    await main.page.locator(".field-lastName.wrong").waitFor();
     await look(main.page, "details-wrong");
     await main.me.to("document");
     await look(main.page, "document");

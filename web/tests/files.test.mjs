@@ -132,6 +132,18 @@ test("a PDF that holds the passport", async () => {
   await watched.close(server);
 });
 
+test("one press on Continue names every fault, also of the field just left", async () => {
+  const { watched, page, me } = await arrive({ defaultFields: { dob: true, email: true } }, "pass-data-only", { visitor: { viewport: desktop } });
+  await me.to("details");
+  await page.locator("#f-email").fill("nobody");
+  await me.goOn();
+  await page.locator(".field-firstName.wrong").waitFor();
+  for (const field of ["lastName", "dob", "email"]) assert.equal(await page.locator(`.field-${field}.wrong`).count(), 1, field);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "f-firstName");
+  assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+  await watched.close(server);
+});
+
 test("a merchant's name is text, whatever it says", async () => {
   const name = `<img src=x onerror="document.title='taken'"></script>`;
   const { merchantId, sandbox } = JSON.parse(await server.cli("merchant", "create", "--name", name, "--approved", "--json"));

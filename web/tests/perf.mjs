@@ -47,6 +47,8 @@ for (let run = 0; run < RUNS; run++) {
   const opened = bytes;
   const me = person(page, passport);
   await me.toPicture();
+  // What loads while the person reads counts, too.
+  await page.waitForTimeout(2000);
   const shift = await page.evaluate(() => Number(Reflect.get(window, "shift")));
   runs.push({ paint, ready, opened, camera: bytes, shift });
   await visitor.close(server);

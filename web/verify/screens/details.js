@@ -25,6 +25,13 @@ const HELP = {
   ssn: { autocomplete: "off", inputmode: "numeric", dir: "ltr" },
 };
 
+let isPressing = false;
+addEventListener("pointerdown", () => (isPressing = true), true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (isPressing = false), true);
+
+/** An error that appears under a finger would move the button that is being pressed. @param {() => void} show */
+const afterPress = (show) => void (isPressing ? setTimeout(afterPress, 50, show) : show());
+
 /** @typedef {{element: HTMLElement, focus: () => void, read: () => string, complain: (key: string) => void}} Field */
 
 /** @type {import("../router.js").Render} */
@@ -192,7 +199,7 @@ function textField(name, value, changed) {
     if (value !== input.value) input.value = value;
     if (value) {
       changed(value);
-      complain(fault(name, value));
+      afterPress(() => complain(fault(name, value)));
     }
   });
   return { element: made.element, focus: () => input.focus(), read: () => normal(name, input.value), complain };
@@ -275,7 +282,7 @@ function dateField(name, value, changed) {
     input.addEventListener("blur", (event) => {
       if (element.contains(/** @type {Node | null} */ (event.relatedTarget)) || !inputs.every((each) => each.value)) return;
       const value = read();
-      complain(value ? fault("dob", value) : "error.dob");
+      afterPress(() => complain(value ? fault("dob", value) : "error.dob"));
     });
   });
   return { element, focus: () => inputs[0]?.focus(), read, complain };
