@@ -193,14 +193,14 @@ function trouble(side, code, inApp) {
   const problem = h("div", { class: "problem" });
   const file = chooser(side, problem);
   const photo = chooser(side, problem, isSelfie ? "user" : "environment");
-  const again = button("primary", t("page.retry"), async () => {
+  const isPhone = isTouch();
+  const again = button(isPhone && code !== "permission_denied" ? "secondary" : "primary", t("page.retry"), async () => {
     track("camera", "retried");
     const { cameraSupport } = await import("../capture/camera.js");
     const { ok } = await cameraSupport();
     if (ok) router.show(side, { part: "camera" });
     else announce(t(`trouble.${code}.title`));
   });
-  const isPhone = isTouch();
   const elsewhere =
     inApp !== null && !app.facts().claimed ? button("secondary", t("trouble.otherbrowser"), () => router.show("device", { part: "link", params: { from: side } }), "link")
     : isPhone ? null
