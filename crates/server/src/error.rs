@@ -156,7 +156,7 @@ const GEO_BLOCKED: &str = "geo_blocked";
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
-    message: String,
+    message: Box<str>,
     errors: Vec<String>,
     slug: Option<&'static str>,
     detected_country: Option<&'static str>,
@@ -169,7 +169,7 @@ impl Problem {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Problem {
             kind,
-            message: message.into(),
+            message: message.into().into(),
             errors: Vec::new(),
             slug: None,
             detected_country: None,
@@ -262,7 +262,7 @@ impl Problem {
 
     fn body(&self, family: Family, status: StatusCode) -> Value {
         let mut body = Map::new();
-        let message = Value::from(self.message.clone());
+        let message = Value::from(&*self.message);
         match (family, self.kind) {
             (Family::GroupsAndFlows | Family::LinkAndPoll | Family::Verify, Kind::Unauthenticated) => {
                 body.insert("error".into(), message);
