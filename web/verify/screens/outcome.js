@@ -49,7 +49,7 @@ export async function render(_part, params) {
     const work = app.currentWork();
     flow.reopen(work, also?.checked ? [...redo, "front"] : redo);
     work.seen = attempts;
-    track("outcome", "retried", String(codes[0]));
+    track("outcome", "retried", codes[0]?.toString());
     await app.next({ replace: true });
   });
   return {
