@@ -454,7 +454,8 @@ fn points(score: &Score, direction: Direction, category: Category) -> f64 {
         .iter()
         .filter(|contribution| contribution.origin == direction.into() && contribution.category == category)
         .map(|contribution| contribution.points)
-        .sum()
+        // An empty sum of floats is -0.
+        .fold(0.0, |sum, points| sum + points)
 }
 
 impl Group {
