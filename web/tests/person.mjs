@@ -111,8 +111,13 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
   /** Screens that lead on by themselves. */
   const waiting = ["", "no_token", "token_used", "upload", "front-camera", "back-camera", "selfie-camera"];
 
-  /** Marks what is shown; another screen, or another state of it, has other elements. */
-  const mark = () => page.evaluate(() => document.getElementById("main")?.firstElementChild?.setAttribute("data-seen", ""));
+  /** Marks what is shown and says which screen it is; another screen, or another state of it, has other elements. */
+  const mark = () =>
+    page.evaluate(() => {
+      const main = document.getElementById("main");
+      main?.firstElementChild?.setAttribute("data-seen", "");
+      return main?.dataset["screen"] ?? "";
+    });
   const changed = () => page.waitForFunction(() => !document.getElementById("main")?.firstElementChild?.hasAttribute("data-seen"), undefined, { timeout: 90_000 });
 
   return {
@@ -137,11 +142,10 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
     async to(...ids) {
       await drawn();
       for (let turns = 0; turns < 40; turns++) {
-        const now = await screen();
+        const now = await mark();
         if (ids.includes(now)) return now;
         const act = acts[now];
         assert.ok(act || waiting.includes(now), `the page came to "${now}" on the way to ${ids}`);
-        await mark();
         await act?.();
         await changed().catch(async () => assert.fail(`"${now}" leads nowhere: ${await page.locator("main").innerText()}`));
       }
