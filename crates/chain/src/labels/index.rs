@@ -217,7 +217,5 @@ impl Labels for LabelIndex {
 }
 
 fn place(currency: Currency, address: &str, size: usize) -> usize {
-    let hash = FxBuildHasher.hash_one((currency as u8, address));
-    // The hasher mixes upwards, so the upper bits are the good ones.
-    (hash >> 32) as usize & (size - 1)
+    FxBuildHasher.hash_one((currency as u8, address)) as usize & (size - 1)
 }
