@@ -264,6 +264,64 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
     Ok(found.is_some())
 }
 
+/// As much of an attempt as retention asks.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Old {
+    /// See [`Attempt::log_id`].
+    pub log_id: i64,
+    /// See [`NewAttempt::id`].
+    pub id: Uuid,
+    /// See [`NewAttempt::flow_id`].
+    pub flow_id: Uuid,
+    /// When it was made (ms).
+    pub created_at: i64,
+}
+
+/// Attempts made before a time, after a number, oldest first, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn made_before(
+    conn: &mut Conn,
+    scope: Scope,
+    before: i64,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<Old>, Error> {
+    let sql = "select log_id, id, flow_id, created_at from attempts
+               where merchant_id = $1 and sandbox = $2 and created_at < $3 and log_id > $4 order by log_id limit $5";
+    fetch!(
+        all,
+        conn,
+        Old,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        before,
+        after,
+        limit
+    )
+}
+
+/// Deletes an attempt with its key, its decisions and, when it was the last one of an ended session, the session; answers its
+/// registration. Its objects are the caller's to delete. The caller holds the [`faces::lock`](crate::faces::lock).
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such attempt.
+pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uuid>, Error> {
+    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and log_id = $3
+               returning registration_id, session_id";
+    type Row = (Option<Uuid>, Option<Uuid>);
+    let deleted = fetch!(optional, tx, Row, sql, scope.merchant_id, scope.sandbox, log_id)?;
+    let (registration_id, session_id) = deleted.ok_or(Error::Missing("attempt"))?;
+    if let Some(session_id) = session_id {
+        let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
+                   and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)";
+        execute!(tx, sql, scope.merchant_id, scope.sandbox, session_id)?;
+    }
+    Ok(registration_id)
+}
+
 /// [`get`] under the account's serial step, so that what is decided on it holds: to be called before [`decide`].
 ///
 /// # Errors

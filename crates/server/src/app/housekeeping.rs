@@ -1,11 +1,11 @@
-//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, objects that nothing refers to, samples
-//! of the metrics. Every node may do it at once.
+//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, attempts past their retention, objects
+//! that nothing refers to, samples of the metrics. Every node may do it at once.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{App, Shared};
+use super::{App, Shared, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -15,6 +15,8 @@ const SWEEP_ROUNDS: u32 = 12;
 const LINKS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Webhook events are kept this long, to be seen and sent again.
 const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+/// How often attempts past their retention are looked for; the first time right after the start.
+const RETENTION_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often orphans are looked for; the first time right after the start.
 const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Objects are written before their attempt; whatever has none after this time never gets one.
@@ -25,7 +27,18 @@ const SESSIONS_AT_ONCE: i64 = 200;
 
 /// Tidies up for ever.
 pub async fn run(app: Shared) {
-    tokio::join!(rows(&app), orphans(&app));
+    tokio::join!(rows(&app), old_attempts(&app), orphans(&app));
+}
+
+async fn old_attempts(app: &App) {
+    loop {
+        match retention::sweep(app).await {
+            Ok(0) => {}
+            Ok(attempts) => tracing::info!(attempts, "attempts past their retention were removed"),
+            Err(problem) => tracing::warn!(%problem, "attempts past their retention could not be removed"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
+    }
 }
 
 async fn orphans(app: &App) {

@@ -1,14 +1,17 @@
 //! The command line: one module a command, each thin. Formats that scripts rely on are those of the operator guide's
 //! "Command line" chapter; exit status 0 = every line answered, 2 = unusable arguments, 1 = could not do its work.
 
+mod audit;
 mod chain;
 mod data;
 mod decode_worker;
 mod demo;
 mod doctor;
 mod engines;
+mod erase;
 mod eval;
 mod flow;
+mod keys;
 mod labels;
 mod lists;
 mod merchant;
@@ -72,6 +75,12 @@ enum Command {
     CheckAddress(engines::CheckAddress),
     /// Parse driver's licence barcode payloads.
     ParseAamva(engines::ParseAamva),
+    /// Check the audit trail.
+    Audit(audit::AuditCommand),
+    /// Erase a person: the key, faces, attempts, files. There is no way back.
+    Erase(erase::Erase),
+    /// Change the master key.
+    Keys(keys::KeysCommand),
     /// Measure an engine on a folder of your own with known answers.
     Eval(eval::EvalCommand),
     /// Decode pictures for a server on stdin and stdout (the server starts this itself).
@@ -101,6 +110,9 @@ pub fn run() -> ExitCode {
         Command::Monitoring(command) => monitoring::run(command),
         Command::CheckAddress(command) => command.run(),
         Command::ParseAamva(command) => command.run(),
+        Command::Audit(command) => audit::run(command),
+        Command::Erase(command) => erase::run(&command),
+        Command::Keys(command) => keys::run(&command),
         Command::Eval(command) => eval::run(command),
         Command::DecodeWorker => decode_worker::run(),
     };

@@ -254,16 +254,21 @@ impl Server {
 
     /// Runs a command of the command line on the server's data; its stdout.
     pub(crate) fn bonafide(&self, arguments: &[&str]) -> String {
-        let output = program(&self.database, self.dir.path())
-            .args(arguments)
-            .output()
-            .unwrap();
+        let output = self.try_bonafide(arguments);
         assert!(
             output.status.success(),
             "{arguments:?}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same, for commands that may fail.
+    pub(crate) fn try_bonafide(&self, arguments: &[&str]) -> std::process::Output {
+        program(&self.database, self.dir.path())
+            .args(arguments)
+            .output()
+            .unwrap()
     }
 
     /// A new account.

@@ -11,7 +11,7 @@ use crate::harness::{Backend, Server, on_both};
 use crate::verify::{specimen, verify};
 
 /// The folders of attempts in the object store, with how many files each has.
-fn attempt_folders(server: &Server) -> BTreeMap<PathBuf, usize> {
+pub(crate) fn attempt_folders(server: &Server) -> BTreeMap<PathBuf, usize> {
     let list = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder)
             .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())

@@ -12,6 +12,7 @@ mod groups;
 mod harness;
 mod hosted;
 mod interruptions;
+mod lifecycle;
 mod monitoring;
 mod openapi;
 mod sessions;

@@ -1,0 +1,148 @@
+//! Retention: attempts older than their Flow's `retentionDays` (or the server's default) go, with their files and keys; a
+//! registration that loses its last one stays, with status null (`decisions.md` §4). Every node may do it at once.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use store::attempts::{self, Old};
+use store::audit::{self, Entry};
+use store::{Scope, faces};
+use uuid::Uuid;
+
+use super::{App, flows, reviews};
+use crate::error::Problem;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Attempts are looked at so many at a time.
+const PAGE: i64 = 500;
+
+/// Removes what is too old; answers how many attempts.
+pub async fn sweep(app: &App) -> Result<usize, Problem> {
+    let mut removed = 0;
+    let merchants = store::merchants::list(&mut app.db.read().await?).await?;
+    for merchant in merchants {
+        for sandbox in [false, true] {
+            let scope = Scope {
+                merchant_id: merchant.id,
+                sandbox,
+            };
+            removed += sweep_scope(app, scope).await?;
+        }
+    }
+    Ok(removed)
+}
+
+async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
+    let mut days: BTreeMap<Uuid, Option<u32>> = BTreeMap::new();
+    for flow in store::flows::list(&mut app.db.read().await?, scope).await? {
+        let id = flow.id;
+        days.insert(id, flows::parse(&flow.into())?.settings.retention_days);
+    }
+    let kept = Kept {
+        days,
+        default: app.config.retention_days,
+    };
+    let Some(shortest) = kept.shortest() else {
+        return Ok(0);
+    };
+    let now = Timestamp::now().as_millisecond();
+    let (mut after, mut removed) = (0, 0);
+    loop {
+        let before = now - i64::from(shortest) * DAY_MS;
+        let page = attempts::made_before(&mut app.db.read().await?, scope, before, after, PAGE).await?;
+        let Some(last) = page.last() else {
+            return Ok(removed);
+        };
+        after = last.log_id;
+        for attempt in page.iter().filter(|attempt| kept.is_over(attempt, now)) {
+            removed += usize::from(remove(app, scope, attempt).await?);
+        }
+    }
+}
+
+/// How long attempts are kept.
+struct Kept {
+    /// By Flow; a Flow that says nothing, or is gone, has the default.
+    days: BTreeMap<Uuid, Option<u32>>,
+    /// `None`: for ever.
+    default: Option<u32>,
+}
+
+impl Kept {
+    fn of(&self, flow_id: Uuid) -> Option<u32> {
+        self.days.get(&flow_id).copied().flatten().or(self.default)
+    }
+
+    fn shortest(&self) -> Option<u32> {
+        self.days.values().copied().flatten().chain(self.default).min()
+    }
+
+    fn is_over(&self, attempt: &Old, now: i64) -> bool {
+        self.of(attempt.flow_id)
+            .is_some_and(|days| attempt.created_at < now - i64::from(days) * DAY_MS)
+    }
+}
+
+/// Row and key first: without them the files cannot be opened, and whatever is left of these is swept later. Whether there was
+/// something to remove: another node may have been faster.
+async fn remove(app: &App, scope: Scope, attempt: &Old) -> Result<bool, Problem> {
+    let removed = store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        faces::lock(tx, scope).await?;
+        if let Some(registration_id) = attempts::delete(tx, scope, attempt.log_id).await? {
+            reviews::refresh_status(tx, scope, registration_id).await?;
+        }
+        let subject = attempt.log_id.to_string();
+        let entry = Entry {
+            actor: "retention",
+            action: "verification.removed",
+            subject: &subject,
+            detail: "{}",
+        };
+        Ok(audit::write(tx, scope, &entry).await?)
+    });
+    if let Err(problem) = removed {
+        let gone = !attempts::exists(&mut app.db.read().await?, scope, attempt.id).await?;
+        return if gone { Ok(false) } else { Err(problem) };
+    }
+    app.objects.delete_attempt(scope, attempt.id).await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_s_days_come_before_the_default() {
+        let (own, silent, gone) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+        let kept = |default| Kept {
+            days: BTreeMap::from([(own, Some(30)), (silent, None)]),
+            default,
+        };
+        let now = 1_000 * DAY_MS;
+        let aged = |flow_id, days: i64| Old {
+            log_id: 1,
+            id: Uuid::nil(),
+            flow_id,
+            created_at: now - days * DAY_MS - 1,
+        };
+        for (default, flow_id, days, over) in [
+            (None, own, 30, true),
+            (None, own, 29, false),
+            (None, silent, 900, false),
+            (None, gone, 900, false),
+            (Some(10), own, 29, false),
+            (Some(10), silent, 10, true),
+            (Some(10), gone, 10, true),
+            (Some(90), own, 30, true),
+            (Some(90), silent, 89, false),
+        ] {
+            let found = kept(default).is_over(&aged(flow_id, days), now);
+            assert_eq!(found, over, "{default:?} {flow_id} {days}");
+        }
+        assert_eq!(
+            (kept(None).shortest(), kept(Some(7)).shortest()),
+            (Some(30), Some(7))
+        );
+    }
+}

@@ -1,0 +1,73 @@
+//! `bonafide erase`: forgets a person for good.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use serde_json::json;
+use store::{Scope, applicants, merchants};
+use uuid::Uuid;
+
+use super::{Unusable, block_on, data, say};
+use crate::app::erasure;
+use crate::config::DataConfig;
+
+/// `bonafide erase`.
+#[derive(Args)]
+pub(crate) struct Erase {
+    /// The account.
+    #[arg(long)]
+    merchant: Uuid,
+    /// The sandbox's person instead of the live one.
+    #[arg(long)]
+    sandbox: bool,
+    /// The person.
+    #[arg(
+        long,
+        required_unless_present = "external_user_id",
+        conflicts_with = "external_user_id"
+    )]
+    facemap: Option<Uuid>,
+    /// The merchant's label for the person.
+    #[arg(long)]
+    external_user_id: Option<String>,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+/// Erases and says how many attempts went.
+pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
+    block_on(async {
+        let data = data::open(&command.data).await?;
+        let scope = Scope {
+            merchant_id: command.merchant,
+            sandbox: command.sandbox,
+        };
+        let mut conn = data.db.read().await?;
+        merchants::get(&mut conn, command.merchant)
+            .await?
+            .context("no such merchant")?;
+        let facemap = match (command.facemap, &command.external_user_id) {
+            (Some(facemap), _) => facemap,
+            (None, Some(label)) => {
+                let found = applicants::by_external_user_id(&mut conn, scope, label).await?;
+                let facemaps: BTreeSet<Uuid> = found.iter().map(|applicant| applicant.facemap_id).collect();
+                match facemaps.into_iter().collect::<Vec<_>>().as_slice() {
+                    [facemap] => *facemap,
+                    [] => return Err(anyhow!("nobody has this label")),
+                    several => {
+                        let message =
+                            format!("several people have this label; name one with --facemap: {several:?}");
+                        return Err(Unusable(message).into());
+                    }
+                }
+            }
+            (None, None) => return Err(Unusable("name --facemap or --external-user-id".into()).into()),
+        };
+        drop(conn);
+        let erased = erasure::erase(&data.db, &data.objects, scope, facemap, "command line")
+            .await
+            .map_err(|problem| anyhow!("{problem}"))?;
+        say(&json!({"facemapId": erased.facemap_id, "attempts": erased.attempts}).to_string())
+    })
+}

@@ -1,0 +1,145 @@
+//! What ends, and what must outlast it: retention, erasure, key rotation, and the audit trail that tells of them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Backend, Key, Server, on_both};
+use crate::interruptions::attempt_folders;
+use crate::verify::{specimen, verify};
+
+fn key(demo: &Value) -> Key {
+    Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    }
+}
+
+/// The trail of the demo's account.
+fn audit(server: &Server, demo: &Value) -> (bool, Value) {
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let output = server.try_bonafide(&["audit", "verify", "--merchant", merchant]);
+    let line = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.success(), line)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_go_when_their_retention_is_over() {
+    let (mut server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    for (name, id) in [("pass-passport", "old"), ("pass-id-card-td1", "young")] {
+        let form = specimen(name).form(&demo, &json!({"externalUserId": id}));
+        assert_eq!(verify(&server, &demo, form).await.1["success"], json!(true));
+    }
+    server.ask_to_stop();
+    assert!(server.wait().success());
+    assert_eq!(attempt_folders(&server).len(), 2);
+    let forty_days = 40_i64 * 24 * 60 * 60 * 1_000;
+    sqlx::query("update attempts set created_at = created_at - $1 where log_id = 1")
+        .bind(forty_days)
+        .execute(&mut server.sqlite().await)
+        .await
+        .unwrap();
+
+    let server = server.kill_and_restart(&["--demo", "--retention-days", "30"]);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while attempt_folders(&server).len() > 1 {
+        assert!(Instant::now() < deadline, "the files stay");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let record = async |id: &str| {
+        let path = format!("/v2/reports/applicants/byExternalUserId/{id}");
+        let facemap = server.get(&path, &key(&demo)).await.1["facemapId"].clone();
+        let path = format!("/v2/reports/applicants/{}", facemap.as_str().unwrap());
+        server.get(&path, &key(&demo)).await.1["registrations"][0].clone()
+    };
+    let old = record("old").await;
+    assert_eq!(
+        (&old["status"], &old["verifications"]),
+        (&Value::Null, &json!([])),
+        "{old}"
+    );
+    let young = record("young").await;
+    assert_eq!(young["status"], json!("approved"));
+    assert_eq!(young["verifications"].as_array().unwrap().len(), 1);
+    assert!(audit(&server, &demo).0);
+}
+
+on_both!(an_erased_person_is_forgotten_while_the_server_runs, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let passing = specimen("pass-passport");
+    let send = async |id: &str| {
+        verify(
+            &server,
+            &demo,
+            passing.form(&demo, &json!({"externalUserId": id})),
+        )
+        .await
+        .1
+    };
+    let first = send("ada").await;
+    let facemap = first["facemap_id"].as_str().unwrap();
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let erase = [
+        "erase",
+        "--merchant",
+        merchant,
+        "--sandbox",
+        "--external-user-id",
+        "ada",
+    ];
+    let erased: Value = serde_json::from_str(&server.bonafide(&erase)).unwrap();
+    assert_eq!(erased, json!({"facemapId": facemap, "attempts": 1}));
+    assert!(!server.try_bonafide(&erase).status.success(), "nobody is left");
+
+    let path = format!("/v2/reports/applicants/{facemap}");
+    assert_eq!(server.get(&path, &key(&demo)).await.0, 404);
+    let path = "/v2/reports/applicants/byExternalUserId/ada";
+    assert_eq!(server.get(path, &key(&demo)).await.0, 404);
+    assert!(attempt_folders(&server).is_empty());
+    let again = send("ada").await;
+    assert_eq!(
+        again["success"],
+        json!(true),
+        "the face is new to the running server: {again}"
+    );
+    assert_ne!(again["facemap_id"], first["facemap_id"]);
+    assert!(audit(&server, &demo).0);
+});
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_audit_row_shows() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let group = json!({"name": "Checked", "flowIds": ["none"]});
+    assert_eq!(server.post("/v2/public/groups", &key(&demo), group).await.0, 201);
+    let (intact, line) = audit(&server, &demo);
+    assert!(intact && line["rows"].as_i64().unwrap() >= 2, "{line}");
+    sqlx::query("update audit set actor = 'somebody else' where seq = 2")
+        .execute(&mut server.sqlite().await)
+        .await
+        .unwrap();
+    let (intact, line) = audit(&server, &demo);
+    assert!(!intact);
+    assert_eq!((&line["intact"], &line["brokenAt"]), (&json!(false), &json!(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_master_key_is_changed_without_losing_anything() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada"}));
+    let facemap = verify(&server, &demo, form).await.1["facemap_id"].clone();
+    let path = format!("/v2/reports/applicants/{}", facemap.as_str().unwrap());
+    let record = server.get(&path, &key(&demo)).await;
+    assert_eq!(record.0, 200);
+
+    let old = std::fs::read(server.dir.path().join("master.key")).unwrap();
+    server.bonafide(&["keys", "rotate"]);
+    assert_eq!(server.get(&path, &key(&demo)).await, record, "before the restart");
+    let server = server.kill_and_restart(&["--demo"]);
+    server.bonafide(&["keys", "rewrap"]);
+    assert_eq!(server.get(&path, &key(&demo)).await, record, "after rewrapping");
+
+    // Whoever has the old key alone opens nothing more.
+    std::fs::write(server.dir.path().join("master.key"), old).unwrap();
+    let server = server.kill_and_restart(&[]);
+    assert_eq!(server.get(&path, &key(&demo)).await.0, 500);
+}
