@@ -191,6 +191,8 @@ pub enum RateClass {
     Writes,
     /// The exchange of link tokens.
     Exchange,
+    /// Views of the hosted page.
+    Page,
     /// Failed authentications.
     FailedAuth,
 }
@@ -204,6 +206,7 @@ impl RateClass {
             RateClass::Reads => "reads",
             RateClass::Writes => "writes",
             RateClass::Exchange => "exchange",
+            RateClass::Page => "page",
             RateClass::FailedAuth => "failed-auth",
         }
     }
@@ -218,6 +221,7 @@ impl ServeConfig {
             RateClass::Reads => (self.rate_reads, 300),
             RateClass::Writes => (self.rate_writes, 60),
             RateClass::Exchange => (self.rate_exchange, 30),
+            RateClass::Page => (self.rate_exchange.map(|rate| rate.saturating_mul(10)), 300),
             RateClass::FailedAuth => (self.rate_failed_auth, 30),
         };
         let rate = set.unwrap_or(if self.demo { 0 } else { default });
@@ -239,6 +243,19 @@ impl ServeConfig {
     pub fn webhook_host_allowed(&self, host: &str) -> bool {
         let listed = |allowed: &String| allowed.eq_ignore_ascii_case(host);
         self.webhook_allow_hosts.iter().any(listed) || self.demo && matches!(host, "localhost" | "127.0.0.1")
+    }
+
+    /// The hosted page's address, if one is set. Another path than `/verify` needs a proxy that leads there.
+    pub fn websdk_url(&self) -> anyhow::Result<Option<String>> {
+        let Some(text) = &self.websdk_url else {
+            return Ok(None);
+        };
+        let url = reqwest::Url::parse(text).map_err(|_| anyhow::anyhow!("--websdk-url is not a URL"))?;
+        anyhow::ensure!(
+            matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none(),
+            "--websdk-url must be an http or https address without query or fragment"
+        );
+        Ok(Some(text.clone()))
     }
 
     /// How many verifications are processed at once.

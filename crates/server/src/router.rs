@@ -88,7 +88,7 @@ pub fn router(app: Shared) -> Router {
         .route_layer(from_fn_with_state(app.clone(), gate::layer))
         .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::strangers)))
         .merge(open)
-        .merge(websdk::router())
+        .merge(websdk::router(app.clone()))
         .with_state(app)
         .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
         .fallback(|| async { Problem::not_found("No such path") })

@@ -264,6 +264,16 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
     Ok(found.is_some())
 }
 
+/// When the newest attempt was made (ms).
+///
+/// # Errors
+/// Database errors.
+pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Error> {
+    let sql = "select max(created_at) from attempts where merchant_id = $1 and sandbox = $2";
+    let (newest,) = fetch!(one, conn, (Option<i64>,), sql, scope.merchant_id, scope.sandbox)?;
+    Ok(newest)
+}
+
 /// As much of an attempt as retention asks.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Old {

@@ -31,8 +31,8 @@ pub struct Delivery {
     pub flow_id: Uuid,
     /// See [`NewEvent::kind`].
     pub kind: String,
-    /// See [`NewEvent::body`].
-    pub body: String,
+    /// See [`NewEvent::body`]; none when its seal cannot be opened.
+    pub body: Option<String>,
     /// Which try this is, from 1. Of the claims of one event only the last may report.
     pub tries: i64,
     /// When the event happened (ms).
@@ -137,7 +137,10 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
             Some(key) => key.clone(),
             None => merchants::key(tx, row.merchant_id).await?,
         };
-        let body = key.open_text(&place(row.merchant_id, &row.id), &row.body_sealed)?;
+        // One that cannot be opened is handed out too: it must not hold back the others.
+        let body = key
+            .open_text(&place(row.merchant_id, &row.id), &row.body_sealed)
+            .ok();
         keys.insert(row.merchant_id, key);
         deliveries.push(Delivery {
             scope: Scope {
@@ -208,6 +211,24 @@ pub async fn failed(
         retry_at,
         status.map(i64::from),
         error,
+    )
+    .map(|_| ())
+}
+
+/// Gives a claimed event back untried, due at a time (ms).
+///
+/// # Errors
+/// Database errors.
+pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
+    execute!(
+        tx,
+        "update outbox set tries = tries - 1, next_try_at = $5
+         where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
+        delivery.scope.merchant_id,
+        delivery.scope.sandbox,
+        delivery.id,
+        delivery.tries,
+        due_at,
     )
     .map(|_| ())
 }

@@ -247,6 +247,9 @@ pub struct Session {
 
 /// How a session ends whose time is up: after a failed attempt otherwise than without any (decisions §3). The
 /// condition, in SQL wherever it is needed: `status = 'pending' and stage <> 'in_review' and expires_at <= now`.
+/// How long an attempt that was admitted in time may take until it is recorded.
+const IN_FLIGHT_MS: i64 = 60_000;
+
 fn timed_out(attempts: i64) -> SessionStatus {
     if attempts > 0 {
         SessionStatus::Failed
@@ -422,12 +425,16 @@ pub async fn by_access_token(
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.
-pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
-    let now = tx.now();
+pub async fn use_attempt(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    admitted_at: i64,
+) -> Result<Option<Session>, Error> {
     let sql = "update sessions set attempts = attempts + 1
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
                    and attempts < max_attempts and (stage = 'in_review' or expires_at > $4)";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? {
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, admitted_at)? {
         0 => Ok(None),
         _ => get(tx, scope, id).await,
     }
@@ -466,14 +473,14 @@ pub async fn advance(
 /// # Errors
 /// Database errors.
 pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
-    let now = tx.now();
+    let before = tx.now() - IN_FLIGHT_MS;
     let due = fetch!(
         all,
         tx,
         (Uuid, bool, Uuid, i64),
         "select merchant_id, sandbox, id, attempts from sessions
          where status = 'pending' and stage <> 'in_review' and expires_at <= $1 order by expires_at, id limit $2",
-        now,
+        before,
         limit,
     )?;
     let mut ended = 0;
@@ -499,4 +506,13 @@ pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
 /// Database errors.
 pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(tx, "delete from link_tokens where expires_at < $1", before)
+}
+
+/// Deletes the sessions that ended before a time (ms) without an attempt, with all that their pages left; answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
+    let sql = "delete from sessions where attempts = 0 and status <> 'pending' and expires_at < $1";
+    execute!(tx, sql, before)
 }

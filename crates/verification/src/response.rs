@@ -34,11 +34,15 @@ pub struct VerificationResponse {
 }
 
 impl VerificationResponse {
-    /// The same for the applicant's eyes: without who the hits of a sanctions screening are.
+    /// The same for the applicant's eyes: without whom the sanctions screening found, how many, and where.
     #[must_use]
     pub fn without_sanctions_detail(&self) -> Self {
         let mut shown = self.clone();
-        shown.kyc_results.results.clear();
+        let kyc = &mut shown.kyc_results;
+        kyc.results.clear();
+        kyc.query_params.clear();
+        kyc.lists.clear();
+        kyc.total.value = 0;
         shown
     }
 }

@@ -483,8 +483,12 @@ fn qr_svg(text: &str) -> Result<String, Problem> {
         (status = 404, description = "`not_found`: the session's Flow or Group was deleted", body = ErrorAndMessageBody),
         (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody),
         HostedErrors))]
-pub async fn claim(State(app): State<Shared>, body: JsonObject) -> Result<Json<ClaimBody>, Problem> {
-    let (exchanged, number) = hosted::claim(&app, token(&body)?).await?;
+pub async fn claim(
+    State(app): State<Shared>,
+    ClientAddress(address): ClientAddress,
+    body: JsonObject,
+) -> Result<Json<ClaimBody>, Problem> {
+    let (exchanged, number) = hosted::claim(&app, address, token(&body)?).await?;
     Ok(Json(ClaimBody {
         exchange: exchanged.try_into()?,
         number: number.to_string(),

@@ -1,12 +1,14 @@
 //! Which country a visitor's address is in (`decisions.md` §3): by the operator's database, else by a built-in table of
 //! the registries' allocations. It asks nobody over the network and keeps no address.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Context;
 use maxminddb::{Reader, path};
 use reference::{Country, country};
+
+use super::public_address::is_public;
 
 /// The look-up.
 pub struct Geo {
@@ -28,7 +30,7 @@ impl Geo {
     /// The address's country. Private and reserved addresses are nowhere, and so is what the database does not know.
     pub fn country(&self, address: IpAddr) -> Option<&'static Country> {
         let address = address.to_canonical();
-        if !is_global(address) {
+        if !is_public(address) {
             return None;
         }
         match &self.database {
@@ -50,31 +52,6 @@ fn recorded(database: &Reader<Vec<u8>>, address: IpAddr) -> Option<String> {
     paths
         .iter()
         .find_map(|path| found.decode_path::<String>(path).ok().flatten())
-}
-
-/// Whether an address can be a visitor's on the internet (RFC 6890).
-fn is_global(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            let [a, b, c, _] = v4.octets();
-            !(v4.is_private()
-                || v4.is_loopback()
-                || v4.is_link_local()
-                || v4.is_documentation()
-                || v4.is_multicast()
-                || a == 0
-                || a >= 240
-                || (a == 100 && (64..128).contains(&b))
-                || (a == 198 && (b == 18 || b == 19))
-                || (a, b, c) == (192, 0, 0))
-        }
-        // Only 2000::/3 is allocated, and of it documentation is nobody's.
-        IpAddr::V6(v6) => v6.segments()[0] & 0xe000 == 0x2000 && !is_documentation(v6),
-    }
-}
-
-fn is_documentation(v6: Ipv6Addr) -> bool {
-    matches!(v6.segments(), [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..])
 }
 
 #[cfg(test)]

@@ -268,10 +268,15 @@ fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
 }
 
 /// Takes a session over to the caller's device. Whatever refuses it leaves the token unused.
-pub async fn claim(app: &App, token: &str) -> Result<(Exchanged, i64), Problem> {
-    let Claimable { scope, session, .. } =
-        claimable(handoffs::peek(&mut app.db.read().await?, token).await?)?;
+pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged, i64), Problem> {
+    let Claimable {
+        merchant,
+        scope,
+        session,
+        ..
+    } = claimable(handoffs::peek(&mut app.db.read().await?, token).await?)?;
     let flow = sessions::configuration(&mut app.db.read().await?, scope, &session.link).await?;
+    sessions::check_country(app, address, &merchant, &flow)?;
     let subject = session.id.to_string();
     store::transaction!(app.db, |tx| -> Result<(Exchanged, i64), Problem> {
         let (found, access) = handoffs::claim(tx, token).await?;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::{App, Shared, retention};
 
@@ -11,8 +12,9 @@ use super::{App, Shared, retention};
 const METRICS_EVERY: Duration = Duration::from_secs(5);
 /// Expired rows are deleted every so many rounds.
 const SWEEP_ROUNDS: u32 = 12;
-/// Link tokens are kept this long after they expired, so that their use is still told from nonsense.
-const LINKS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// Link tokens are kept this long after they expired, so that their use is still told from nonsense; and so are sessions that
+/// nobody finished.
+const LINKS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Webhook events are kept this long, to be seen and sent again.
 const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// How often attempts past their retention are looked for; the first time right after the start.
@@ -52,19 +54,29 @@ async fn orphans(app: &App) {
     }
 }
 
-/// Deletes the objects of attempts that did not come to be (their node died in between) or are gone; answers how many. Accounts
-/// that this database does not know are left alone: it may be the wrong database.
+/// Deletes the objects of attempts that did not come to be (their node died in between) or are gone; answers how many. This may be
+/// the wrong database, an older copy on the live objects: accounts that it does not know are left alone, and so is whatever is newer
+/// than the newest attempt that it knows.
 async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
     let mut swept = 0;
     for (scope, attempt_id) in app.objects.attempts_before(before).await? {
         let known = merchants.iter().any(|merchant| merchant.id == scope.merchant_id);
+        let newest = store::attempts::newest_at(&mut app.db.read().await?, scope).await?;
+        let known =
+            known && made_at(attempt_id).is_some_and(|made| newest.is_some_and(|newest| made < newest));
         if known && !store::attempts::exists(&mut app.db.read().await?, scope, attempt_id).await? {
             swept += app.objects.delete_attempt(scope, attempt_id).await?;
         }
     }
     Ok(swept)
+}
+
+/// When an attempt's id was made (ms): ids are UUIDs of version 7.
+fn made_at(attempt_id: Uuid) -> Option<i64> {
+    let (seconds, nanos) = attempt_id.get_timestamp()?.to_unix();
+    i64::try_from(seconds * 1_000 + u64::from(nanos) / 1_000_000).ok()
 }
 
 async fn rows(app: &App) {
@@ -85,6 +97,7 @@ async fn sweep(app: &App) -> Result<(), store::Error> {
         store::idempotency::sweep(tx).await?;
         let before = tx.now() - LINKS_KEPT_MS;
         store::sessions::sweep_links(tx, before).await?;
+        store::sessions::sweep(tx, before).await?;
         let before = tx.now() - EVENTS_KEPT_MS;
         store::outbox::sweep(tx, before).await?;
         Ok(())

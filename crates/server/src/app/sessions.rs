@@ -113,13 +113,8 @@ pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
 /// Exchanges a link token for a session. Whatever refuses it leaves the token unused.
 pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchanged, Problem> {
     let Offer { merchant, flow, .. } = offer(app, token).await?;
+    check_country(app, address, &merchant, &flow)?;
     let rules = flows::parse(&flow.clone().into())?;
-    check_country(
-        app,
-        address,
-        &merchants::settings(&merchant).blocked_countries,
-        &rules.geo_blocked,
-    )?;
     let max_attempts = i64::from(rules.settings.attempts_per_link);
     let (scope, session, token) =
         store::transaction!(app.db, |tx| -> Result<(Scope, Session, SecretString), Problem> {
@@ -172,23 +167,19 @@ pub fn expired() -> Problem {
 }
 
 /// Refuses visitors from a country that the account or the Flow blocks.
-fn check_country(
-    app: &App,
-    address: IpAddr,
-    of_account: &[String],
-    of_flow: &[String],
-) -> Result<(), Problem> {
-    match app.geo.country(address) {
-        None if app.config.geo_unknown == GeoUnknown::Block => Err(Problem::geo_blocked(None)),
-        Some(country)
-            if [of_account, of_flow]
-                .concat()
-                .iter()
-                .any(|blocked| blocked.eq_ignore_ascii_case(country.alpha2)) =>
-        {
-            Err(Problem::geo_blocked(Some(country.alpha2)))
-        }
-        _ => Ok(()),
+pub fn check_country(app: &App, address: IpAddr, merchant: &Merchant, flow: &Flow) -> Result<(), Problem> {
+    let Some(country) = app.geo.country(address) else {
+        return match app.config.geo_unknown {
+            GeoUnknown::Block => Err(Problem::geo_blocked(None)),
+            GeoUnknown::Allow => Ok(()),
+        };
+    };
+    let of_account = merchants::settings(merchant).blocked_countries;
+    let of_flow = flows::parse(&flow.clone().into())?.geo_blocked;
+    let is_blocked = |blocked: &String| blocked.eq_ignore_ascii_case(country.alpha2);
+    match of_account.iter().chain(&of_flow).any(is_blocked) {
+        true => Err(Problem::geo_blocked(Some(country.alpha2))),
+        false => Ok(()),
     }
 }
 
@@ -209,6 +200,15 @@ pub async fn named(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, P
         SessionStatus::Pending => Ok(session),
         _ => Err(over()),
     }
+}
+
+/// Refuses a session that waits for a reviewer and has no attempts left, before any work is done for it.
+pub fn check_attempts(session: &Session) -> Result<(), Problem> {
+    if session.attempts < session.max_attempts {
+        return Ok(());
+    }
+    let text = "sessionId - the session has no attempts left; its last one is being reviewed";
+    Err(Problem::validation(vec![text.into()]))
 }
 
 fn over() -> Problem {

@@ -85,6 +85,8 @@ struct Against {
     flow: Flow,
     grouping_id: Option<Uuid>,
     session_id: Option<Uuid>,
+    /// When it was found to be in time (ms): its work may end after the session's token.
+    admitted_at: i64,
 }
 
 /// The stage "Flow and Group exist and agree", and the session, where one is named.
@@ -97,10 +99,14 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
         .await?
         .ok_or_else(|| missing("Flow"))?;
     let session_id = match (&caller.session, submission.session_id()) {
-        (Some(session), _) => Some(session.id),
+        (Some(session), _) => {
+            sessions::check_attempts(session)?;
+            Some(session.id)
+        }
         (None, None) => None,
         (None, Some(id)) => {
             let session = sessions::named(&mut conn, scope, id).await?;
+            sessions::check_attempts(&session)?;
             submission.bind(&sessions::binding(&session))?;
             Some(session.id)
         }
@@ -126,6 +132,7 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
         flow: flows::parse(&stored.into())?,
         grouping_id,
         session_id,
+        admitted_at: Timestamp::now().as_millisecond(),
     })
 }
 
@@ -288,7 +295,7 @@ async fn record_in_one_transaction(
         let judgement = examination.judge(&identity);
         let session = match against.session_id {
             Some(id) => Some(
-                store::sessions::use_attempt(tx, scope, id)
+                store::sessions::use_attempt(tx, scope, id, against.admitted_at)
                     .await?
                     .ok_or_else(|| sessions::ended(caller))?,
             ),

@@ -3,8 +3,9 @@
 //!
 //! It never follows a redirect, reads no answer's body, and reaches no address that is not public unless the operator allows the host.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -27,6 +28,10 @@ use crate::error::Problem;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Deliveries of one node at once.
 const AT_ONCE: usize = 32;
+/// Of these, those of one Flow: a receiver that never answers holds back nobody else's events.
+const OF_ONE_FLOW: usize = 4;
+/// How long an event waits for its Flow's other deliveries.
+const PUT_BACK_MS: i64 = 20_000;
 /// A receiver's time to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 /// A name server's.
@@ -55,6 +60,7 @@ const TEST: &str = "webhook.test";
 /// Delivers for ever.
 pub async fn run(app: Shared) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
+    let flows = Busy::default();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -67,14 +73,64 @@ pub async fn run(app: Shared) {
                 }
             };
             let app = Arc::clone(&app);
+            let flow = flows.enter((delivery.scope, delivery.flow_id));
             tokio::spawn(async move {
-                if let Err(error) = deliver(&app, &delivery).await {
+                let result = match flow {
+                    Some(_) => deliver(&app, &delivery).await,
+                    None => put_back(&app, &delivery).await,
+                };
+                if let Err(error) = result {
                     tracing::warn!(%error, event = %delivery.id, "a webhook delivery could not be recorded");
                 }
-                drop(place);
+                drop((flow, place));
             });
         }
     }
+}
+
+/// How many deliveries each Flow has under way on this node.
+#[derive(Clone, Default)]
+struct Busy(Arc<Mutex<HashMap<FlowKey, usize>>>);
+
+type FlowKey = (Scope, Uuid);
+
+/// A Flow's place; given back when dropped.
+struct Place(Busy, FlowKey);
+
+impl Busy {
+    fn counts(&self) -> MutexGuard<'_, HashMap<FlowKey, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place, unless the Flow has all of its own.
+    fn enter(&self, flow: FlowKey) -> Option<Place> {
+        let mut counts = self.counts();
+        let count = counts.entry(flow).or_default();
+        if *count == OF_ONE_FLOW {
+            return None;
+        }
+        *count += 1;
+        Some(Place(self.clone(), flow))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.0.counts();
+        if let Some(count) = counts.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.1);
+            }
+        }
+    }
+}
+
+async fn put_back(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        let due_at = tx.now() + PUT_BACK_MS;
+        outbox::put_back(tx, delivery, due_at).await
+    })
 }
 
 async fn next(app: &App) -> Result<Option<Delivery>, store::Error> {
@@ -109,8 +165,16 @@ async fn deliver(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
     let url = flow.and_then(|flow| flow.webhook_url);
     let endpoint = store::transaction!(app.db, |tx| -> Result<Option<Endpoint>, store::Error> {
         webhooks::get_or_create(tx, scope, flow_id).await
-    })?;
+    });
+    let endpoint = match endpoint {
+        Err(store::Error::Sealed) => None,
+        endpoint => Some(endpoint?),
+    };
     let gone = |error| Outcome::GivenUp { status: None, error };
+    let Some(endpoint) = endpoint else {
+        let outcome = gone("the secret cannot be opened with this master key");
+        return finish(app, delivery, &outcome, url.as_deref()).await;
+    };
     let outcome = match (&url, &endpoint) {
         (Some(url), Some(endpoint))
             if endpoint.stopped_url.as_ref() != Some(url) || delivery.kind == TEST =>
@@ -120,8 +184,17 @@ async fn deliver(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
         (Some(_), Some(_)) => gone("the receiver answered 410: change the address, or send a test message"),
         _ => gone("the Flow has no webhook any more"),
     };
+    finish(app, delivery, &outcome, url.as_deref()).await
+}
+
+async fn finish(
+    app: &App,
+    delivery: &Delivery,
+    outcome: &Outcome,
+    url: Option<&str>,
+) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        report(tx, delivery, &outcome, url.as_deref()).await
+        report(tx, delivery, outcome, url).await
     })
 }
 
@@ -173,12 +246,18 @@ async fn send(app: &App, delivery: &Delivery, url: &str, endpoint: &Endpoint) ->
         error,
         not_before: None,
     };
+    let Some(body) = &delivery.body else {
+        return Outcome::GivenUp {
+            status: None,
+            error: "the event cannot be opened with this master key",
+        };
+    };
     let (url, pinned) = match destination(app, delivery.scope.sandbox, url).await {
         Ok(found) => found,
         Err(error) => return failed(error),
     };
     let timestamp = Timestamp::now().as_second();
-    let Some(signature) = sign(endpoint, delivery, timestamp) else {
+    let Some(signature) = sign(endpoint, delivery.id, body, timestamp) else {
         return failed("the Flow's webhook secret is not base64: rotate it".into());
     };
     let mut client = reqwest::Client::builder()
@@ -199,7 +278,7 @@ async fn send(app: &App, delivery: &Delivery, url: &str, endpoint: &Endpoint) ->
         .header(HEADER_WEBHOOK_ID, delivery.id.to_string())
         .header(HEADER_WEBHOOK_TIMESTAMP, timestamp.to_string())
         .header(HEADER_WEBHOOK_SIGNATURE, signature)
-        .body(delivery.body.clone());
+        .body(body.clone());
     match request.send().await {
         Ok(answer) => judge(answer.status(), answer.headers()),
         Err(error) if error.is_timeout() => failed(format!("no answer within {} s", ANSWER_WITHIN.as_secs())),
@@ -243,14 +322,12 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 }
 
 /// `webhook-signature`: one signature a secret.
-fn sign(endpoint: &Endpoint, delivery: &Delivery, timestamp: i64) -> Option<String> {
+fn sign(endpoint: &Endpoint, id: Uuid, body: &str, timestamp: i64) -> Option<String> {
     let signatures: Option<Vec<String>> = std::iter::once(&endpoint.secret)
         .chain(&endpoint.previous)
         .map(|secret| {
             let webhook = Webhook::new(secret.expose_secret()).ok()?;
-            webhook
-                .sign(&delivery.id.to_string(), timestamp, delivery.body.as_bytes())
-                .ok()
+            webhook.sign(&id.to_string(), timestamp, body.as_bytes()).ok()
         })
         .collect();
     Some(signatures?.join(" "))
@@ -356,6 +433,23 @@ mod tests {
             Some(Duration::from_hours(24)),
             "but not for ever"
         );
+    }
+
+    #[test]
+    fn a_flow_has_no_more_than_its_places() {
+        let busy = Busy::default();
+        let scope = Scope {
+            merchant_id: Uuid::nil(),
+            sandbox: true,
+        };
+        let (one, other) = ((scope, Uuid::from_u128(1)), (scope, Uuid::from_u128(2)));
+        let mut places: Vec<_> = (0..OF_ONE_FLOW).map(|_| busy.enter(one)).collect();
+        assert!(places.iter().all(Option::is_some) && busy.enter(one).is_none());
+        assert!(busy.enter(other).is_some(), "another Flow has its own");
+        places.pop();
+        assert!(busy.enter(one).is_some());
+        drop(places);
+        assert!(busy.counts().is_empty());
     }
 
     #[test]

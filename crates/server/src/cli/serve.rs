@@ -55,8 +55,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     };
     let app: Shared = Arc::new(App {
         websdk_url: config
-            .websdk_url
-            .clone()
+            .websdk_url()?
             .unwrap_or_else(|| format!("{public_url}/verify")),
         public_url,
         geo: Geo::open(config.geo_database.as_deref())?,

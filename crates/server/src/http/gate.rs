@@ -104,9 +104,17 @@ pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) 
         &app,
         RateClass::Exchange,
         Uuid::nil(),
-        &hashed(&address.to_string()),
+        &hashed(&visitor(address).to_string()),
     )
     .await;
+    within(verdict, request, next).await
+}
+
+/// Middleware of the hosted page itself, which looks at tokens too: a limit of its own, ten times that of the exchange.
+pub async fn visitors(State(app): State<Shared>, request: Request, next: Next) -> Response {
+    let address = client_address(&app, request.extensions(), request.headers());
+    let who = hashed(&visitor(address).to_string());
+    let verdict = take(&app, RateClass::Page, Uuid::nil(), &who).await;
     within(verdict, request, next).await
 }
 
@@ -217,7 +225,7 @@ pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<
 
 /// A failed authentication counts against the key and the address; too many answer 429.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
-    let who = hashed(&format!("{key}@{address}"));
+    let who = hashed(&format!("{key}@{}", visitor(address)));
     match take(app, RateClass::FailedAuth, Uuid::nil(), &who).await {
         Ok(Some(verdict)) if !verdict.allowed => too_many(&verdict),
         Ok(_) => Problem::new(Kind::WrongCredentials, text),
@@ -226,6 +234,17 @@ async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
 }
 
 /// How buckets name addresses, which are personal data.
+/// Whom an address is counted as: one customer of an IPv6 network has a whole /64.
+fn visitor(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            [a, b, c, d, 0, 0, 0, 0].into()
+        }
+        address => address,
+    }
+}
+
 fn hashed(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
@@ -323,6 +342,14 @@ mod tests {
                 "{status:?} {sandbox} {family:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_visitor() {
+        let counted = |address: &str| visitor(address.parse().unwrap()).to_string();
+        assert_eq!(counted("2a00:1450:4001:80e:1:2:3:4"), "2a00:1450:4001:80e::");
+        assert_eq!(counted("93.184.216.34"), "93.184.216.34");
+        assert_eq!(counted("::ffff:93.184.216.34"), "93.184.216.34");
     }
 
     #[test]

@@ -9,15 +9,18 @@ pub mod template;
 pub mod theme;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use tower_http::compression::CompressionLayer;
 
 use crate::app::Shared;
+use crate::http::gate;
 
 /// The page and its files.
-pub fn router() -> Router<Shared> {
+pub fn router(app: Shared) -> Router<Shared> {
     Router::new()
         .route("/verify", get(page::page))
+        .route_layer(from_fn_with_state(app, gate::visitors))
         .route("/verify/logo/{shortId}", get(page::logo))
         .route("/verify/assets/guidance/{file}", get(assets::guidance))
         .route("/verify/assets/{*path}", get(assets::asset))

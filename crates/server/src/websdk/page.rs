@@ -35,7 +35,7 @@ struct Visit {
     /// What the token leads to; none without a token.
     found: Option<Result<Preview, Problem>>,
     is_handoff: bool,
-    /// Whose page it is, as the token or `?m=` claims: it decides who may embed it, and gives away nothing else.
+    /// Whose page it is, as the token or `?m=` claims: it decides who may embed it and whose colours it shows, which is no secret.
     merchant: Option<Merchant>,
     return_url: Option<String>,
     origin: Option<String>,

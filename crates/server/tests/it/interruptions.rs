@@ -79,8 +79,13 @@ on_both!(objects_that_nothing_refers_to_are_swept, |backend| {
     assert_eq!(verify(&server, &demo, form).await.0, 200);
     let (named, _) = attempt_folders(&server).pop_first().unwrap();
     age(&named);
-    let stray = |merchant: &Path, old: bool| {
-        let folder = merchant.join(Uuid::new_v4().to_string());
+    // The first was made before the attempt; the last is newer than any that this database knows.
+    let (earlier, later) = (
+        Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0)),
+        Uuid::now_v7(),
+    );
+    let stray = |merchant: &Path, id: Uuid, old: bool| {
+        let folder = merchant.join(id.to_string());
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("selfie"), "sealed").unwrap();
         if old {
@@ -93,7 +98,9 @@ on_both!(objects_that_nothing_refers_to_are_swept, |backend| {
         .dir
         .path()
         .join(format!("objects/{}/live/attempts", Uuid::new_v4()));
-    let (orphan, young, foreign) = (stray(ours, true), stray(ours, false), stray(&elsewhere, true));
+    let (orphan, copied) = (stray(ours, earlier, true), stray(ours, later, true));
+    let younger = Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_001, 0));
+    let (young, foreign) = (stray(ours, younger, false), stray(&elsewhere, earlier, true));
 
     let server = server.kill_and_restart(&["--demo"]);
     let deadline = Instant::now() + Duration::from_secs(20);
@@ -103,5 +110,9 @@ on_both!(objects_that_nothing_refers_to_are_swept, |backend| {
     }
     assert!(young.join("selfie").exists(), "its attempt may still come");
     assert!(foreign.join("selfie").exists(), "another installation's");
+    assert!(
+        copied.join("selfie").exists(),
+        "this may be an older copy of the database"
+    );
     assert_eq!(attempt_folders(&server)[&named], 2, "what an attempt names stays");
 });

@@ -319,3 +319,31 @@ async fn private_addresses_and_plain_http_are_refused() {
     }
     assert!(receiver.got.lock().unwrap().is_empty());
 }
+
+/// An event that cannot be opened is given up, and those behind it are delivered.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreadable_event_holds_back_nobody() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let receiver = Receiver::default();
+    // Nothing is delivered to the first address, so that the event can be damaged.
+    let flow = point(&server, &demo, "http://localhost:9/").await;
+    verify(&server, &demo, &flow, "Quill").await;
+    event(&server, &demo, |event| {
+        event["tries"] == 1 && event["error"].is_string()
+    })
+    .await;
+    let mut database = server.sqlite().await;
+    sqlx::raw_sql("update outbox set body_sealed = x'00', next_try_at = 0")
+        .execute(&mut database)
+        .await
+        .unwrap();
+    point(&server, &demo, &receiver.listen().await).await;
+    verify(&server, &demo, &flow, "Quill").await;
+    receiver.messages(1).await;
+    let damaged = event(&server, &demo, |event| event["tries"] == 2).await;
+    assert_eq!(damaged["nextTryAt"], Value::Null, "{damaged}");
+    assert!(
+        damaged["error"].as_str().unwrap().contains("master key"),
+        "{damaged}"
+    );
+}

@@ -13,3 +13,5 @@ create table webhook_endpoints (
     primary key (merchant_id, sandbox, flow_id),
     foreign key (merchant_id, sandbox, flow_id) references flows (merchant_id, sandbox, id) on delete cascade
 );
+-- For deleting the events that are kept long enough.
+create index outbox_done on outbox (created_at) where next_try_at is null;

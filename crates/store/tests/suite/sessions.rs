@@ -155,7 +155,7 @@ pub(crate) async fn attempts_are_counted_out(bench: Bench) {
             let db = bench.db.clone();
             tokio::spawn(async move {
                 store::transaction!(db, |tx| -> Result<Option<Session>, Error> {
-                    sessions::use_attempt(tx, scope, made.id).await
+                    sessions::use_attempt(tx, scope, made.id, START).await
                 })
                 .unwrap()
                 .is_some()
@@ -180,7 +180,8 @@ pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
     let [idle, failed, reviewed] = made.try_into().unwrap();
     let attempt = async |id| {
         store::transaction!(bench.db, |tx| -> Result<Option<Session>, Error> {
-            sessions::use_attempt(tx, scope, id).await
+            let now = tx.now();
+            sessions::use_attempt(tx, scope, id, now).await
         })
         .unwrap()
         .is_some()
@@ -224,6 +225,12 @@ pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
         }
         assert!(!attempt(idle).await && !attempt(failed).await);
         if !after_the_job {
+            assert_eq!(
+                expire().await,
+                0,
+                "what was admitted in time is still being recorded"
+            );
+            bench.pass(Duration::from_secs(60));
             let (first, second) = tokio::join!(expire(), expire());
             assert_eq!(first + second, 2, "two nodes at once");
         }
