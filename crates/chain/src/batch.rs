@@ -4,9 +4,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::address::{Address, AddressError};
+use crate::address::{Address, AddressError, MAX_LENGTH};
 use crate::currency::Currency;
 use crate::hash::TransactionHash;
+use crate::secret;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,7 +62,7 @@ fn verdict(currency: Currency, kind: &str, value: &str) -> Verdict {
     }
 }
 
-/// Answers one line of `check-address`. A value that is a secret is not repeated: `value` is then null.
+/// Answers one line of `check-address`. A secret, and what may hide one, is not repeated: the member is then null.
 pub fn answer_line(line: &str) -> String {
     let line: Line = match serde_json::from_str(line) {
         Ok(line) => line,
@@ -75,16 +76,18 @@ pub fn answer_line(line: &str) -> String {
     let verdict = match line.chain.parse::<Currency>() {
         Ok(currency) => verdict(currency, kind, &line.value),
         Err(_) => Verdict {
-            secret: crate::secret::recognise(&line.value).is_some(),
+            secret: secret::recognise(&line.value).is_some(),
             ..Verdict::refused(&AddressError::Form("the chain is not known here"))
         },
     };
-    let value = (!verdict.secret).then_some(&line.value);
+    let valid = verdict.reason.is_none();
+    let tellable = line.value.len() <= MAX_LENGTH && line.value.bytes().all(|byte| byte.is_ascii_graphic());
+    let value = (valid || (tellable && !verdict.secret)).then_some(&line.value);
     json!({
-        "chain": line.chain,
+        "chain": secret::code(&line.chain),
         "value": value,
         "kind": kind,
-        "valid": verdict.reason.is_none(),
+        "valid": valid,
         "type": verdict.kind,
         "canonical": verdict.canonical,
         "payload": verdict.payload,
@@ -252,6 +255,23 @@ mod tests {
         let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
         for chain in ["btc", "none"] {
             assert!(!answer_line(&json!({"chain": chain, "value": key}).to_string()).contains(key));
+        }
+        let words = "abandon ".repeat(11) + "about";
+        let long = format!("{key}{}", "1".repeat(300));
+        // Reckoned as base58, this alone would take minutes.
+        let endless = json!({"chain": "xmr", "value": "z".repeat(4 << 20)});
+        assert!(answer_line(&endless.to_string()).len() < 1000);
+        let seed = "sczanglahtqn3kfnvojdrgrmxhoyidtk2ndwwxdlg7kymd3hqrjnkvhp";
+        for secret in [&format!(" {key} "), &words, &long, &seed[..56].to_owned()] {
+            for line in [
+                json!({"chain": "btc", "value": secret}),
+                json!({"chain": secret, "value": "x"}),
+                json!({"chain": "xmr", "value": secret}),
+                json!({"chain": "btc", "value": secret, "kind": "transaction"}),
+            ] {
+                let answer = answer_line(&line.to_string());
+                assert!(!answer.contains(secret.trim()), "{answer}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing in them is checked by a checksum; a wrong one only turns out not to be found.
 
-use crate::address::{AddressError, checked_length, exists_anywhere};
+use crate::address::{AddressError, checked, exists_anywhere};
 use crate::currency::Currency;
 use crate::secret;
 
@@ -29,7 +29,7 @@ impl TransactionHash {
     /// # Errors
     /// Why it cannot exist there; the text itself is never part of it.
     pub fn parse(currency: Currency, text: &str) -> Result<TransactionHash, AddressError> {
-        checked_length(text)?;
+        checked(text)?;
         // A Solana key pair has the size of a signature, so secrets are looked for first.
         if let Some(kind) = secret::recognise(text) {
             return Err(AddressError::Secret(kind));

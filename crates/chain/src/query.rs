@@ -8,6 +8,7 @@ use crate::address::{Address, AddressError};
 use crate::currency::Currency;
 use crate::hash::TransactionHash;
 use crate::screen::Subject;
+use crate::secret;
 
 /// The label of a request that brings none.
 pub const DEFAULT_LABEL: &str = "API Query";
@@ -55,19 +56,20 @@ pub enum QueryError {
     #[error("Validation failed: {}", .0.join("; "))]
     Invalid(Vec<String>),
     /// The chain is not screened here, or not for this account.
-    #[error("{}", unsupported(.value, .accepted))]
+    #[error("{}", unsupported(.value.as_deref(), .accepted))]
     UnsupportedCurrency {
-        /// What was sent, shortened.
-        value: String,
+        /// What was sent, if it has the form of a code.
+        value: Option<String>,
         /// What is accepted.
         accepted: Vec<Currency>,
     },
 }
 
-fn unsupported(value: &str, accepted: &[Currency]) -> String {
+fn unsupported(value: Option<&str>, accepted: &[Currency]) -> String {
     let codes: Vec<&str> = accepted.iter().map(|currency| currency.code()).collect();
+    let value = value.map_or(String::new(), |value| format!(" '{value}'"));
     format!(
-        "Unsupported currency '{value}'. Supported currencies: {}",
+        "Unsupported currency{value}. Supported currencies: {}",
         codes.join(", ")
     )
 }
@@ -117,7 +119,7 @@ impl Query {
         let currency = code.parse().ok().filter(|currency| accepted.contains(currency));
         let Some(currency) = currency else {
             return Err(QueryError::UnsupportedCurrency {
-                value: code.chars().filter(|c| !c.is_control()).take(32).collect(),
+                value: secret::code(code).map(str::to_owned),
                 accepted: accepted.to_owned(),
             });
         };
@@ -252,5 +254,10 @@ mod tests {
             let error = parse(json!({"type": kind, "query": key, "currency": "btc"})).unwrap_err();
             assert!(error.contains("secret") && !error.contains(key), "{error}");
         }
+        let error = parse(json!({"type": "address", "query": BTC, "currency": key})).unwrap_err();
+        assert!(
+            error.starts_with("Unsupported currency. ") && !error.contains(&key[..8]),
+            "{error}"
+        );
     }
 }

@@ -100,7 +100,7 @@ mod tests {
                     address.canonical
                 );
                 assert_eq!(
-                    labels.labels(currency, &address.canonical, None).len(),
+                    labels.labels(currency, &address.canonical, 0).len(),
                     1,
                     "{currency}"
                 );

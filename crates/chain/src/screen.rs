@@ -5,6 +5,7 @@
 //! money [`crate::trace`]'s.
 
 mod detail;
+mod label_screen;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ pub use self::detail::{
     AddressDetail, Contributed, Coverage, Detail, Entity, Exposed, Exposures, Moved, Ranked, Rest,
     TransactionDetail,
 };
+pub use self::label_screen::screen_labels;
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster::{self, Cluster};
@@ -46,8 +48,8 @@ pub struct Request<'a> {
     pub chain: Currency,
     /// What is screened.
     pub subject: Subject<'a>,
-    /// The labels of which time (milliseconds since 1970); `None`: now.
-    pub at: Option<i64>,
+    /// The labels of which time (milliseconds since 1970).
+    pub at: i64,
     /// Up to which block; `None`: the source's newest. With `at`, it repeats an old decision.
     pub as_of_block: Option<u64>,
     /// How far the trace goes. Its `up_to` is set from `as_of_block`.
@@ -57,12 +59,12 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request with the defaults.
+    /// A request with the defaults, about now.
     pub fn new(chain: Currency, subject: Subject<'a>) -> Request<'a> {
         Request {
             chain,
             subject,
-            at: None,
+            at: jiff::Timestamp::now().as_millisecond(),
             as_of_block: None,
             options: Options::default(),
             cluster_budget: 4,
@@ -81,32 +83,6 @@ pub struct Screen {
     pub traces: Vec<Trace>,
     /// Labels of the address itself (or of a transaction's parties).
     pub labels: Vec<Label>,
-}
-
-/// Screens by labels alone, for a chain without a source, or one that failed. Everything is unresolved.
-pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'_>) -> Screen {
-    let own = own_labels(labels, request);
-    let mut exposures = detail::Exposures::untraced(labels.version(), profile, request);
-    let score = score(
-        profile,
-        &[],
-        strongest(profile, &own),
-        &Unknown {
-            incoming: one(),
-            outgoing: one(),
-        },
-    );
-    exposures.finish(&score, &[]);
-    let detail = match request.subject {
-        Subject::Address(_) => Detail::Address(Box::new(AddressDetail::unknown(&own, exposures))),
-        Subject::Transaction(_) => Detail::Transaction(Box::new(TransactionDetail::unknown(exposures))),
-    };
-    Screen {
-        score,
-        detail,
-        traces: Vec::new(),
-        labels: own,
-    }
 }
 
 /// Screens an address.
@@ -273,10 +249,6 @@ pub fn screen_transaction(
         traces,
         labels: own,
     })
-}
-
-fn one() -> Share {
-    num_traits::One::one()
 }
 
 /// A screening sees one state of the chain: up to the block asked for, or the newest at its beginning.

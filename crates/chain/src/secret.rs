@@ -7,22 +7,44 @@
 use bs58::Alphabet;
 use ring::signature::Ed25519KeyPair;
 
-use crate::address;
+use crate::address::{self, MAX_LENGTH};
 
-/// What kind of secret the text is or looks like, if it is no address of any chain.
+/// What kind of secret the text is or looks like, if it is no address of any chain. Space around it does not hide it.
 pub fn recognise(text: &str) -> Option<&'static str> {
-    let kind = strkey(text)
+    let text = text.trim();
+    // Reading base58 takes time by the square of the length, and no secret is longer.
+    if text.len() > MAX_LENGTH {
+        return None;
+    }
+    let kind = words(text)
+        .or_else(|| strkey(text))
         .or_else(|| bech32(text))
         .or_else(|| hexadecimal(text))
         .or_else(|| base58(text))?;
     (!address::exists_anywhere(text)).then_some(kind)
 }
 
+/// The text, if it is a code or a word and too short for a secret: others are not repeated where a code was expected.
+pub fn code(text: &str) -> Option<&str> {
+    let short = text.len() <= 12 && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    short.then_some(text)
+}
+
+/// BIP 39: 12 to 24 words, by threes.
+fn words(text: &str) -> Option<&'static str> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let is_word =
+        |word: &&str| (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_alphabetic());
+    let phrase = matches!(words.len(), 12 | 15 | 18 | 21 | 24) && words.iter().all(is_word);
+    phrase.then_some("the words of a wallet's seed")
+}
+
 /// Stellar: `S` and 55 more characters of base32.
 fn strkey(text: &str) -> Option<&'static str> {
     let base32 = |b: u8| matches!(b, b'A'..=b'Z' | b'2'..=b'7');
-    let seed =
-        text.len() == 56 && text.starts_with('S') && text.bytes().all(|b| base32(b.to_ascii_uppercase()));
+    let seed = text.len() == 56
+        && text.starts_with(['S', 's'])
+        && text.bytes().all(|b| base32(b.to_ascii_uppercase()));
     seed.then_some("a Stellar secret seed")
 }
 

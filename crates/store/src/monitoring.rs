@@ -56,8 +56,8 @@ pub struct Screening {
 /// Which screenings to list; `None` asks for nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Of this address or transaction, in canonical form.
-    pub canonical: Option<&'a str>,
+    /// Of this chain's (its code) address or transaction, in canonical form.
+    pub query: Option<(&'a str, &'a str)>,
     /// With this label.
     pub label: Option<&'a str>,
     /// Older than this one.
@@ -184,11 +184,12 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Screening>, Error> {
     let query_ref = filter
-        .canonical
-        .map(|canonical| query_ref(conn, scope, canonical));
+        .query
+        .map(|(_, canonical)| query_ref(conn, scope, canonical));
     let label_ref = filter.label.map(|label| label_ref(conn, scope, label));
     let sql = select!(
-        "and id < $3 and ($4 or query_ref = $5) and ($6 or label_ref = $7) order by id desc limit $8"
+        "and id < $3 and ($4 or (query_ref = $5 and currency = $6)) and ($7 or label_ref = $8)
+         order by id desc limit $9"
     );
     let rows = fetch!(
         all,
@@ -200,6 +201,7 @@ pub async fn list(
         filter.before.unwrap_or(Uuid::max()),
         query_ref.is_none(),
         query_ref.clone().unwrap_or_default(),
+        filter.query.map_or("", |(currency, _)| currency),
         label_ref.is_none(),
         label_ref.clone().unwrap_or_default(),
         limit,

@@ -182,7 +182,7 @@ impl Address {
     /// # Errors
     /// Why it cannot exist there; the text itself is never part of it.
     pub fn parse(currency: Currency, text: &str) -> Result<Address, AddressError> {
-        checked_length(text)?;
+        checked(text)?;
         let error = match parse_plainly(currency, text) {
             Ok(address) => return Ok(address),
             Err(error) => error,
@@ -254,8 +254,12 @@ impl Address {
     }
 }
 
-/// Refuses what no parser needs to see.
-pub(crate) fn checked_length(text: &str) -> Result<(), AddressError> {
+/// Refuses what no parser needs to see, a secret by its name.
+pub(crate) fn checked(text: &str) -> Result<(), AddressError> {
+    checked_length(text).map_err(|reason| secret::recognise(text).map_or(reason, AddressError::Secret))
+}
+
+fn checked_length(text: &str) -> Result<(), AddressError> {
     if text.is_empty() {
         return Err(AddressError::Form("is empty"));
     }

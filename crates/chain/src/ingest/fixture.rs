@@ -409,7 +409,7 @@ impl Source for Fixture {
 }
 
 impl Labels for Fixture {
-    fn labels(&self, _chain: Currency, address: &str, at: Option<i64>) -> Vec<Label> {
+    fn labels(&self, _chain: Currency, address: &str, at: i64) -> Vec<Label> {
         self.labels
             .get(address)
             .filter(|label| label.holds(at))

@@ -13,6 +13,7 @@ use super::{DEFAULT_CONFIDENCE, Label, tagpack, taxonomy};
 use crate::address::Address;
 use crate::category::Category;
 use crate::currency::Currency;
+use crate::secret;
 
 /// The largest label file that is read.
 const MAX_FILE: u64 = 512 * 1024 * 1024;
@@ -135,7 +136,8 @@ fn address(chain: &str, text: &str) -> Result<Address, String> {
             .ok_or_else(|| "address - is of no chain that the token lives on".to_owned());
     }
     let Some(currency) = taxonomy::chain(chain) else {
-        return Err(format!("currency - not known here: {}", short(chain)));
+        let named = secret::code(chain.trim()).map_or(String::new(), |code| format!(": {code}"));
+        return Err(format!("currency - not known here{named}"));
     };
     Address::parse(currency, text).map_err(|error| format!("address - {error}"))
 }

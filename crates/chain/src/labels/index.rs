@@ -164,7 +164,7 @@ impl LabelIndex {
     }
 
     /// Whether anything holds about an address at a time.
-    pub fn contains(&self, chain: Currency, address: &str, at: Option<i64>) -> bool {
+    pub fn contains(&self, chain: Currency, address: &str, at: i64) -> bool {
         self.rows(chain, address).iter().any(|row| row.holds(at))
     }
 
@@ -193,14 +193,14 @@ impl LabelIndex {
 }
 
 impl Row {
-    fn holds(&self, at: Option<i64>) -> bool {
+    fn holds(&self, at: i64) -> bool {
         let bound = |value: i64, none: i64| (value != none).then_some(value);
         holds(bound(self.from, i64::MIN), bound(self.to, i64::MAX), at)
     }
 }
 
 impl Labels for LabelIndex {
-    fn labels(&self, chain: Currency, address: &str, at: Option<i64>) -> Vec<Label> {
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let mut labels: Vec<Label> = self
             .rows(chain, address)
             .iter()

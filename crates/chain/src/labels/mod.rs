@@ -45,41 +45,33 @@ pub struct Label {
 }
 
 impl Label {
-    /// Whether it holds at a time (milliseconds since 1970); without a time, whether it holds still.
-    pub fn holds(&self, at: Option<i64>) -> bool {
+    /// Whether it holds at a time (milliseconds since 1970).
+    pub fn holds(&self, at: i64) -> bool {
         holds(self.valid_from, self.valid_to, at)
     }
 }
 
-fn holds(from: Option<i64>, to: Option<i64>, at: Option<i64>) -> bool {
-    match at {
-        Some(at) => from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to),
-        None => to.is_none(),
-    }
+fn holds(from: Option<i64>, to: Option<i64>, at: i64) -> bool {
+    from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to)
 }
 
 /// Whoever knows labels.
 pub trait Labels: Sync {
-    /// All labels of an address, given in canonical form, that hold at a time (milliseconds since 1970; `None`: now),
-    /// an authority's first, then the gravest and surest. Empty when nothing is known.
-    fn labels(&self, chain: Currency, address: &str, at: Option<i64>) -> Vec<Label>;
+    /// All labels of an address, given in canonical form, that hold at a time (milliseconds since 1970), an
+    /// authority's first, then the gravest and surest. Empty when nothing is known.
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label>;
 
     /// Names this state of knowledge; the same text for the same labels.
     fn version(&self) -> String;
 }
 
-/// Several indexes as one: an account's own address book before the common labels.
+/// Several indexes as one.
 pub struct Together<'a>(pub Vec<&'a LabelIndex>);
 
 impl Labels for Together<'_> {
-    fn labels(&self, chain: Currency, address: &str, at: Option<i64>) -> Vec<Label> {
-        let mut found: Vec<Label> = self
-            .0
-            .iter()
-            .flat_map(|index| index.labels(chain, address, at))
-            .collect();
-        gravest_first(&mut found);
-        found
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
+        let said = self.0.iter().flat_map(|index| index.labels(chain, address, at));
+        together(said.collect())
     }
 
     fn version(&self) -> String {
@@ -88,8 +80,22 @@ impl Labels for Together<'_> {
     }
 }
 
+/// What several sources say about one address, as one answer. Only an authority's list says who is sanctioned now: others
+/// may say so of an address that it holds; of any other, delisted ones above all, their label is a name
+/// ([`Category::Other`]) and no more.
+pub fn together(mut said: Vec<Label>) -> Vec<Label> {
+    let is_sanction = |label: &Label| label.category == Category::Sanctions;
+    if !said.iter().any(|label| label.authority && is_sanction(label)) {
+        for label in said.iter_mut().filter(|label| is_sanction(label)) {
+            label.category = Category::Other;
+        }
+    }
+    gravest_first(&mut said);
+    said
+}
+
 /// Puts an authority's labels first, then the gravest and surest.
-pub fn gravest_first(labels: &mut [Label]) {
+fn gravest_first(labels: &mut [Label]) {
     labels.sort_by(|a, b| {
         (b.authority, a.category, b.confidence).cmp(&(a.authority, b.category, a.confidence))
     });

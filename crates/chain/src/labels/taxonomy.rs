@@ -83,7 +83,7 @@ pub(super) fn chain(word: &str) -> Option<crate::currency::Currency> {
     }
     Some(match word.as_str() {
         "xbt" | "bitcoin" => Currency::Btc,
-        "ethereum" | "erc20" | "arb" => Currency::Eth,
+        "ethereum" | "erc20" => Currency::Eth,
         "litecoin" => Currency::Ltc,
         "bcc" | "bitcoin cash" | "bitcoin_cash" => Currency::Bch,
         "ripple" => Currency::Xrp,

@@ -101,6 +101,9 @@ fn private_keys_in_label_files_are_not_told() {
     let imported = read_ok(&format!("chain,address,name\nbtc,{key},me\n"));
     assert!(imported.rejects[0].reason.contains("secret"));
     assert!(!imported.rejects[0].reason.contains(key));
+    let swapped = read_ok(&format!("chain,address,name\n{key},{BTC},me\nxmr,{BTC},me\n"));
+    assert!(!swapped.rejects[0].reason.contains(key));
+    assert!(swapped.rejects[1].reason.contains("xmr"));
 }
 
 #[test]
@@ -118,6 +121,7 @@ fn the_gravest_and_surest_first_and_only_what_holds() {
     ]
     .map(|label| (Currency::Btc, BTC.to_owned(), label));
     let index = LabelIndex::new(rows.clone());
+    let now = 20 * DAY;
     let order = |at| {
         let labels = index.labels(Currency::Btc, BTC, at);
         labels
@@ -126,22 +130,22 @@ fn the_gravest_and_surest_first_and_only_what_holds() {
             .collect::<Vec<_>>()
     };
     let name = |name: &str, confidence| (name.to_owned(), confidence);
-    let now = [
+    let expected = [
         name("OFAC", 100),
         name("Mixer", 60),
         name("Mixer", 20),
         name("Kraken", 50),
     ];
-    assert_eq!(order(None), now);
-    assert_eq!(order(Some(9 * DAY)).len(), 5);
-    assert_eq!(order(Some(10 * DAY)), now);
-    assert!(index.labels(Currency::Bsv, BTC, None).is_empty(), "another chain");
-    assert!(index.labels(Currency::Btc, "", None).is_empty());
+    assert_eq!(order(now), expected);
+    assert_eq!(order(9 * DAY).len(), 5);
+    assert_eq!(order(10 * DAY), expected);
+    assert!(index.labels(Currency::Bsv, BTC, now).is_empty(), "another chain");
+    assert!(index.labels(Currency::Btc, "", now).is_empty());
     let mut reversed = rows;
     reversed.reverse();
     assert_eq!(
-        LabelIndex::new(reversed).labels(Currency::Btc, BTC, None),
-        index.labels(Currency::Btc, BTC, None)
+        LabelIndex::new(reversed).labels(Currency::Btc, BTC, now),
+        index.labels(Currency::Btc, BTC, now)
     );
 }
 
@@ -175,7 +179,7 @@ fn a_set_imported_again_remembers() {
         names.concat()
     };
     assert_eq!(
-        [Some(5 * DAY), Some(15 * DAY), Some(25 * DAY), None].map(names),
+        [5 * DAY, 15 * DAY, 25 * DAY, i64::MAX].map(names),
         ["", "AB", "BCD", "BCD"]
     );
     let status = store.status().unwrap();
@@ -205,6 +209,69 @@ fn listed_wallets_are_routed_by_syntax() {
     assert!(chains("not an address").is_empty());
 }
 
+#[test]
+fn a_label_holds_from_its_first_to_its_last_moment() {
+    let mut passing = label("Passing", Category::Mixer, 50);
+    (passing.valid_from, passing.valid_to) = (Some(10), Some(20));
+    assert_eq!(
+        [9, 10, 19, 20].map(|at| passing.holds(at)),
+        [false, true, true, false]
+    );
+    let now = jiff::Timestamp::now().as_millisecond();
+    let asked = crate::screen::Request::new(Currency::Btc, crate::screen::Subject::Address(BTC)).at;
+    assert!(
+        (now..now + 60_000).contains(&asked),
+        "unless told, a request is about now"
+    );
+}
+
+#[test]
+fn only_an_authoritys_list_sanctions() {
+    let old = label("Sanctioned Exchange", Category::Sanctions, 90);
+    let mixer = label("Mixy", Category::Mixer, 40);
+    let mut listed = label("Listed", Category::Sanctions, 100);
+    listed.authority = true;
+    let categories = |said: &[&Label]| {
+        let all = together(said.iter().map(|label| (*label).clone()).collect());
+        all.iter()
+            .map(|label| (label.name.clone(), label.category))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        categories(&[&old, &mixer]),
+        [
+            ("Mixy".to_owned(), Category::Mixer),
+            ("Sanctioned Exchange".to_owned(), Category::Other)
+        ]
+    );
+    assert_eq!(
+        categories(&[&old, &mixer, &listed])[1],
+        ("Sanctioned Exchange".to_owned(), Category::Sanctions)
+    );
+    let file = read_ok(&format!(
+        "chain,address,name,category\nbtc,{BTC},Sanctioned Exchange,exchange\n"
+    ));
+    let index = LabelIndex::new(
+        file.rows
+            .into_iter()
+            .map(|row| (row.currency, row.address, row.label)),
+    );
+    let both = Together(vec![&index]).labels(Currency::Btc, BTC, 0);
+    assert_eq!(
+        both.iter().map(|l| l.category).collect::<Vec<_>>(),
+        [Category::Exchange, Category::Other]
+    );
+}
+
+#[test]
+fn other_networks_are_not_ethereum() {
+    let address = "0xdac17f958d2ee523a2206206994597c13d831ec7";
+    let imported = read_ok(&format!(
+        "chain,address,name\narb,{address},Bridge\neth,{address},Bridge\n"
+    ));
+    assert_eq!((imported.rows.len(), imported.rejected), (1, 1));
+}
+
 proptest! {
     #[test]
     fn every_label_is_found_under_its_own_address(accounts in prop::collection::vec(any::<[u8; 20]>(), 0..60)) {
@@ -215,9 +282,9 @@ proptest! {
         let index = LabelIndex::new(rows);
         for (at, account) in accounts.iter().enumerate() {
             let address = Address::evm(Currency::Eth, *account).canonical;
-            let labels = index.labels(Currency::Eth, &address, None);
+            let labels = index.labels(Currency::Eth, &address, 0);
             prop_assert!(labels.iter().any(|label| label.name == at.to_string()));
-            prop_assert!(index.contains(Currency::Eth, &address, None));
+            prop_assert!(index.contains(Currency::Eth, &address, 0));
         }
     }
 

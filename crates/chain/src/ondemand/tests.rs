@@ -128,7 +128,7 @@ impl Transport for Played {
 struct Known;
 
 impl Labels for Known {
-    fn labels(&self, _chain: Currency, address: &str, _at: Option<i64>) -> Vec<Label> {
+    fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
         let label = |name: &str, category| Label {
             name: name.to_owned(),
             category,

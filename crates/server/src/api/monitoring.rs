@@ -89,10 +89,8 @@ pub struct ScreeningBody {
     pub number_of_transactions: Option<u64>,
     pub received_transactions: Option<u64>,
     pub sent_transactions: Option<u64>,
-    pub is_owner: Option<bool>,
-    pub owner_address: Option<String>,
+    /// What your account's own address book calls it; absent when it does not.
     pub organization_label_name: Option<String>,
-    pub organization_label_id: Option<String>,
     /// Transactions: the lowest severity of a source.
     pub low: Option<f64>,
     pub median: Option<f64>,

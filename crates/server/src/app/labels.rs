@@ -95,6 +95,7 @@ fn load(store: &LabelStore) -> Current {
 /// All that is known for one account: its own book, the common sets, and the sanctions lists that count for it.
 pub struct AccountLabels {
     wallets: Wallets,
+    book: Arc<LabelIndex>,
     sets: Vec<Arc<LabelIndex>>,
 }
 
@@ -120,23 +121,37 @@ impl AccountLabels {
         settings: &merchants::MerchantSettings,
     ) -> Result<Self, String> {
         let wallets = app.lists.wallets(scope.sandbox, settings)?;
-        let mut all = vec![sets.book(scope.merchant_id)?, read(&sets.current).1.clone()?];
+        let book = sets.book(scope.merchant_id)?;
+        let mut all = vec![Arc::clone(&book), read(&sets.current).1.clone()?];
         if scope.sandbox {
             all.push(Arc::clone(&sets.demo));
         }
-        Ok(AccountLabels { wallets, sets: all })
+        Ok(AccountLabels {
+            wallets,
+            book,
+            sets: all,
+        })
+    }
+}
+
+impl AccountLabels {
+    /// What the account's own book calls an address, its surest word.
+    pub fn own_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {
+        let said = self.book.labels(chain, address, at);
+        said.into_iter()
+            .max_by_key(|label| label.confidence)
+            .map(|label| label.name)
     }
 }
 
 impl Labels for AccountLabels {
-    fn labels(&self, chain: Currency, address: &str, at: Option<i64>) -> Vec<Label> {
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let mut found = self.wallets.index.labels(chain, address, at);
         found.retain(|label| self.wallets.lists.contains(&label.source));
         for set in &self.sets {
             found.extend(set.labels(chain, address, at));
         }
-        chain::labels::gravest_first(&mut found);
-        found
+        chain::labels::together(found)
     }
 
     fn version(&self) -> String {

@@ -78,6 +78,8 @@ pub struct App {
     pub geo: Geo,
     /// Capacity for heavy work.
     pub cpu: CpuPool,
+    /// Capacity for screenings of addresses and transactions, which wait for other servers more than they reckon.
+    pub screenings: CpuPool,
     /// Each account's proven faces, for identification.
     pub faces: FaceReplicas,
     /// Verifications that are being recorded: a stopping server waits for them.

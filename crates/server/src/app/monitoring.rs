@@ -1,13 +1,13 @@
 //! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
 //! `chain::screen`'s, the SQL `store::monitoring`'s.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chain::currency::Currency;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError, Report, Screened};
 use chain::sandbox::{self, Failure};
-use chain::screen::{Request, Screen};
+use chain::screen::{Request, Screen, Subject};
 use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
@@ -19,6 +19,9 @@ use super::labels::AccountLabels;
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 use crate::http::idempotency::{Answer, Claim};
+
+/// Until accounts have profiles of their own.
+static PROFILE: LazyLock<Profile> = LazyLock::new(Profile::built_in);
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
@@ -36,9 +39,12 @@ pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> 
         None => screened(app, caller, query.clone()).await,
     };
     match outcome {
-        Ok(screen) => {
+        Ok((screen, own_name)) => {
             let score = screen.score.value();
-            let body = answer_body(id, &query, &screen);
+            let mut body = answer_body(id, &query, &screen);
+            if let (Report::Detailed, Some(name)) = (query.report, own_name) {
+                body["organizationLabelName"] = name.into();
+            }
             let answer = Answer::json(axum::http::StatusCode::OK, &body);
             let text = body.to_string();
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
@@ -78,31 +84,33 @@ impl From<Failure> for NoScore {
 
 impl From<SourceError> for NoScore {
     fn from(error: SourceError) -> Self {
-        let (status, problem) = match error {
-            SourceError::NotFound => (404, not_found()),
-            SourceError::TimedOut | SourceError::Budget => (
-                504,
-                Problem::new(
-                    Kind::GatewayTimeout,
-                    "The risk provider timed out; please try again shortly",
-                ),
+        let status = status(&error);
+        let problem = match status {
+            404 => not_found(),
+            504 => Problem::new(
+                Kind::GatewayTimeout,
+                "The risk provider timed out; please try again shortly",
             ),
-            SourceError::Nonsense(_) => (
-                502,
-                Problem::new(
-                    Kind::BadGateway,
-                    "The risk provider answered with an error; please try again shortly",
-                ),
+            502 => Problem::new(
+                Kind::BadGateway,
+                "The risk provider answered with an error; please try again shortly",
             ),
-            SourceError::Unreachable(_) | SourceError::Unsupported(_) => (
-                503,
-                Problem::unavailable("The risk provider is unreachable; please try again shortly"),
-            ),
+            _ => Problem::unavailable("The risk provider is unreachable; please try again shortly"),
         };
         NoScore {
             status,
             problem: problem.because(error),
         }
+    }
+}
+
+/// The status that says why a source gave no answer.
+pub(crate) fn status(error: &SourceError) -> u16 {
+    match error {
+        SourceError::NotFound => 404,
+        SourceError::TimedOut | SourceError::Budget => 504,
+        SourceError::Nonsense(_) => 502,
+        SourceError::Unreachable(_) | SourceError::Unsupported(_) => 503,
     }
 }
 
@@ -120,17 +128,26 @@ fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
     sandbox::failure(&bytes)
 }
 
-/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
-async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Screen, NoScore> {
-    let labels = AccountLabels::of(app, caller).map_err(|problem| NoScore { status: 503, problem })?;
+/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9). With it
+/// comes what the account itself calls the address.
+async fn screened(app: &App, caller: &Caller, query: Query) -> Result<(Screen, Option<String>), NoScore> {
+    let busy = |problem| NoScore { status: 503, problem };
+    let labels = AccountLabels::of(app, caller).map_err(busy)?;
     let chains = Arc::clone(&app.chains);
     // Tracing reads files or asks other servers, and blocks meanwhile.
+    let permit = app.screenings.permit().await.map_err(busy)?;
     let screened = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
         let request = Request::new(query.currency, query.subject());
-        chains.screen(&labels, &Profile::built_in(), &request)
+        let screen = chains.screen(&labels, &PROFILE, &request)?;
+        let own_name = match request.subject {
+            Subject::Address(address) => labels.own_name(request.chain, address, request.at),
+            Subject::Transaction(_) => None,
+        };
+        Ok::<_, SourceError>((screen, own_name))
     });
     match screened.await {
-        Ok(screen) => Ok(screen?),
+        Ok(screened) => Ok(screened?),
         Err(error) => Err(NoScore {
             status: 500,
             problem: Problem::internal(error),

@@ -71,7 +71,9 @@ pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
             Some(id) => monitoring::get(conn, scope, id).await?.into_iter().collect(),
             None => {
                 let filter = Filter {
-                    canonical: canonical.as_deref(),
+                    query: canonical
+                        .as_ref()
+                        .map(|(currency, canonical)| (currency.code(), canonical.as_str())),
                     label: list.label.as_deref(),
                     before: list.before,
                 };
@@ -85,13 +87,13 @@ pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
 }
 
 impl List {
-    fn canonical(&self) -> anyhow::Result<Option<String>> {
+    fn canonical(&self) -> anyhow::Result<Option<(Currency, String)>> {
         let (Some(query), Some(currency)) = (&self.query, &self.currency) else {
             return Ok(None);
         };
         let currency: Currency = currency
             .parse()
-            .map_err(|_| Unusable(format!("no such currency: {currency}")))?;
+            .map_err(|_| Unusable("--currency is no chain's code, such as btc".to_owned()))?;
         let canonical = match Address::parse(currency, query) {
             Ok(address) => address.canonical,
             Err(error) => match TransactionHash::parse(currency, query) {
@@ -99,7 +101,7 @@ impl List {
                 Err(_) => return Err(Unusable(format!("--query {error}")).into()),
             },
         };
-        Ok(Some(canonical))
+        Ok(Some((currency, canonical)))
     }
 }
 

@@ -19,7 +19,7 @@ use super::engines::{Source, answer};
 use super::{Unusable, say};
 use crate::app::chain_sources::{ChainConfig, ChainSources};
 use crate::app::lists::wallet_labels;
-use crate::app::monitoring::answer_body;
+use crate::app::monitoring::{answer_body, status};
 use crate::config::DataConfig;
 
 /// `bonafide score`.
@@ -36,6 +36,9 @@ pub(crate) struct Score {
     /// `simple` or `detailed`.
     #[arg(long, default_value = "detailed")]
     report: String,
+    /// Answer although no sanctions list is there: no score says anything about sanctions then.
+    #[arg(long)]
+    without_lists: bool,
     /// Up to which block, for repeating an old decision.
     #[arg(long)]
     as_of_block: Option<u64>,
@@ -53,6 +56,9 @@ pub(crate) struct Score {
     chains: ChainConfig,
 }
 
+/// Nothing may be called clean then.
+const NO_LISTS: &str =
+    "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
 /// Members of a line; others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
 
@@ -73,15 +79,22 @@ impl Score {
             .list_store()?
             .load()
             .map(|screener| wallet_labels(&screener));
-        let listed = listed.unwrap_or_else(|reason| {
-            eprintln!("bonafide: no sanctions list counts: {reason}");
-            chain::labels::LabelIndex::new([])
-        });
+        let (listed, unlisted) = match listed {
+            Ok(listed) => (listed, None),
+            Err(reason) => {
+                eprintln!("bonafide: no sanctions list counts: {reason}");
+                (chain::labels::LabelIndex::new([]), Some(NO_LISTS))
+            }
+        };
+        let unlisted = unlisted.filter(|_| !self.without_lists);
         let labels = Together(vec![&listed, &common]);
         let profile = Profile::built_in();
         let svg = self.svg.as_deref();
         let one = |line: &str| -> String {
             let answered = parsed(line).and_then(|query| {
+                if let Some(message) = unlisted {
+                    return Err((503, message.to_owned()));
+                }
                 let mut request = Request::new(query.currency, query.subject());
                 request.as_of_block = self.as_of_block;
                 let screen = sources.screen(&labels, &profile, &request).map_err(failed)?;
@@ -113,10 +126,11 @@ impl Score {
 type Failed = (u16, String);
 
 fn parsed(line: &str) -> Result<Query, Failed> {
+    // serde_json's texts and the names of keys may hold what was pasted by mistake: neither is repeated.
     let line: Map<String, Value> =
-        serde_json::from_str(line).map_err(|error| (400, format!("the line is no JSON object: {error}")))?;
-    if let Some(name) = line.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-        return Err((400, format!("{name} - no such key")));
+        serde_json::from_str(line).map_err(|_| (400, "the line is no JSON object".to_owned()))?;
+    if line.keys().any(|name| !MEMBERS.contains(&name.as_str())) {
+        return Err((400, format!("a key is none of {}", MEMBERS.join(", "))));
     }
     Query::parse(&line, &Currency::ALL).map_err(|error| match error {
         QueryError::Invalid(faults) => (400, faults.join("; ")),
@@ -125,13 +139,7 @@ fn parsed(line: &str) -> Result<Query, Failed> {
 }
 
 fn failed(error: SourceError) -> Failed {
-    let status = match error {
-        SourceError::NotFound => 404,
-        SourceError::TimedOut | SourceError::Budget => 504,
-        SourceError::Nonsense(_) => 502,
-        SourceError::Unreachable(_) | SourceError::Unsupported(_) => 503,
-    };
-    (status, error.to_string())
+    (status(&error), error.to_string())
 }
 
 fn draw(
@@ -169,4 +177,25 @@ pub(super) fn outcomes(file: &std::path::Path) -> anyhow::Result<Vec<vectors::Ou
     let value =
         serde_json::from_str(&text).map_err(|error| Unusable(format!("{}: {error}", file.display())))?;
     Ok(vectors::run(&value, &Profile::built_in()).map_err(|error| Unusable(error.to_string()))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pasted_key_is_not_repeated() {
+        let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+        for line in [
+            json!(key),
+            json!({key: 1}),
+            json!({"type": "address", "currency": key, "query": "x"}),
+            json!({"type": "address", "currency": "btc", "query": key}),
+            json!({"type": "address", "currency": "btc", "query": format!(" {key}")}),
+        ] {
+            let (status, message) = parsed(&line.to_string()).unwrap_err();
+            assert_eq!(status, 400);
+            assert!(!message.contains(&key[..12]), "{message}");
+        }
+    }
 }

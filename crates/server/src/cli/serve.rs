@@ -24,6 +24,8 @@ use crate::config::ServeConfig;
 use crate::http::listener;
 use crate::{logging, router};
 
+/// Most of a screening is waiting: for an index, or for the disk.
+const SCREENINGS_PER_WORKER: usize = 4;
 /// Open files besides the connections: database, lists, spilled uploads.
 const FILES_BESIDES: u64 = 512;
 
@@ -73,6 +75,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             Duration::from_secs(config.decode_seconds),
         )),
         cpu: CpuPool::new(config.workers()),
+        screenings: CpuPool::new(SCREENINGS_PER_WORKER * config.workers()),
         faces: FaceReplicas::default(),
         engines,
         recordings: TaskTracker::new(),

@@ -206,6 +206,10 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
         found[0]["response"],
         body_of(&server, &key, detailed("eth", LISTED), &found[0]).await
     );
+    assert!(
+        list(&["--currency", "etc", "--query", LISTED]).is_empty(),
+        "another chain"
+    );
     assert_eq!(list(&["--label", "Order 7"]).len(), 2);
     assert_eq!(list(&["--currency", "btc", "--query", UNKNOWN])[0]["status"], 404);
 });
@@ -246,6 +250,8 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     let table = format!(
         "currency,address,name,category,confidence\nbtc,{SATOSHI},Mixy,mixer,40\nbtc,{UNKNOWN},Shop,other,90\n"
     );
+    let old = "btc,1dice8EMZmqKvrGE4Qc9bUFf9PX3xaYDp,Listed once,sanctions,90\n";
+    let table = format!("{table}{old}");
     let file = server.dir.path().join("mine.csv");
     std::fs::write(&file, table).unwrap();
     server.bonafide(&["labels", "import", file.to_str().unwrap()]);
@@ -280,6 +286,14 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     )
     .await;
     assert_eq!(body["score"], 0.0, "known, and harmless");
+    let formerly = detailed("btc", "1dice8EMZmqKvrGE4Qc9bUFf9PX3xaYDp");
+    let body = until(&server, &merchant, &formerly, |status, _| status == 200).await;
+    assert_eq!(
+        (&body["score"], &body["entities"][0]["category"]),
+        (&json!(0.0), &json!("other")),
+        "only a list in use says who is sanctioned"
+    );
+    assert!(body.get("organizationLabelName").is_none());
 
     // An account's own book is its own.
     let other = server.merchant(true);
@@ -297,13 +311,11 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
         &merchant.id,
         own.to_str().unwrap(),
     ]);
-    until(
-        &server,
-        &merchant,
-        &ask("address", "btc", stranger),
-        |status, _| status == 200,
-    )
+    let body = until(&server, &merchant, &detailed("btc", stranger), |status, _| {
+        status == 200
+    })
     .await;
+    assert_eq!(body["organizationLabelName"], "Partner");
     let (status, _) = server
         .post(PATH, &other.live, ask("address", "btc", stranger))
         .await;
@@ -332,6 +344,40 @@ on_both!(a_screening_is_carried_out_once, |backend| {
         server.post(PATH, &key, json!({})).await.0,
     ];
     assert_eq!(statuses[2], 429, "{statuses:?}");
+});
+
+on_both!(too_many_screenings_are_told_so, |backend| {
+    // An index that takes connections and never answers.
+    let index = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let chain_index = format!("btc=http://{}", index.local_addr().unwrap());
+    let flags = [
+        "--chain-index",
+        &chain_index,
+        "--workers",
+        "1",
+        "--rate-monitoring",
+        "0",
+    ];
+    let (server, demo) = Server::demo(backend, &flags).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    let mut asked: tokio::task::JoinSet<(u16, Value)> = tokio::task::JoinSet::new();
+    for _ in 0..60 {
+        let request = server.request(Method::POST, PATH, &key);
+        let request = request.json(&ask("address", "btc", UNKNOWN));
+        asked.spawn(async move { answer(request.send().await.unwrap()).await });
+    }
+    let (status, body) = tokio::time::timeout(std::time::Duration::from_secs(10), asked.join_next())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (status, &body["message"]),
+        (503, &json!("The server is busy; please try again shortly"))
+    );
 });
 
 /// A secret that someone pastes is in no answer, no log and no file.

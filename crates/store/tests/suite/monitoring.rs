@@ -71,12 +71,20 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
     };
     assert_eq!(ids(&bench, scope, before, 10).await, [2, 1]);
     let of_a = Filter {
-        canonical: Some("a"),
+        query: Some(("eth", "a")),
         ..all
     };
     assert_eq!(ids(&bench, scope, of_a, 10).await, [3, 1]);
+    let elsewhere = Filter {
+        query: Some(("etc", "a")),
+        ..all
+    };
+    assert!(
+        ids(&bench, scope, elsewhere, 10).await.is_empty(),
+        "the same address on another chain"
+    );
     let order = Filter {
-        canonical: Some("a"),
+        query: Some(("eth", "a")),
         label: Some("Order 1"),
         ..all
     };

@@ -1,0 +1,83 @@
+//! Screening by labels alone, for a chain without a source, or one that failed.
+//!
+//! Nothing is traced here, and the answer says so: everything is unresolved.
+
+use num_traits::One;
+
+use super::{
+    AddressDetail, Detail, Exposures, Request, Screen, Subject, TransactionDetail, own_labels, strongest,
+};
+use crate::labels::Labels;
+use crate::pool::Share;
+use crate::profile::Profile;
+use crate::score::{Own, Score, Unknown, score};
+
+/// Screens by labels alone.
+pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'_>) -> Screen {
+    let own = own_labels(labels, request);
+    let mut exposures = Exposures::untraced(labels.version(), profile, request);
+    let score = untraced(profile, strongest(profile, &own));
+    exposures.finish(&score, &[]);
+    let detail = match request.subject {
+        Subject::Address(_) => Detail::Address(Box::new(AddressDetail::unknown(&own, exposures))),
+        Subject::Transaction(_) => Detail::Transaction(Box::new(TransactionDetail::unknown(exposures))),
+    };
+    Screen {
+        score,
+        detail,
+        traces: Vec::new(),
+        labels: own,
+    }
+}
+
+/// The score when no money was followed. A category that makes 100 alone makes it the upper bound, too; only for a
+/// profile without one the bound must be searched.
+fn untraced(profile: &Profile, own: Option<Own>) -> Score {
+    let certain = profile
+        .categories
+        .values()
+        .any(|weight| weight.severity == 100 && weight.full_share.0 <= Share::one());
+    if certain {
+        return Score {
+            upper_bound: Share::from_integer(100.into()),
+            ..score(profile, &[], own, &Unknown::default())
+        };
+    }
+    let everything = Unknown {
+        incoming: Share::one(),
+        outgoing: Share::one(),
+    };
+    score(profile, &[], own, &everything)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::category::Category;
+
+    proptest! {
+        #[test]
+        fn the_short_way_gives_the_same(
+            category in prop::sample::select(Category::ALL.to_vec()),
+            confidence in 0_u8..=100,
+            authority: bool,
+            labelled: bool,
+            severities in prop::collection::vec(0_u8..=100, 16),
+            sanctions_severity in prop::sample::select(vec![100_u8, 60]),
+            full in 1_u32..=20,
+        ) {
+            let mut profile = Profile::built_in();
+            for (weight, severity) in profile.categories.values_mut().zip(severities) {
+                weight.severity = severity;
+                weight.full_share.0 = Share::new(1.into(), full.into());
+            }
+            let sanctions = profile.categories.get_mut(&Category::Sanctions).unwrap();
+            sanctions.severity = sanctions_severity;
+            let own = labelled.then_some(Own { category, confidence, authority });
+            let everything = Unknown { incoming: Share::one(), outgoing: Share::one() };
+            prop_assert_eq!(untraced(&profile, own), score(&profile, &[], own, &everything));
+        }
+    }
+}
