@@ -108,6 +108,12 @@ export function announce(text) {
   setTimeout(() => (region.textContent = text), 60);
 }
 
+/** What was said is over with its screen. */
+export function hush() {
+  const region = live();
+  if (region) region.textContent = "";
+}
+
 /** Shows a notice over the page until it is taken away. @param {string} id @param {"info" | "warn"} tone @param {string} text */
 export function notice(id, tone, text) {
   dismiss(id);

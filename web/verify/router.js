@@ -1,5 +1,5 @@
 // Shows one screen at a time, moves the focus to its heading, and keeps the browser's Back working.
-import { button, h } from "./dom.js";
+import { button, h, hush } from "./dom.js";
 import { t } from "./i18n.js";
 
 /**
@@ -69,6 +69,7 @@ async function render(id, part, params, refocus = false) {
   // Another screen was asked for meanwhile.
   if (mine !== turn) return screen.cleanup?.();
   cleanup = screen.cleanup;
+  if (!isSame) hush();
   main.dataset["screen"] = part ? `${id}-${part}` : id;
   main.replaceChildren(.../** @type {Node[]} */ (screen.body.filter(Boolean)));
   drawSteps();

@@ -3,7 +3,10 @@
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use axum::{Router, response::IntoResponse};
+use axum::{
+    Router,
+    response::{IntoResponse, Redirect},
+};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
@@ -59,6 +62,7 @@ fn open() -> OpenApiRouter<Shared> {
         .routes(routes!(health::readyz))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
+        .route("/", get(|| async { Redirect::temporary("/docs") }))
 }
 
 /// Routes for whoever holds a one-time token, limited by address.

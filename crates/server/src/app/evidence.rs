@@ -11,6 +11,7 @@ use documents::{ReadHints, Side as ReadSide};
 use faces::{Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY};
 use imaging::{DecodeError, Decoded, Picture};
 use reference::DocumentType;
+use sha2::{Digest, Sha256};
 use verification::evidence::{
     BarcodeFinding, Challenge, DocumentData, DocumentEvidence, Evidence, FaceMatch, Liveness, MatchVerdict,
     MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows, SideEvidence,
@@ -61,13 +62,18 @@ pub fn gather(
         files,
         gone,
         timings: &mut gathered.timings,
+        selfie: None,
+        is_selfie_a_document: false,
     };
-    let (selfie, face) = looker.selfie()?;
+    let (mut selfie, face) = looker.selfie()?;
     let mut readings = Vec::new();
     for document_type in &submission.document_types {
         let (document, sides) = looker.document(*document_type, face.as_ref(), settings)?;
         gathered.evidence.documents.push(document);
         readings.extend(sides);
+    }
+    if let (true, Some(selfie)) = (looker.is_selfie_a_document, &mut selfie) {
+        selfie.liveness = Liveness::NotLive;
     }
     let readings: Vec<&DocumentReading> = readings.iter().collect();
     gathered.evidence.comparison =
@@ -83,6 +89,14 @@ struct Looker<'a> {
     files: &'a mut BTreeMap<String, File>,
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
+    /// Of the selfie's pixels.
+    selfie: Option<[u8; 32]>,
+    /// The very picture of a document was sent as the selfie: nobody was in front of the camera.
+    is_selfie_a_document: bool,
+}
+
+fn fingerprint(picture: &Picture) -> [u8; 32] {
+    Sha256::digest(&picture.pixels).into()
 }
 
 /// One picture, looked at.
@@ -106,6 +120,7 @@ impl Looker<'_> {
         let Ok(decoded) = decoded else {
             return Ok((Some(selfie), None));
         };
+        self.selfie = Some(fingerprint(&decoded.picture));
         let Some(reading) = self.faces(&decoded.picture, PictureKind::Selfie) else {
             selfie.state = PictureState::Unprocessable;
             return Ok((Some(selfie), None));
@@ -197,6 +212,7 @@ impl Looker<'_> {
                 }
                 Some(Ok(decoded)) => decoded,
             };
+            self.is_selfie_a_document |= self.selfie == Some(fingerprint(&decoded.picture));
             let looked = self.look(&decoded.picture, document_type, side);
             let next = decoded
                 .page

@@ -379,7 +379,9 @@ pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, P
     store::transaction!(db, |tx| -> Result<Uuid, Problem> {
         let flow = store::flows::get(tx, scope, flow_id).await?;
         if flow
-            .ok_or_else(|| Problem::not_found("Flow not found"))?
+            .ok_or_else(|| {
+                Problem::not_found("Flow not found in this account and mode (sandbox Flows need --sandbox)")
+            })?
             .webhook_url
             .is_none()
         {

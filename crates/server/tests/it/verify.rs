@@ -570,3 +570,21 @@ async fn the_log_holds_no_personal_data() {
         assert!(!log.contains(text), "{text} is in the log");
     }
 }
+
+/// A document's own picture is nobody in front of a camera.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_is_no_selfie() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let passing = specimen("pass-passport");
+    let front = specimens().join(passing.0["files"]["passportFront"].as_str().unwrap());
+    let picture = std::fs::read(front).unwrap();
+    let mut alone = passing.clone();
+    alone.0["files"] = json!({});
+    let form = alone
+        .form(&demo, &json!({}))
+        .part("passportFront", Part::bytes(picture.clone()).file_name("a.jpg"))
+        .part("selfie", Part::bytes(picture).file_name("b.jpg"));
+    let (_, body) = verify(&server, &demo, form).await;
+    assert_eq!(body["success"], json!(false), "{body}");
+    assert!(codes(&body).contains(&2104), "{body}");
+}
