@@ -23,7 +23,7 @@ use crate::category::Category;
 use crate::cluster::{self, Cluster};
 use crate::currency::{Currency, Ledger};
 use crate::labels::{Label, Labels};
-use crate::pool::Share;
+use crate::pool::{Method, Share};
 use crate::profile::Profile;
 use crate::score::{Finding, Own, Score, Unknown, score, spread};
 
@@ -120,6 +120,14 @@ fn traced_address(
         limit: options.max_history,
     };
     let mut history = source.history(address, window)?;
+    if history.transactions.is_empty() && history.totals.is_none() && !source.is_whole() {
+        // The source has not reached this address, which is not the same as an address that is new.
+        return Err(SourceError::NotFound);
+    }
+    if !history.complete && history.totals.is_none() {
+        // What part of the money the rest is, nobody knows: no score can be made of that.
+        return Err(SourceError::Unsupported("the history is too long to be weighed"));
+    }
     if request.chain.ledger() == Ledger::Utxo {
         // Not every source tells places within a block, and every source shall give the same answer.
         history.transactions.sort_by(|a, b| {
@@ -205,8 +213,11 @@ pub fn screen_transaction(
     let tip = source.tip()?;
     let (options, block) = pinned(request, &tip);
     let transaction = source.transaction(id)?;
+    if request.as_of_block.is_some() && transaction.position.is_none_or(|at| Some(at) > options.up_to) {
+        return Err(SourceError::NotFound);
+    }
     let attribute = attributing(labels, request);
-    let flow = Sides::of(&transaction);
+    let flow = Sides::of(&transaction, options.method);
     let none = FxHashSet::default();
     let incoming = trace(
         source,
@@ -540,7 +551,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(transaction: &Transaction) -> Sides {
+    fn of(transaction: &Transaction, method: Method) -> Sides {
         let id = &transaction.id;
         let mut back = Vec::new();
         let mut on = Vec::new();
@@ -548,13 +559,22 @@ impl Sides {
         match &transaction.movement {
             Movement::Outputs { inputs, outputs, .. } => {
                 payers.extend(inputs.iter().filter_map(|input| input.party.clone()));
+                // Pro rata, every output has the same origins: they are followed once for all.
+                let alike = matches!(method, Method::Haircut | Method::Poison);
+                if alike {
+                    back.push(Sum {
+                        amount: outputs.iter().map(|output| &output.amount).sum(),
+                        start: Start::Coin(Coin::Output(id.clone(), 0)),
+                    });
+                }
                 for (output, number) in outputs.iter().zip(0u32..) {
                     let amount = &output.amount;
-                    let start = Start::Coin(Coin::Output(id.clone(), number));
-                    back.push(Sum {
-                        amount: amount.clone(),
-                        start,
-                    });
+                    if !alike {
+                        back.push(Sum {
+                            amount: amount.clone(),
+                            start: Start::Coin(Coin::Output(id.clone(), number)),
+                        });
+                    }
                     if output.party.as_ref().is_none_or(|party| !payers.contains(party)) {
                         let start = Start::output(id, number, output.party.as_ref());
                         on.push(Sum {

@@ -161,6 +161,34 @@ pub struct Totals {
     pub transactions: u64,
 }
 
+impl Totals {
+    /// Counts a party's side of a transaction, in the chain's own money.
+    pub fn count(&mut self, transaction: &Transaction, party: &str) {
+        let is_it = |held: &Option<Party>| held.as_deref() == Some(party);
+        self.transactions += 1;
+        match &transaction.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                for input in inputs.iter().filter(|input| is_it(&input.party)) {
+                    self.sent += &input.amount;
+                }
+                for output in outputs.iter().filter(|output| is_it(&output.party)) {
+                    self.received += &output.amount;
+                }
+            }
+            Movement::Transfers(transfers) => {
+                for transfer in transfers.iter().filter(|transfer| transfer.asset.is_none()) {
+                    if is_it(&transfer.from) {
+                        self.sent += &transfer.amount;
+                    }
+                    if is_it(&transfer.to) {
+                        self.received += &transfer.amount;
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A part of an address's history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
@@ -210,6 +238,11 @@ pub enum SourceError {
 pub trait Source: Send + Sync {
     /// What answers should name as their origin, such as `graph`, `esplora`.
     fn name(&self) -> &str;
+
+    /// Whether it holds the chain from its first block to a recent one, so that an empty history means a new address.
+    fn is_whole(&self) -> bool {
+        true
+    }
 
     /// The newest block known.
     ///

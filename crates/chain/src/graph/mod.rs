@@ -24,11 +24,16 @@ use crate::amount::Amount;
 use crate::currency::Currency;
 use crate::ingest::block::{RawBlock, hash_text};
 use crate::source::{
-    History, Input, Movement, Output, Position, Source, SourceError, Tip, Transaction, Transfer, TxId, Window,
+    History, Input, Movement, Output, Position, Source, SourceError, Tip, Totals, Transaction, Transfer,
+    TxId, Window,
 };
 
 /// Unspent outputs kept in memory while blocks come in; the store answers for the rest.
 const CACHED_OUTPUTS: usize = 2_000_000;
+/// Beyond the part of a history that was asked for, at most so many transactions are counted.
+const COUNTED: usize = 100_000;
+/// A graph whose tip is older lacks what happened since (milliseconds).
+const RECENT: i64 = 24 * 60 * 60 * 1000;
 /// The layout of the store; another one is refused.
 const LAYOUT: &str = "1";
 
@@ -518,21 +523,27 @@ impl Graph {
         let end = self.end_of(window.up_to)?;
         let range = party_entry(party, 0)..party_entry(party, end);
         let mut transactions = Vec::new();
-        let mut complete = true;
+        let mut totals = Totals::default();
+        let mut seen = 0;
         for entry in self.parties.range(range).rev() {
-            if transactions.len() == window.limit {
-                complete = false;
+            if seen >= window.limit.saturating_add(COUNTED) {
                 break;
             }
+            seen += 1;
             let key = entry.key()?;
             let number = number_of(key.get(16..).unwrap_or_default())?;
-            transactions.push(Arc::new(self.record(number)?.transaction));
+            let transaction = self.record(number)?.transaction;
+            totals.count(&transaction, party);
+            if transactions.len() < window.limit {
+                transactions.push(Arc::new(transaction));
+            }
         }
+        let complete = seen == transactions.len();
         transactions.reverse();
         Ok(History {
             transactions,
             complete,
-            totals: None,
+            totals: (!complete && seen < window.limit.saturating_add(COUNTED)).then_some(totals),
         })
     }
 
@@ -584,8 +595,13 @@ impl Source for Graph {
     }
 
     fn tip(&self) -> Result<Tip, SourceError> {
-        self.newest()
-            .ok_or(SourceError::Unsupported("the graph is empty"))
+        self.newest().ok_or(SourceError::NotFound)
+    }
+
+    fn is_whole(&self) -> bool {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let recent = |tip: &Tip| tip.time.is_some_and(|time| time.saturating_add(RECENT) >= now);
+        self.state().first_height == 0 && self.newest().as_ref().is_some_and(recent)
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {

@@ -401,3 +401,68 @@ proptest! {
         prop_assert_eq!(contents(&graph), before);
     }
 }
+
+#[test]
+fn what_a_graph_cannot_know_is_not_called_clean() {
+    use crate::screen::{Request, Subject, screen_address};
+    let profile = crate::profile::Profile::built_in();
+    let labels = crate::labels::LabelIndex::new([]);
+    let (_folder, graph) = open();
+    for block in &chain() {
+        graph.append(block).unwrap();
+    }
+    // The newest block is years old.
+    let request = Request::new(Currency::Btc, Subject::Address("nobody"));
+    let screen = screen_address(&graph, &labels, &profile, &request);
+    assert_eq!(screen.unwrap_err(), SourceError::NotFound);
+    // The latest transaction alone does not stand for the whole history.
+    let limited = graph
+        .history(
+            "A",
+            Window {
+                up_to: None,
+                limit: 1,
+            },
+        )
+        .unwrap();
+    let totals = limited.totals.unwrap();
+    assert_eq!(
+        (totals.received, totals.sent, totals.transactions),
+        (Amount::from(79), Amount::from(79), 3)
+    );
+    let mut request = Request::new(Currency::Btc, Subject::Address("A"));
+    request.options.max_history = 1;
+    let screen = screen_address(&graph, &labels, &profile, &request).unwrap();
+    assert_eq!(screen.detail.exposures().coverage.unresolved, 100.0);
+}
+
+#[test]
+fn an_input_from_before_the_graph_leaves_the_whole_open() {
+    let (_folder, graph) = open();
+    graph
+        .append(&block(
+            700_000,
+            "a",
+            "unseen",
+            vec![
+                spending("c", &[], &[("thief", 1)]),
+                spending("t", &[("c", 0), ("older", 0)], &[("A", 10)]),
+            ],
+        ))
+        .unwrap();
+    let seeds = vec![Seed::Coin(Coin::Output("t".into(), 0), num_traits::One::one())];
+    let none = rustc_hash::FxHashSet::default();
+    let found = trace(
+        &graph,
+        &|_| None,
+        &none,
+        Direction::Incoming,
+        seeds,
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        found.cuts.get(&crate::trace::Cut::History),
+        Some(&num_traits::One::one())
+    );
+}

@@ -188,3 +188,31 @@ fn labels_answer_alone_and_unknown_addresses_are_new() {
     assert_eq!(screen.score.value(), 0.0);
     assert_eq!(detail["newAddress"], true);
 }
+
+#[test]
+fn a_thousand_outputs_do_not_thin_their_origin() {
+    let outputs: Vec<Value> = (0..1500)
+        .map(|number| json!([format!("o{number}"), 10]))
+        .collect();
+    let chain = Fixture::from_json(&json!({
+        "txs": {
+            "c": {"in": [], "out": [["S", 15_000]], "height": 1},
+            "pay": {"in": [["c", 0]], "out": outputs, "height": 2},
+        },
+        "labels": {"S": {"name": "Listed", "category": "sanctions", "authority": true}},
+    }))
+    .unwrap();
+    let request = Request::new(Currency::Btc, Subject::Transaction("pay"));
+    let screen = screen_transaction(&chain, &chain, &Profile::built_in(), &request).unwrap();
+    assert_eq!(screen.score.value(), 100.0);
+    assert_eq!(screen.traces[0].expansions, 1);
+}
+
+#[test]
+fn a_transaction_after_the_block_asked_for_is_not_there_yet() {
+    let chain = chain();
+    let mut request = Request::new(Currency::Btc, Subject::Transaction("t2"));
+    request.as_of_block = Some(3);
+    let screen = screen_transaction(&chain, &chain, &Profile::built_in(), &request);
+    assert_eq!(screen.unwrap_err(), SourceError::NotFound);
+}

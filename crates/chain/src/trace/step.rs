@@ -95,6 +95,12 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
                     COINJOIN_CONFIDENCE,
                 ));
             }
+            // An input from before the source's first block: nobody knows what part of the money it was.
+            for input in inputs {
+                if input.party.is_none() && input.amount.is_zero() {
+                    source.transaction(&input.transaction)?;
+                }
+            }
             let paid: Vec<&Amount> = inputs.iter().map(|input| &input.amount).collect();
             let made: Vec<&Amount> = outputs.iter().map(|output| &output.amount).collect();
             let weights = spread(&made, *output as usize, &paid, options.method);

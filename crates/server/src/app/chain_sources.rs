@@ -1,5 +1,5 @@
-//! Where chains' histories come from on this server: its own graphs (`bonafide chain ingest`), indexes asked on demand, and
-//! vendors described by configuration; in this order of trust, and what answered is named.
+//! Where chains' histories come from on this server: its own graphs (`bonafide chain ingest`), then indexes asked on demand;
+//! what answered is named.
 //!
 //! Everything here blocks: call it on a blocking thread.
 
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use chain::currency::Currency;
+use chain::address::{Address, Kind};
+use chain::currency::{Currency, Ledger};
 use chain::graph::Graph;
 use chain::labels::Labels;
 use chain::ondemand::{
@@ -67,6 +68,10 @@ impl ChainSources {
                 .parse()
                 .context("a chain index begins with a chain's code")?;
             anyhow::ensure!(
+                currency.ledger() == Ledger::Utxo && currency != Currency::Ada,
+                "a chain index is an Esplora server, which {currency} has none of"
+            );
+            anyhow::ensure!(
                 url.starts_with("http://") || url.starts_with("https://"),
                 "a chain index is CHAIN=URL, with http or https"
             );
@@ -87,11 +92,17 @@ impl ChainSources {
         profile: &Profile,
         request: &Request<'_>,
     ) -> Result<Screen, SourceError> {
-        if let Some(graph) = self.graphs.get(&request.chain) {
-            return screen(graph, labels, profile, request);
+        let traceable = traceable(request);
+        if let Some(graph) = self.graphs.get(&request.chain).filter(|_| traceable) {
+            let indexed = self.indexes.contains_key(&request.chain);
+            match screen(graph, labels, profile, request) {
+                // A graph that has not reached it says nothing about what the index knows.
+                Err(SourceError::NotFound) if indexed => {}
+                answer => return answer,
+            }
         }
         let alone = || screen_labels(labels, profile, request);
-        let Some(index) = self.indexes.get(&request.chain) else {
+        let Some(index) = self.indexes.get(&request.chain).filter(|_| traceable) else {
             let screen = alone();
             return if screen.labels.is_empty() {
                 Err(SourceError::NotFound)
@@ -111,6 +122,19 @@ impl ChainSources {
             }
         }
     }
+}
+
+/// Whether the chain's scripts can name the address: shielded, MWEB and account addresses on a chain of outputs they cannot.
+fn traceable(request: &Request<'_>) -> bool {
+    let Subject::Address(address) = request.subject else {
+        return true;
+    };
+    Address::parse(request.chain, address).is_ok_and(|address| {
+        !matches!(
+            address.kind,
+            Kind::Mweb | Kind::Account | Kind::Unified | Kind::Sapling | Kind::Sprout
+        )
+    })
 }
 
 fn screen(
@@ -178,5 +202,17 @@ impl Transport for HttpTransport {
             // The URL holds the address asked about, perhaps a credential.
             Err(error) => Err(TransportError::Unreachable(error.without_url().to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_scripts_cannot_name_is_not_asked_for() {
+        let asks = |chain, address| traceable(&Request::new(chain, Subject::Address(address)));
+        assert!(asks(Currency::Btc, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"));
+        assert!(!asks(Currency::Sys, "0x0000000000000000000000000000000000000001"));
     }
 }
