@@ -1,5 +1,7 @@
 //! Migrations and transactions.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,21 +12,23 @@ use crate::bench::{Bench, connect};
 
 #[test]
 fn both_schemas_are_one() {
-    for (postgres, sqlite) in [
-        (
-            include_str!("../../migrations/postgres/0001_initial.sql"),
-            include_str!("../../migrations/sqlite/0001_initial.sql"),
-        ),
-        (
-            include_str!("../../migrations/postgres/0002_hosted.sql"),
-            include_str!("../../migrations/sqlite/0002_hosted.sql"),
-        ),
-        (
-            include_str!("../../migrations/postgres/0005_monitoring.sql"),
-            include_str!("../../migrations/sqlite/0005_monitoring.sql"),
-        ),
-    ] {
-        same_but_for_types(postgres, sqlite);
+    let folder = |name: &str| {
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("migrations")
+            .join(name)
+    };
+    let names = |kind: &str| {
+        let mut names: Vec<_> = fs::read_dir(folder(kind))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("postgres"), names("sqlite"));
+    for name in names("postgres") {
+        let read = |kind: &str| fs::read_to_string(folder(kind).join(&name)).unwrap();
+        same_but_for_types(&read("postgres"), &read("sqlite"));
     }
 }
 
@@ -34,12 +38,14 @@ fn same_but_for_types(postgres: &str, sqlite: &str) {
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let translate = |line: String| {
-        let words = line.split(' ').map(|word| match word.trim_end_matches(',') {
-            "uuid" | "bytea" => word.replace("uuid", "blob").replace("bytea", "blob"),
-            "bigint" | "boolean" => word.replace("bigint", "integer").replace("boolean", "integer"),
-            ");" if line == ");" => ") strict;".to_owned(),
-            _ => word.to_owned(),
-        });
+        let words = line
+            .split(' ')
+            .map(|word| match word.trim_end_matches([',', ';']) {
+                "uuid" | "bytea" => word.replace("uuid", "blob").replace("bytea", "blob"),
+                "bigint" | "boolean" => word.replace("bigint", "integer").replace("boolean", "integer"),
+                ")" if line == ");" => ") strict;".to_owned(),
+                _ => word.to_owned(),
+            });
         words.collect::<Vec<_>>().join(" ")
     };
     let translated: Vec<String> = statements(postgres).into_iter().map(translate).collect();
