@@ -55,6 +55,7 @@ pub mod idempotency;
 pub mod jobs;
 pub mod keyring;
 pub mod limits;
+pub mod logos;
 pub mod merchants;
 pub mod monitoring;
 pub mod objects;

@@ -516,6 +516,7 @@ pub async fn reject(
 pub async fn events(
     State(app): State<Shared>,
     caller: Caller,
+    ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     body: JsonObject,
 ) -> Result<StatusCode, Problem> {
@@ -523,7 +524,8 @@ pub async fn events(
         .get(USER_AGENT)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    hosted::record_events(&app, &caller, &bearer(&headers)?, user_agent, &body.object).await?;
+    let source = (address, user_agent);
+    hosted::record_events(&app, &caller, &bearer(&headers)?, source, &body.object).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -326,7 +326,7 @@ pub async fn record_events(
     app: &App,
     caller: &Caller,
     token: &SecretString,
-    user_agent: &str,
+    (address, user_agent): (IpAddr, &str),
     body: &Map<String, Value>,
 ) -> Result<(), Problem> {
     let session = session(caller)?;
@@ -343,6 +343,7 @@ pub async fn record_events(
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let source = Source {
             device: device(user_agent),
+            country: app.geo.country(address).map(|country| country.alpha2),
             handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret()).await?,
         };
         let of = (session.id, session.link.flow_id);

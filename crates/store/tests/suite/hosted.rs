@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::handoffs::{self, HandoffToken};
-use store::session_events::{self, Event, FunnelStep, Source};
+use store::session_events::{self, Event, FunnelFilter, FunnelStep, Source, Split};
 use store::sessions::{self, Link, Session};
 use store::{Error, Scope, consents};
 use uuid::Uuid;
@@ -12,6 +12,17 @@ use uuid::Uuid;
 use crate::bench::{Bench, START};
 
 const TEN_MINUTES: i64 = 600_000;
+const DESKTOP: Source<'_> = Source {
+    device: "desktop",
+    country: None,
+    handoff: false,
+};
+/// The session's second device.
+const PHONE: Source<'_> = Source {
+    device: "phone",
+    country: Some("DE"),
+    handoff: true,
+};
 
 async fn session(bench: &Bench, scope: Scope) -> Session {
     let link = Link {
@@ -45,17 +56,25 @@ async fn append(
     bench: &Bench,
     scope: Scope,
     session: &Session,
-    handoff: bool,
+    source: Source<'static>,
     events: &[Event<'_>],
 ) -> usize {
-    let source = Source {
-        device: "phone",
-        handoff,
-    };
     store::transaction!(bench.db, |tx| -> Result<usize, Error> {
         session_events::append(tx, scope, (session.id, session.link.flow_id), source, events, 10).await
     })
     .unwrap()
+}
+
+fn step(step: &str, [reached, completed, dropped, retried]: [i64; 4], mean_ms: Option<i64>) -> FunnelStep {
+    FunnelStep {
+        step: step.into(),
+        part: None,
+        reached,
+        completed,
+        dropped,
+        retried,
+        mean_ms,
+    }
 }
 
 fn event(step: &'static str, kind: &'static str, ms: i64) -> Event<'static> {
@@ -201,6 +220,7 @@ pub(crate) async fn the_last_word_counts(bench: Bench) {
 pub(crate) async fn events_make_a_funnel(bench: Bench) {
     let scope = bench.scope().await;
     let (first, second) = (session(&bench, scope).await, session(&bench, scope).await);
+    // Told at once, each when it happened.
     let told = [
         event("open", "reached", 0),
         event("open", "completed", 1_000),
@@ -208,74 +228,236 @@ pub(crate) async fn events_make_a_funnel(bench: Bench) {
         event("front", "retried", 2_000),
         event("front", "completed", 5_000),
     ];
-    assert_eq!(append(&bench, scope, &first, false, &told).await, 5);
+    assert_eq!(append(&bench, scope, &first, PHONE, &told).await, 5);
     let told = [
         event("open", "reached", 0),
         event("open", "completed", 3_000),
         event("front", "reached", 3_000),
     ];
-    append(&bench, scope, &second, false, &told).await;
-    let funnel = session_events::funnel(&mut bench.read().await, scope, Some(first.link.flow_id), START)
-        .await
-        .unwrap();
-    let step = |step: &str, [reached, completed, dropped, retried]: [i64; 4], mean_ms| FunnelStep {
-        step: step.into(),
-        reached,
-        completed,
-        dropped,
-        retried,
-        mean_ms: Some(mean_ms),
-    };
-    let expected = [
-        step("front", [2, 1, 1, 1], 4_000),
-        step("open", [2, 2, 0, 0], 2_000),
-    ];
-    assert_eq!(funnel, expected);
-    let all = session_events::funnel(&mut bench.read().await, scope, None, START)
-        .await
-        .unwrap();
-    assert_eq!(all, expected);
-    for (flow_id, since) in [(Some(Uuid::from_u128(9)), START), (None, START + 1)] {
-        let none = session_events::funnel(&mut bench.read().await, scope, flow_id, since)
+    append(&bench, scope, &second, PHONE, &told).await;
+    let funnel = async |filter| {
+        session_events::funnel(&mut bench.read().await, scope, filter)
             .await
-            .unwrap();
-        assert_eq!(none, []);
+            .unwrap()
+    };
+    let whole = FunnelFilter::default();
+    let under_way = [
+        step("front", [2, 1, 0, 1], Some(4_000)),
+        step("open", [2, 2, 0, 0], Some(2_000)),
+    ];
+    assert_eq!(funnel(whole).await, under_way, "nobody has given up yet");
+
+    // The first one had an attempt, whose outcome the page never told; the second one stays away.
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        sessions::use_attempt(tx, scope, first.id, START)
+            .await
+            .map(|_| ())
+    })
+    .unwrap();
+    bench.pass(Duration::from_secs(600));
+    let over = [
+        step("front", [2, 1, 1, 1], Some(4_000)),
+        step("open", [2, 2, 0, 0], Some(2_000)),
+    ];
+    for filter in [
+        whole,
+        FunnelFilter {
+            flow_id: Some(first.link.flow_id),
+            since: START,
+            until: Some(START + 1),
+            device: Some("phone"),
+            country: Some("DE"),
+            ..whole
+        },
+    ] {
+        assert_eq!(funnel(filter).await, over);
+    }
+    for filter in [
+        FunnelFilter {
+            flow_id: Some(Uuid::from_u128(9)),
+            ..whole
+        },
+        FunnelFilter {
+            since: START + 1,
+            ..whole
+        },
+        FunnelFilter {
+            until: Some(START),
+            ..whole
+        },
+        FunnelFilter {
+            device: Some("desktop"),
+            ..whole
+        },
+        FunnelFilter {
+            country: Some("FR"),
+            ..whole
+        },
+    ] {
+        assert_eq!(funnel(filter).await, [], "{filter:?}");
     }
 
     let many = vec![event("open", "reached", 0); 20];
     assert_eq!(
-        append(&bench, scope, &first, false, &many).await,
+        append(&bench, scope, &first, PHONE, &many).await,
         5,
         "a session has so many at most"
     );
-    assert_eq!(append(&bench, scope, &first, false, &many).await, 0);
+    assert_eq!(append(&bench, scope, &first, PHONE, &many).await, 0);
+}
 
-    let token = handoff(&bench, scope, &second).await;
-    claim(&bench, &token).await;
-    append(
-        &bench,
-        scope,
-        &second,
-        true,
-        &[event("front", "reached", 1), event("back", "reached", 2)],
+pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
+    let scope = bench.scope().await;
+    let made = session(&bench, scope).await;
+    let pass = |seconds| bench.pass(Duration::from_secs(seconds));
+    let tell = async |source, events: &[Event<'_>]| append(&bench, scope, &made, source, events).await;
+    tell(
+        DESKTOP,
+        &[
+            event("open", "reached", 50_000),
+            event("open", "completed", 60_000),
+        ],
     )
     .await;
-    append(&bench, scope, &second, false, &[event("device", "reached", 3)]).await;
-    let step = session_events::handoff_step(&mut bench.read().await, scope, second.id)
+    tell(DESKTOP, &[event("device", "reached", 60_100)]).await;
+    pass(30);
+    // The phone's clock begins anew.
+    tell(
+        PHONE,
+        &[
+            event("device", "completed", 900),
+            event("front", "reached", 1_000),
+        ],
+    )
+    .await;
+    pass(20);
+    tell(
+        PHONE,
+        &[
+            event("front", "completed", 21_000),
+            event("selfie", "reached", 21_000),
+        ],
+    )
+    .await;
+    pass(10);
+    // So does a reloaded page's; the picture is taken again.
+    tell(
+        PHONE,
+        &[event("front", "retried", 300), event("front", "reached", 400)],
+    )
+    .await;
+    pass(5);
+    // A page that was open when the time ran out tells of that.
+    tell(PHONE, &[event("outcome", "dropped", 5_400)]).await;
+    let funnel = async |filter| {
+        session_events::funnel(&mut bench.read().await, scope, filter)
+            .await
+            .unwrap()
+    };
+    let whole = FunnelFilter::default();
+    pass(600);
+    let expected = [
+        step("device", [1, 1, 0, 0], Some(29_900)),
+        // Abandoned after it had been completed.
+        step("front", [1, 1, 1, 1], Some(20_000)),
+        step("open", [1, 1, 0, 0], Some(10_000)),
+        step("selfie", [1, 0, 0, 0], None),
+    ];
+    assert_eq!(funnel(whole).await, expected);
+
+    let of = |part: &str, step: FunnelStep| FunnelStep {
+        part: Some(part.into()),
+        ..step
+    };
+    let by_device = funnel(FunnelFilter {
+        split: Split::Device,
+        ..whole
+    });
+    let expected = [
+        of("desktop", step("device", [1, 0, 0, 0], None)),
+        of("phone", step("device", [1, 1, 0, 0], None)),
+        of("phone", step("front", [1, 1, 1, 1], Some(20_000))),
+        of("desktop", step("open", [1, 1, 0, 0], Some(10_000))),
+        of("phone", step("selfie", [1, 0, 0, 0], None)),
+    ];
+    assert_eq!(by_device.await, expected);
+    let desktop = FunnelFilter {
+        device: Some("desktop"),
+        ..whole
+    };
+    let dropped: i64 = funnel(desktop).await.iter().map(|step| step.dropped).sum();
+    assert_eq!(dropped, 0, "it went on elsewhere");
+    let by_country = funnel(FunnelFilter {
+        split: Split::Country,
+        ..whole
+    });
+    let parts: Vec<_> = by_country
+        .await
+        .into_iter()
+        .map(|step| (step.step, step.part))
+        .collect();
+    assert!(parts.contains(&("front".into(), Some("DE".into()))), "{parts:?}");
+    assert!(parts.contains(&("open".into(), None)), "{parts:?}");
+}
+
+pub(crate) async fn a_retry_is_no_drop_out(bench: Bench) {
+    let scope = bench.scope().await;
+    let made = session(&bench, scope).await;
+    let tell = async |events: &[Event<'_>]| append(&bench, scope, &made, PHONE, events).await;
+    tell(&[
+        event("front", "reached", 1_000),
+        event("front", "completed", 2_000),
+    ])
+    .await;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        sessions::use_attempt(tx, scope, made.id, START).await.map(|_| ())
+    })
+    .unwrap();
+    bench.pass(Duration::from_secs(4));
+    tell(&[
+        event("outcome", "failed", 5_000),
+        event("outcome", "retried", 6_000),
+        event("front", "reached", 6_000),
+    ])
+    .await;
+    bench.pass(Duration::from_secs(600));
+    let funnel = session_events::funnel(&mut bench.read().await, scope, FunnelFilter::default())
         .await
         .unwrap();
-    assert_eq!(step.as_deref(), Some("back"), "the second device's");
-    let step = session_events::handoff_step(&mut bench.read().await, scope, first.id)
-        .await
-        .unwrap();
-    assert_eq!(step, None);
+    let expected = [
+        step("front", [1, 1, 0, 0], Some(1_000)),
+        step("outcome", [1, 0, 0, 1], None),
+    ];
+    assert_eq!(funnel, expected);
+}
+
+pub(crate) async fn the_second_devices_step_is_followed(bench: Bench) {
+    let scope = bench.scope().await;
+    let (first, second) = (session(&bench, scope).await, session(&bench, scope).await);
+    append(&bench, scope, &first, PHONE, &[event("front", "reached", 0)]).await;
+    let token = handoff(&bench, scope, &second).await;
+    claim(&bench, &token).await;
+    let told = [event("front", "reached", 1), event("back", "reached", 2)];
+    append(&bench, scope, &second, PHONE, &told).await;
+    append(&bench, scope, &second, DESKTOP, &[event("device", "reached", 3)]).await;
+    let step = async |session: &Session| {
+        session_events::handoff_step(&mut bench.read().await, scope, session.id)
+            .await
+            .unwrap()
+    };
+    assert_eq!(
+        step(&second).await.as_deref(),
+        Some("back"),
+        "the second device's"
+    );
+    assert_eq!(step(&first).await, None);
 }
 
 pub(crate) async fn everything_goes_with_the_session(bench: Bench) {
     let scope = bench.scope().await;
     let made = session(&bench, scope).await;
     handoff(&bench, scope, &made).await;
-    append(&bench, scope, &made, false, &[event("open", "reached", 0)]).await;
+    append(&bench, scope, &made, PHONE, &[event("open", "reached", 0)]).await;
     store::transaction!(bench.db, |tx| -> Result<i64, Error> {
         consents::record(tx, scope, made.id, "1", "en", true).await
     })
@@ -291,7 +473,9 @@ pub(crate) async fn everything_goes_with_the_session(bench: Bench) {
         None
     );
     assert_eq!(
-        session_events::funnel(&mut conn, scope, None, 0).await.unwrap(),
+        session_events::funnel(&mut conn, scope, FunnelFilter::default())
+            .await
+            .unwrap(),
         []
     );
 }

@@ -49,6 +49,7 @@ on_every_database! {
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
         sessions_end_with_their_time;
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
+        a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;
     monitoring: screenings_are_found;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,

@@ -1,0 +1,57 @@
+//! The hosted page's logos, one a merchant. It does not know what makes a good logo, nor whether settings name it.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+/// A merchant's logo.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Logo {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Of the bytes: another logo has another one.
+    pub version: String,
+}
+
+/// A merchant's logo, if it has one.
+///
+/// # Errors
+/// Database errors.
+pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Error> {
+    let sql = "select media_type, bytes, version from merchant_logos where merchant_id = $1";
+    fetch!(optional, conn, Logo, sql, merchant_id)
+}
+
+/// Replaces a merchant's logo.
+///
+/// # Errors
+/// Database errors; also for an unknown merchant.
+pub async fn set(tx: &mut Tx, merchant_id: Uuid, logo: &Logo) -> Result<(), Error> {
+    execute!(
+        tx,
+        "insert into merchant_logos (merchant_id, media_type, bytes, version) values ($1, $2, $3, $4)
+         on conflict (merchant_id) do update set media_type = excluded.media_type, bytes = excluded.bytes,
+             version = excluded.version",
+        merchant_id,
+        &logo.media_type,
+        &logo.bytes,
+        &logo.version,
+    )?;
+    Ok(())
+}
+
+/// Removes a merchant's logo.
+///
+/// # Errors
+/// Database errors.
+pub async fn delete(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
+    execute!(
+        tx,
+        "delete from merchant_logos where merchant_id = $1",
+        merchant_id
+    )?;
+    Ok(())
+}
