@@ -100,6 +100,9 @@ async fn sweep(app: &App) -> Result<(), store::Error> {
         store::sessions::sweep(tx, before).await?;
         let before = tx.now() - EVENTS_KEPT_MS;
         store::outbox::sweep(tx, before).await?;
+        store::portal_sessions::sweep(tx).await?;
+        let before = tx.now() - LINKS_KEPT_MS;
+        store::invitations::sweep(tx, before).await?;
         Ok(())
     })?;
     loop {

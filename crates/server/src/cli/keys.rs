@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use store::{Keyring, merchants};
+use store::{Keyring, merchants, staff};
 
 use super::{block_on, data, say};
 use crate::config::DataConfig;
@@ -20,7 +20,7 @@ pub(crate) struct KeysCommand {
 enum Action {
     /// Step 1: add a new master key to the key file. Everything still opens. Then back the file up and restart every server.
     Rotate,
-    /// Step 2, when every server was restarted: wrap all accounts' keys by the newest master key.
+    /// Step 2, when every server was restarted: wrap all accounts' and staff's keys by the newest master key.
     Rewrap,
 }
 
@@ -38,10 +38,10 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
         }
         Action::Rewrap => block_on(async {
             let db = data::open(&command.data).await?.db;
-            let accounts = store::transaction!(db, |tx| -> Result<u64, store::Error> {
-                merchants::rewrap_keys(tx).await
+            let (accounts, members) = store::transaction!(db, |tx| -> Result<(u64, u64), store::Error> {
+                Ok((merchants::rewrap_keys(tx).await?, staff::rewrap_keys(tx).await?))
             })?;
-            say(&json!({"accounts": accounts}).to_string())
+            say(&json!({"accounts": accounts, "staff": members}).to_string())
         }),
     }
 }

@@ -13,6 +13,7 @@ mod people;
 mod processes;
 mod schema;
 mod sessions;
+mod staff;
 mod traffic;
 mod verification;
 
@@ -52,6 +53,10 @@ on_every_database! {
         a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;
     monitoring: screenings_are_found;
+    staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once,
+        sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
+        two_owners_cannot_demote_each_other, an_invitation_is_used_once, a_new_password_link_voids_the_earlier,
+        a_profile_is_written_handed_in_and_decided;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;

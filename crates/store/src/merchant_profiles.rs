@@ -1,0 +1,97 @@
+//! What a merchant says of itself when it applies, and what the operator made of it. The rules of an application are its callers'.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::Place;
+use crate::merchants;
+use crate::{Conn, Error, Tx};
+
+/// A merchant's profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerchantProfile {
+    /// JSON.
+    pub profile: String,
+    /// When it was handed in (ms).
+    pub submitted_at: Option<i64>,
+    /// When the operator decided (ms).
+    pub decided_at: Option<i64>,
+    /// Why it was rejected or suspended.
+    pub reason: Option<String>,
+    /// When it last changed (ms).
+    pub updated_at: i64,
+}
+
+fn place(merchant_id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: *merchant_id,
+        what: "merchant_profiles.profile",
+        id: merchant_id.as_bytes(),
+    }
+}
+
+/// A merchant's profile, if it has begun one.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantProfile>, Error> {
+    type Row = (Vec<u8>, Option<i64>, Option<i64>, Option<String>, i64);
+    let sql = "select profile_sealed, submitted_at, decided_at, reason, updated_at
+               from merchant_profiles where merchant_id = $1";
+    let Some((sealed, submitted_at, decided_at, reason, updated_at)) =
+        fetch!(optional, conn, Row, sql, merchant_id)?
+    else {
+        return Ok(None);
+    };
+    let key = merchants::key(conn, merchant_id).await?;
+    Ok(Some(MerchantProfile {
+        profile: key.open_text(&place(&merchant_id), &sealed)?,
+        submitted_at,
+        decided_at,
+        reason,
+        updated_at,
+    }))
+}
+
+/// Writes what a merchant says of itself (JSON).
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), Error> {
+    let key = merchants::key(tx, merchant_id).await?;
+    let sealed = key.seal(&place(&merchant_id), profile.as_bytes());
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into merchant_profiles (merchant_id, profile_sealed, updated_at) values ($1, $2, $3)
+         on conflict (merchant_id) do update set profile_sealed = excluded.profile_sealed, updated_at = excluded.updated_at",
+        merchant_id,
+        &sealed,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// Remembers that the profile was handed in; whether there is one.
+///
+/// # Errors
+/// Database errors.
+pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";
+    Ok(execute!(tx, sql, merchant_id, now)? == 1)
+}
+
+/// Remembers the operator's decision; an account without a profile gets an empty one.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn decided(tx: &mut Tx, merchant_id: Uuid, reason: Option<&str>) -> Result<(), Error> {
+    let now = tx.now();
+    let sql = "update merchant_profiles set decided_at = $2, reason = $3 where merchant_id = $1";
+    if execute!(tx, sql, merchant_id, now, reason)? == 0 {
+        save(tx, merchant_id, "{}").await?;
+        execute!(tx, sql, merchant_id, now, reason)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! Sessions of the portal. A token is 256 random bits, kept as a keyed hash; a session ends half an hour after it was last used, and
+//! twelve hours after it began whatever happens. Where a session gains rights it gets another token. It sets no cookies.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::random;
+use crate::merchants::{self, Merchant};
+use crate::staff::{self, StaffMember};
+use crate::text_enum::text_enum;
+use crate::{Conn, Error, Tx};
+
+/// A session that was not used for so long has ended.
+pub const IDLE_MS: i64 = 30 * 60 * 1_000;
+/// A session ends after so long.
+pub const LIFE_MS: i64 = 12 * 60 * 60 * 1_000;
+/// The second factor must come within this time.
+pub const PASSWORD_STAGE_MS: i64 = 10 * 60 * 1_000;
+/// The use of a session is written down at most this often.
+const TOUCH_MS: i64 = 60 * 1_000;
+
+text_enum! {
+    /// How far somebody has signed in.
+    Stage {
+        /// The password was right; the second factor is still to come.
+        Password = "password",
+        /// Signed in.
+        Full = "full",
+    }
+}
+
+/// Who a token belongs to.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// Names the session in lists.
+    pub session_id: Uuid,
+    /// Who.
+    pub staff: StaffMember,
+    /// The role in the chosen account; `None` where there is none, or it was taken away.
+    pub role: Option<String>,
+    /// The chosen account.
+    pub merchant: Option<Merchant>,
+    /// The chosen mode.
+    pub sandbox: bool,
+    /// How far they have signed in.
+    pub stage: Stage,
+    /// When password or code was last given (ms).
+    pub proved_at: i64,
+    /// When the session was last used (ms), to the minute.
+    pub seen_at: i64,
+    /// When it ends at the latest (ms).
+    pub expires_at: i64,
+}
+
+impl SignedIn {
+    /// Whether [`touch`] would write.
+    #[must_use]
+    pub fn touch_due(&self, now: i64) -> bool {
+        self.seen_at + TOUCH_MS <= now
+    }
+}
+
+/// A session, as its owner sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortalSession {
+    /// Names it.
+    pub id: Uuid,
+    /// Browser and address, as JSON.
+    pub device: String,
+    /// When it began (ms).
+    pub created_at: i64,
+    /// When it was last used (ms), to the minute.
+    pub seen_at: i64,
+}
+
+/// What a session begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSession<'a> {
+    /// Whose.
+    pub staff_id: Uuid,
+    /// The account that is looked at.
+    pub merchant_id: Option<Uuid>,
+    /// Its mode.
+    pub sandbox: bool,
+    /// How far they have signed in.
+    pub stage: Stage,
+    /// Browser and address, as JSON.
+    pub device: &'a str,
+}
+
+const DEVICE: &str = "portal_sessions.device";
+
+fn new_token(conn: &Conn) -> (SecretString, Vec<u8>) {
+    let token = URL_SAFE_NO_PAD.encode(random::<32>());
+    let token_ref = token_ref(conn, &token);
+    (SecretString::from(token), token_ref)
+}
+
+fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
+    conn.keyring()
+        .hash("portal session", &[token.as_bytes()])
+        .to_vec()
+}
+
+fn life(stage: Stage) -> i64 {
+    match stage {
+        Stage::Password => PASSWORD_STAGE_MS,
+        Stage::Full => LIFE_MS,
+    }
+}
+
+/// Begins a session; its token is given out this once.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown member.
+pub async fn create(tx: &mut Tx, new: &NewSession<'_>) -> Result<(Uuid, SecretString), Error> {
+    let (token, token_ref) = new_token(tx);
+    let id = Uuid::now_v7();
+    let key = staff::key(tx, new.staff_id).await?;
+    let device = key.seal(&staff::place(&id, DEVICE), new.device.as_bytes());
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into portal_sessions
+             (token_ref, id, staff_id, merchant_id, sandbox, stage, device_sealed, created_at, seen_at, expires_at, proved_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $8)",
+        &token_ref,
+        id,
+        new.staff_id,
+        new.merchant_id,
+        new.sandbox,
+        new.stage.as_str(),
+        &device,
+        now,
+        now + life(new.stage),
+    )?;
+    Ok((id, token))
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    staff_id: Uuid,
+    merchant_id: Option<Uuid>,
+    sandbox: bool,
+    #[sqlx(try_from = "String")]
+    stage: Stage,
+    seen_at: i64,
+    expires_at: i64,
+    proved_at: i64,
+    role: Option<String>,
+}
+
+/// Who a token belongs to; nobody when it is unknown, expired or revoked, or the member was shut out.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Error> {
+    let token_ref = token_ref(conn, token);
+    let now = conn.now();
+    let row = fetch!(
+        optional,
+        conn,
+        Row,
+        "select p.id, p.staff_id, p.merchant_id, p.sandbox, p.stage, p.seen_at, p.expires_at, p.proved_at, m.role
+         from portal_sessions p
+         left join memberships m
+             on m.merchant_id = p.merchant_id and m.staff_id = p.staff_id and m.disabled_at is null
+         where p.token_ref = $1 and p.expires_at > $2 and p.seen_at > $3",
+        &token_ref,
+        now,
+        now - IDLE_MS,
+    )?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(staff) = staff::get(conn, row.staff_id).await? else {
+        return Ok(None);
+    };
+    if staff.disabled_at.is_some() {
+        return Ok(None);
+    }
+    let merchant = match row.merchant_id {
+        Some(id) => merchants::get(conn, id).await?,
+        None => None,
+    };
+    Ok(Some(SignedIn {
+        session_id: row.id,
+        staff,
+        role: row.role,
+        merchant,
+        sandbox: row.sandbox,
+        stage: row.stage,
+        proved_at: row.proved_at,
+        seen_at: row.seen_at,
+        expires_at: row.expires_at,
+    }))
+}
+
+/// Writes down that a session was used, at most once a minute.
+///
+/// # Errors
+/// Database errors.
+pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
+    let now = tx.now();
+    let sql = "update portal_sessions set seen_at = $2 where id = $1 and seen_at <= $3";
+    execute!(tx, sql, id, now, now - TOUCH_MS).map(|_| ())
+}
+
+/// Another token for a session whose owner has just proved who they are; the one before it works no more. From
+/// [`Stage::Password`] the session becomes a full one, whose time begins now.
+///
+/// # Errors
+/// [`Error::Missing`] when the session has ended.
+pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
+    let (token, token_ref) = new_token(tx);
+    let now = tx.now();
+    let renewed = execute!(
+        tx,
+        "update portal_sessions set token_ref = $2, proved_at = $3, seen_at = $3,
+             expires_at = case when stage = 'full' then expires_at else $4 end, stage = 'full'
+         where id = $1 and expires_at > $3",
+        id,
+        &token_ref,
+        now,
+        now + LIFE_MS,
+    )?;
+    if renewed == 0 {
+        return Err(Error::Missing("session"));
+    }
+    Ok(token)
+}
+
+/// Chooses the account and mode that a session looks at.
+///
+/// # Errors
+/// Database errors.
+pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
+    let sql = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
+    execute!(tx, sql, id, merchant_id, sandbox).map(|_| ())
+}
+
+/// A member's sessions that have not ended, the one used last first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>, Error> {
+    let key = staff::key(conn, staff_id).await?;
+    let now = conn.now();
+    let rows = fetch!(
+        all,
+        conn,
+        (Uuid, Vec<u8>, i64, i64),
+        "select id, device_sealed, created_at, seen_at from portal_sessions
+         where staff_id = $1 and stage = 'full' and expires_at > $2 and seen_at > $3
+         order by seen_at desc, id desc",
+        staff_id,
+        now,
+        now - IDLE_MS,
+    )?;
+    rows.into_iter()
+        .map(|(id, device, created_at, seen_at)| {
+            Ok(PortalSession {
+                device: key.open_text(&staff::place(&id, DEVICE), &device)?,
+                id,
+                created_at,
+                seen_at,
+            })
+        })
+        .collect()
+}
+
+/// Ends one of a member's sessions; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
+    let sql = "delete from portal_sessions where staff_id = $1 and id = $2";
+    Ok(execute!(tx, sql, staff_id, id)? == 1)
+}
+
+/// Ends all of a member's sessions but one (or none); answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u64, Error> {
+    let sql = "delete from portal_sessions where staff_id = $1 and id <> $2";
+    execute!(tx, sql, staff_id, but.unwrap_or_default())
+}
+
+/// Ends a member's sessions in one account; answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
+    let sql = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
+    execute!(tx, sql, merchant_id, staff_id)
+}
+
+/// Deletes the sessions that have ended; answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
+    let now = tx.now();
+    let sql = "delete from portal_sessions where expires_at <= $1 or seen_at <= $2";
+    execute!(tx, sql, now, now - IDLE_MS)
+}

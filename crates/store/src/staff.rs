@@ -1,0 +1,498 @@
+//! People who sign in to the portal: a merchant's staff and the installation's operators, and what they prove themselves with.
+//! Whoever reads the database learns no name, address or secret: all is sealed under the member's own key. It does not know what
+//! a role allows, nor how a password is hashed.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::merchants::Merchant;
+use crate::{Conn, Error, Tx};
+
+/// Somebody who signs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaffMember {
+    /// Who.
+    pub id: Uuid,
+    /// The address, as it was given.
+    pub email: String,
+    /// The name, as it was given.
+    pub name: String,
+    /// Keeps the installation.
+    pub operator: bool,
+    /// Language of the pages; `None`: the browser's.
+    pub language: Option<String>,
+    /// Whether codes of an authenticator are asked for.
+    pub has_totp: bool,
+    /// When the account was made (ms).
+    pub created_at: i64,
+    /// When it was last signed in to (ms).
+    pub signed_in_at: Option<i64>,
+    /// When the operator shut the member out (ms).
+    pub disabled_at: Option<i64>,
+}
+
+/// What a member begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct NewStaff<'a> {
+    /// The address; unique whatever its case.
+    pub email: &'a str,
+    /// The name.
+    pub name: &'a str,
+    /// Argon2id, in PHC form.
+    pub password_hash: &'a str,
+    /// Keeps the installation.
+    pub operator: bool,
+}
+
+/// A member of a merchant's staff.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Who.
+    pub member: StaffMember,
+    /// The role's name.
+    pub role: String,
+    /// Since when (ms).
+    pub created_at: i64,
+    /// Since when (ms) the member is shut out of this merchant.
+    pub disabled_at: Option<i64>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    wrapped_key: Vec<u8>,
+    email_sealed: Vec<u8>,
+    name_sealed: Vec<u8>,
+    operator: bool,
+    language: Option<String>,
+    has_totp: bool,
+    created_at: i64,
+    signed_in_at: Option<i64>,
+    disabled_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select s.id, s.wrapped_key, s.email_sealed, s.name_sealed, s.operator, s.language,
+                 s.totp_sealed is not null as has_totp, s.created_at, s.signed_in_at, s.disabled_at
+             from staff s ",
+            $rest
+        )
+    };
+}
+
+impl Row {
+    fn open(self, conn: &Conn) -> Result<StaffMember, Error> {
+        let key = conn
+            .keyring()
+            .unwrap_key(&place(&self.id, KEY), &self.wrapped_key)?;
+        Ok(StaffMember {
+            email: key.open_text(&place(&self.id, EMAIL), &self.email_sealed)?,
+            name: key.open_text(&place(&self.id, NAME), &self.name_sealed)?,
+            id: self.id,
+            operator: self.operator,
+            language: self.language,
+            has_totp: self.has_totp,
+            created_at: self.created_at,
+            signed_in_at: self.signed_in_at,
+            disabled_at: self.disabled_at,
+        })
+    }
+}
+
+const KEY: &str = "staff.wrapped_key";
+const EMAIL: &str = "staff.email";
+const NAME: &str = "staff.name";
+const TOTP: &str = "staff.totp";
+
+/// Staff belong to no one merchant.
+pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
+    Place {
+        merchant_id: Uuid::nil(),
+        what,
+        id: id.as_bytes(),
+    }
+}
+
+fn email_ref(conn: &Conn, email: &str) -> Vec<u8> {
+    let email = email.trim().to_lowercase();
+    conn.keyring().hash("staff.email", &[email.as_bytes()]).to_vec()
+}
+
+/// Makes a member, who belongs to no merchant yet.
+///
+/// # Errors
+/// [`Error::Conflict`] when the address has an account.
+pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Error> {
+    let member = StaffMember {
+        id: Uuid::now_v7(),
+        email: new.email.trim().into(),
+        name: new.name.into(),
+        operator: new.operator,
+        language: None,
+        has_totp: false,
+        created_at: tx.now(),
+        signed_in_at: None,
+        disabled_at: None,
+    };
+    let key = DataKey::generate();
+    let wrapped = tx.keyring().wrap(&place(&member.id, KEY), &key);
+    let email_ref = email_ref(tx, new.email);
+    execute!(
+        tx,
+        "insert into staff (id, email_ref, wrapped_key, email_sealed, name_sealed, password_hash, recovery, operator, created_at)
+         values ($1, $2, $3, $4, $5, $6, '[]', $7, $8)",
+        member.id,
+        &email_ref,
+        &wrapped,
+        &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()),
+        &key.seal(&place(&member.id, NAME), member.name.as_bytes()),
+        new.password_hash,
+        member.operator,
+        member.created_at,
+    )?;
+    Ok(member)
+}
+
+/// One member.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<StaffMember>, Error> {
+    let row = fetch!(optional, conn, Row, select!("where s.id = $1"), id)?;
+    row.map(|row| row.open(conn)).transpose()
+}
+
+/// Who has an address, whatever its case.
+///
+/// # Errors
+/// As [`get`].
+pub async fn by_email(conn: &mut Conn, email: &str) -> Result<Option<StaffMember>, Error> {
+    let email_ref = email_ref(conn, email);
+    let row = fetch!(optional, conn, Row, select!("where s.email_ref = $1"), &email_ref)?;
+    row.map(|row| row.open(conn)).transpose()
+}
+
+/// The operators, oldest first.
+///
+/// # Errors
+/// As [`get`].
+pub async fn operators(conn: &mut Conn) -> Result<Vec<StaffMember>, Error> {
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        select!("where s.operator order by s.created_at, s.id")
+    )?;
+    rows.into_iter().map(|row| row.open(conn)).collect()
+}
+
+/// Makes somebody an operator, or no longer one.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), Error> {
+    execute!(tx, "update staff set operator = $2 where id = $1", id, operator).map(|_| ())
+}
+
+/// Shuts a member out of everything, or lets them in again.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), Error> {
+    let at = disabled.then_some(tx.now());
+    execute!(tx, "update staff set disabled_at = $2 where id = $1", id, at).map(|_| ())
+}
+
+/// Remembers that a member signed in.
+///
+/// # Errors
+/// Database errors.
+pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
+    let now = tx.now();
+    execute!(tx, "update staff set signed_in_at = $2 where id = $1", id, now).map(|_| ())
+}
+
+/// A member's data key.
+pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
+    let sql = "select wrapped_key from staff where id = $1";
+    let (wrapped,) = fetch!(optional, conn, (Vec<u8>,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    conn.keyring().unwrap_key(&place(&id, KEY), &wrapped)
+}
+
+/// Wraps every member's key by the keyring's newest master key; answers how many.
+///
+/// # Errors
+/// [`Error::Sealed`] when this keyring's masters did not wrap one.
+pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
+    let mut count = 0;
+    for (id,) in fetch!(all, tx, (Uuid,), "select id from staff")? {
+        let key = key(tx, id).await?;
+        let wrapped = tx.keyring().wrap(&place(&id, KEY), &key);
+        count += execute!(
+            tx,
+            "update staff set wrapped_key = $2 where id = $1",
+            id,
+            &wrapped
+        )?;
+    }
+    Ok(count)
+}
+
+/// Changes a member's name.
+///
+/// # Errors
+/// [`Error::Missing`]; [`Error::Sealed`].
+pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
+    let sealed = key(tx, id).await?.seal(&place(&id, NAME), name.as_bytes());
+    execute!(tx, "update staff set name_sealed = $2 where id = $1", id, &sealed).map(|_| ())
+}
+
+/// Argon2id of a member's password, in PHC form.
+///
+/// # Errors
+/// [`Error::Missing`]; database errors.
+pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
+    let sql = "select password_hash from staff where id = $1";
+    let (hash,) = fetch!(optional, conn, (String,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    Ok(hash)
+}
+
+/// Sets a member's password.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error> {
+    execute!(tx, "update staff set password_hash = $2 where id = $1", id, hash).map(|_| ())
+}
+
+/// The secret that a member's authenticator shares.
+///
+/// # Errors
+/// [`Error::Missing`]; [`Error::Sealed`].
+pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
+    let sql = "select totp_sealed from staff where id = $1";
+    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id)?;
+    let (sealed,) = row.ok_or(Error::Missing("member of staff"))?;
+    match sealed {
+        Some(sealed) => Ok(Some(key(conn, id).await?.open(&place(&id, TOTP), &sealed)?)),
+        None => Ok(None),
+    }
+}
+
+/// Asks a member for codes from now on; `step` is the time step of the code that proved the set-up, which counts no more.
+///
+/// # Errors
+/// [`Error::Missing`]; [`Error::Sealed`].
+pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result<(), Error> {
+    let sealed = key(tx, id).await?.seal(&place(&id, TOTP), secret);
+    let sql = "update staff set totp_sealed = $2, totp_step = $3 where id = $1";
+    execute!(tx, sql, id, &sealed, step).map(|_| ())
+}
+
+/// Asks a member for codes no more; the recovery codes go too.
+///
+/// # Errors
+/// Database errors.
+pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
+    let sql = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
+    execute!(tx, sql, id).map(|_| ())
+}
+
+/// Uses up the code of a time step, in one conditional update; whether it, and every later one, was unused.
+///
+/// # Errors
+/// Database errors.
+pub async fn use_totp_step(tx: &mut Tx, id: Uuid, step: i64) -> Result<bool, Error> {
+    let sql = "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
+    Ok(execute!(tx, sql, id, step)? == 1)
+}
+
+/// Keyed hashes of recovery codes, in hex.
+#[derive(Default, Serialize, Deserialize)]
+struct Recovery(Vec<String>);
+
+fn recovery_ref(conn: &Conn, id: Uuid, code: &str) -> String {
+    hex::encode(
+        conn.keyring()
+            .hash("staff.recovery", &[id.as_bytes(), code.as_bytes()]),
+    )
+}
+
+async fn recovery(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error> {
+    let sql = "select recovery from staff where id = $1";
+    let (text,) = fetch!(optional, conn, (String,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    let codes = serde_json::from_str(&text).unwrap_or_default();
+    Ok((text, codes))
+}
+
+/// Replaces a member's recovery codes.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(), Error> {
+    let hashes: Vec<String> = codes.iter().map(|code| recovery_ref(tx, id, code)).collect();
+    let text = serde_json::Value::from(hashes).to_string();
+    execute!(tx, "update staff set recovery = $2 where id = $1", id, &text).map(|_| ())
+}
+
+/// Uses a recovery code up; whether it was one. Of any number of simultaneous uses one succeeds.
+///
+/// # Errors
+/// [`Error::Missing`]; database errors.
+pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Error> {
+    let used = recovery_ref(tx, id, code);
+    let (before, codes) = recovery(tx, id).await?;
+    let left: Vec<String> = codes.0.iter().filter(|code| **code != used).cloned().collect();
+    if left.len() == codes.0.len() {
+        return Ok(false);
+    }
+    let after = serde_json::Value::from(left).to_string();
+    let sql = "update staff set recovery = $3 where id = $1 and recovery = $2";
+    Ok(execute!(tx, sql, id, &before, &after)? == 1)
+}
+
+/// How many recovery codes a member has left.
+///
+/// # Errors
+/// [`Error::Missing`]; database errors.
+pub async fn recovery_left(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
+    Ok(recovery(conn, id).await?.1.0.len())
+}
+
+/// Makes somebody a member of a merchant's staff; one who was shut out comes in again.
+///
+/// # Errors
+/// [`Error::Conflict`] when they already are one.
+pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<(), Error> {
+    let now = tx.now();
+    let joined = execute!(
+        tx,
+        "insert into memberships (merchant_id, staff_id, role, created_at) values ($1, $2, $3, $4)
+         on conflict (merchant_id, staff_id) do update set role = excluded.role, disabled_at = null
+             where memberships.disabled_at is not null",
+        merchant_id,
+        staff_id,
+        role,
+        now,
+    )?;
+    if joined == 0 {
+        return Err(Error::Conflict);
+    }
+    Ok(())
+}
+
+/// Gives a member another role; whether there was such a member.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_role(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<bool, Error> {
+    let sql = "update memberships set role = $3 where merchant_id = $1 and staff_id = $2";
+    Ok(execute!(tx, sql, merchant_id, staff_id, role)? == 1)
+}
+
+/// Shuts a member out of a merchant, or lets them in again; whether there was such a member.
+///
+/// # Errors
+/// Database errors.
+pub async fn set_membership_disabled(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    staff_id: Uuid,
+    disabled: bool,
+) -> Result<bool, Error> {
+    let at = disabled.then_some(tx.now());
+    let sql = "update memberships set disabled_at = $3 where merchant_id = $1 and staff_id = $2";
+    Ok(execute!(tx, sql, merchant_id, staff_id, at)? == 1)
+}
+
+/// How many members have a role and are not shut out. Their rows stay locked until the transaction's end, so that of two people who
+/// each take the other's role one finds that nobody else has it.
+///
+/// # Errors
+/// Database errors.
+pub async fn lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
+    let sql = "update memberships set role = $2
+               where merchant_id = $1 and role = $2 and disabled_at is null
+                   and staff_id in (select id from staff where disabled_at is null)";
+    execute!(tx, sql, merchant_id, role)
+}
+
+#[derive(sqlx::FromRow)]
+struct MembershipRow {
+    #[sqlx(flatten)]
+    staff: Row,
+    role: String,
+    joined_at: i64,
+    left_at: Option<i64>,
+}
+
+impl MembershipRow {
+    fn open(self, conn: &Conn) -> Result<Membership, Error> {
+        Ok(Membership {
+            member: self.staff.open(conn)?,
+            role: self.role,
+            created_at: self.joined_at,
+            disabled_at: self.left_at,
+        })
+    }
+}
+
+macro_rules! select_membership {
+    ($rest:literal) => {
+        concat!(
+            "select s.id, s.wrapped_key, s.email_sealed, s.name_sealed, s.operator, s.language,
+                 s.totp_sealed is not null as has_totp, s.created_at, s.signed_in_at, s.disabled_at,
+                 m.role, m.created_at as joined_at, m.disabled_at as left_at
+             from memberships m join staff s on s.id = m.staff_id ",
+            $rest
+        )
+    };
+}
+
+/// A merchant's staff, oldest first.
+///
+/// # Errors
+/// As [`get`].
+pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Membership>, Error> {
+    let sql = select_membership!("where m.merchant_id = $1 order by m.created_at, s.id");
+    let rows = fetch!(all, conn, MembershipRow, sql, merchant_id)?;
+    rows.into_iter().map(|row| row.open(conn)).collect()
+}
+
+/// One member of a merchant's staff.
+///
+/// # Errors
+/// As [`get`].
+pub async fn member(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<Membership>, Error> {
+    let sql = select_membership!("where m.merchant_id = $1 and m.staff_id = $2");
+    let row = fetch!(optional, conn, MembershipRow, sql, merchant_id, staff_id)?;
+    row.map(|row| row.open(conn)).transpose()
+}
+
+/// The merchants that a member may enter, with the role there, by name.
+///
+/// # Errors
+/// Database errors.
+pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Merchant, String)>, Error> {
+    #[derive(sqlx::FromRow)]
+    struct Entry {
+        #[sqlx(flatten)]
+        merchant: Merchant,
+        role: String,
+    }
+    let rows = fetch!(
+        all,
+        conn,
+        Entry,
+        "select m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at, s.role
+         from memberships s join merchants m on m.id = s.merchant_id
+         where s.staff_id = $1 and s.disabled_at is null order by m.name, m.id",
+        staff_id,
+    )?;
+    Ok(rows.into_iter().map(|row| (row.merchant, row.role)).collect())
+}

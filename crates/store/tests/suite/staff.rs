@@ -1,0 +1,498 @@
+//! Who signs in to the portal: staff, sessions, one-time links, and what merchants say of themselves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use store::invitations::{self, Invitation, InvitationToken, Purpose};
+use store::portal_sessions::{self, NewSession, SignedIn, Stage};
+use store::staff::{self, NewStaff, StaffMember};
+use store::{Db, Error, Keyring, merchant_profiles};
+use uuid::Uuid;
+
+use crate::bench::{Bench, START, options};
+
+const WEEK: i64 = 7 * 24 * 60 * 60 * 1_000;
+
+async fn member(bench: &Bench, email: &str) -> StaffMember {
+    let new = NewStaff {
+        email,
+        name: "Ada Lovelace",
+        password_hash: "$argon2id$…",
+        operator: false,
+    };
+    store::transaction!(bench.db, |tx| -> Result<StaffMember, Error> {
+        staff::create(tx, &new).await
+    })
+    .unwrap()
+}
+
+async fn session(
+    bench: &Bench,
+    staff_id: Uuid,
+    merchant_id: Option<Uuid>,
+    stage: Stage,
+) -> (Uuid, SecretString) {
+    let new = NewSession {
+        staff_id,
+        merchant_id,
+        sandbox: true,
+        stage,
+        device: "{\"browser\":\"Firefox\"}",
+    };
+    store::transaction!(bench.db, |tx| -> Result<(Uuid, SecretString), Error> {
+        portal_sessions::create(tx, &new).await
+    })
+    .unwrap()
+}
+
+async fn found(bench: &Bench, token: &SecretString) -> Option<SignedIn> {
+    portal_sessions::find(&mut bench.read().await, token.expose_secret())
+        .await
+        .unwrap()
+}
+
+async fn invite(bench: &Bench, purpose: Purpose<'_>) -> (Invitation, SecretString) {
+    store::transaction!(bench.db, |tx| -> Result<(Invitation, SecretString), Error> {
+        invitations::create(tx, &purpose, None, WEEK).await
+    })
+    .unwrap()
+}
+
+async fn take(db: &Db, token: &SecretString) -> InvitationToken {
+    store::transaction!(db, |tx| -> Result<InvitationToken, Error> {
+        invitations::take(tx, token.expose_secret()).await
+    })
+    .unwrap()
+}
+
+pub(crate) async fn members_are_found_by_address_and_sealed(bench: Bench) {
+    let ada = member(&bench, " Ada@Example.COM ").await;
+    assert_eq!((ada.email.as_str(), ada.created_at), ("Ada@Example.COM", START));
+    let mut conn = bench.read().await;
+    for email in ["ada@example.com", "ADA@EXAMPLE.COM "] {
+        assert_eq!(
+            staff::by_email(&mut conn, email).await.unwrap().as_ref(),
+            Some(&ada)
+        );
+    }
+    assert_eq!(staff::by_email(&mut conn, "ada@example.org").await.unwrap(), None);
+    assert_eq!(staff::get(&mut conn, ada.id).await.unwrap(), Some(ada.clone()));
+    drop(conn);
+    let again = NewStaff {
+        email: "ADA@example.com",
+        name: "Another",
+        password_hash: "",
+        operator: true,
+    };
+    let taken = store::transaction!(bench.db, |tx| -> Result<StaffMember, Error> {
+        staff::create(tx, &again).await
+    });
+    assert!(matches!(taken, Err(Error::Conflict)), "{taken:?}");
+    // Sealed bytes open in their own row only.
+    let eve = member(&bench, "eve@example.com").await;
+    bench
+        .sql(&format!(
+            "update staff set name_sealed = (select name_sealed from staff where id = {0}) where id = {1}",
+            literal(&bench, ada.id),
+            literal(&bench, eve.id)
+        ))
+        .await;
+    let moved = staff::get(&mut bench.read().await, eve.id).await;
+    assert!(matches!(moved, Err(Error::Sealed)), "{moved:?}");
+}
+
+fn literal(bench: &Bench, id: Uuid) -> String {
+    if bench.db.is_postgres() {
+        format!("'{id}'")
+    } else {
+        format!("x'{}'", id.simple())
+    }
+}
+
+pub(crate) async fn rotated_master_keys_rewrap_staff(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await;
+    let path = bench.folder.path().join("keyring.json");
+    let (mut keyring, _) = Keyring::open_or_create(&path).unwrap();
+    keyring.rotate(&path).unwrap();
+    let db = Db::connect(&bench.url, Arc::new(keyring), &options())
+        .await
+        .unwrap();
+    let count = store::transaction!(db, |tx| -> Result<u64, Error> { staff::rewrap_keys(tx).await });
+    assert_eq!(count.unwrap(), 1);
+    assert!(staff::get(&mut db.read().await.unwrap(), ada.id).await.is_ok());
+    let old = staff::get(&mut bench.read().await, ada.id).await;
+    assert!(
+        matches!(old, Err(Error::Sealed)),
+        "the new master key is needed now"
+    );
+}
+
+pub(crate) async fn codes_count_once(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await;
+    let id = ada.id;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::set_totp(tx, id, b"twenty secret bytes!", 100).await?;
+        staff::set_recovery(tx, id, &["one".into(), "two".into()]).await
+    })
+    .unwrap();
+    let secret = staff::totp(&mut bench.read().await, id).await.unwrap().unwrap();
+    assert_eq!(secret.as_slice(), b"twenty secret bytes!");
+    for (step, fresh) in [
+        (99, false),
+        (100, false),
+        (101, true),
+        (101, false),
+        (103, true),
+        (102, false),
+    ] {
+        let used = store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            staff::use_totp_step(tx, id, step).await
+        });
+        assert_eq!(used.unwrap(), fresh, "{step}");
+    }
+    // Of ten simultaneous uses of one recovery code one succeeds.
+    let tasks: Vec<_> = (0..10)
+        .map(|_| {
+            let db = bench.db.clone();
+            tokio::spawn(async move {
+                store::transaction!(db, |tx| -> Result<bool, Error> {
+                    staff::use_recovery(tx, id, "two").await
+                })
+                .unwrap()
+            })
+        })
+        .collect();
+    let mut successes = 0;
+    for task in tasks {
+        successes += u32::from(task.await.unwrap());
+    }
+    assert_eq!(successes, 1);
+    let left = staff::recovery_left(&mut bench.read().await, id).await.unwrap();
+    assert_eq!(left, 1);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::clear_totp(tx, id).await
+    })
+    .unwrap();
+    let mut conn = bench.read().await;
+    assert_eq!(staff::totp(&mut conn, id).await.unwrap(), None);
+    assert_eq!(staff::recovery_left(&mut conn, id).await.unwrap(), 0);
+}
+
+pub(crate) async fn sessions_idle_out_and_end(bench: Bench) {
+    let merchant = bench.merchant().await;
+    let ada = member(&bench, "ada@example.com").await;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, merchant.id, ada.id, "owner").await
+    })
+    .unwrap();
+    let (id, token) = session(&bench, ada.id, Some(merchant.id), Stage::Full).await;
+    assert_eq!(token.expose_secret().len(), 43, "256 bits in base64");
+    let hashed = "select count(*) from portal_sessions where length(token_ref) = 32";
+    assert_eq!(
+        bench.count(hashed).await,
+        1,
+        "the database has a hash, not the token"
+    );
+    let signed_in = found(&bench, &token).await.unwrap();
+    assert_eq!(
+        (signed_in.session_id, signed_in.role.as_deref(), signed_in.stage),
+        (id, Some("owner"), Stage::Full)
+    );
+    assert_eq!(
+        (signed_in.merchant, signed_in.staff, signed_in.sandbox),
+        (Some(merchant.clone()), ada.clone(), true)
+    );
+    let mut tampered = token.expose_secret().to_owned();
+    tampered.replace_range(0..1, if tampered.starts_with('A') { "B" } else { "A" });
+    for other in [
+        tampered.as_str(),
+        "",
+        "' or 1=1 --",
+        &token.expose_secret()[1..],
+        &id.to_string(),
+    ] {
+        assert!(found(&bench, &other.to_owned().into()).await.is_none(), "{other}");
+    }
+    // Used every 20 minutes it lives on, for twelve hours and no longer.
+    for _ in 0..35 {
+        bench.pass(Duration::from_secs(20 * 60));
+        assert!(found(&bench, &token).await.is_some());
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            portal_sessions::touch(tx, id).await
+        })
+        .unwrap();
+    }
+    bench.pass(Duration::from_secs(20 * 60));
+    assert!(found(&bench, &token).await.is_none(), "12 hours are over");
+    // Unused it ends after half an hour.
+    let (_, token) = session(&bench, ada.id, Some(merchant.id), Stage::Full).await;
+    bench.pass(Duration::from_secs(30 * 60 - 1));
+    assert!(found(&bench, &token).await.is_some());
+    bench.pass(Duration::from_secs(1));
+    assert!(found(&bench, &token).await.is_none());
+    let swept = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        portal_sessions::sweep(tx).await
+    });
+    assert_eq!(swept.unwrap(), 2);
+    // The second factor has ten minutes.
+    let (_, token) = session(&bench, ada.id, None, Stage::Password).await;
+    assert_eq!(found(&bench, &token).await.unwrap().stage, Stage::Password);
+    assert_eq!(
+        portal_sessions::list(&mut bench.read().await, ada.id)
+            .await
+            .unwrap(),
+        [],
+        "not signed in"
+    );
+    bench.pass(Duration::from_secs(10 * 60));
+    assert!(found(&bench, &token).await.is_none());
+}
+
+pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await;
+    let (id, first) = session(&bench, ada.id, None, Stage::Password).await;
+    bench.pass(Duration::from_secs(60));
+    let second = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
+        portal_sessions::prove(tx, id).await
+    })
+    .unwrap();
+    assert!(
+        found(&bench, &first).await.is_none(),
+        "the token before it is void"
+    );
+    let signed_in = found(&bench, &second).await.unwrap();
+    assert_eq!(
+        (signed_in.stage, signed_in.proved_at, signed_in.expires_at),
+        (
+            Stage::Full,
+            START + 60_000,
+            START + 60_000 + portal_sessions::LIFE_MS
+        )
+    );
+    bench.pass(Duration::from_secs(60));
+    let third = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
+        portal_sessions::prove(tx, id).await
+    })
+    .unwrap();
+    assert!(found(&bench, &second).await.is_none());
+    assert_eq!(
+        found(&bench, &third).await.unwrap().expires_at,
+        signed_in.expires_at,
+        "a proof lengthens no life"
+    );
+}
+
+pub(crate) async fn sessions_end_with_the_member(bench: Bench) {
+    let (merchant, other) = (bench.merchant().await, bench.merchant().await);
+    let ada = member(&bench, "ada@example.com").await;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, merchant.id, ada.id, "admin").await?;
+        staff::join(tx, other.id, ada.id, "reviewer").await
+    })
+    .unwrap();
+    let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, merchant.id, ada.id, "owner").await
+    });
+    assert!(
+        matches!(again, Err(Error::Conflict)),
+        "no second membership, no other role: {again:?}"
+    );
+    let (_, here) = session(&bench, ada.id, Some(merchant.id), Stage::Full).await;
+    let (there_id, there) = session(&bench, ada.id, Some(other.id), Stage::Full).await;
+    let listed = portal_sessions::list(&mut bench.read().await, ada.id)
+        .await
+        .unwrap();
+    assert_eq!(listed.len(), 2);
+    assert_eq!(listed[0].device, "{\"browser\":\"Firefox\"}");
+
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::set_membership_disabled(tx, merchant.id, ada.id, true).await?;
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found(&bench, &here).await.unwrap().role, None, "no role at once");
+    let theirs = staff::merchants_of(&mut bench.read().await, ada.id)
+        .await
+        .unwrap();
+    assert_eq!(theirs, [(other.clone(), "reviewer".to_owned())]);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        assert_eq!(portal_sessions::end_at(tx, merchant.id, ada.id).await?, 1);
+        assert!(!portal_sessions::end(tx, Uuid::new_v4(), there_id).await?);
+        assert_eq!(portal_sessions::end_all(tx, ada.id, Some(there_id)).await?, 0);
+        Ok(())
+    })
+    .unwrap();
+    assert!(found(&bench, &here).await.is_none());
+    assert_eq!(
+        found(&bench, &there).await.unwrap().role.as_deref(),
+        Some("reviewer"),
+        "the other account is not touched"
+    );
+    let set = async |disabled| {
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            staff::set_disabled(tx, ada.id, disabled).await
+        })
+        .unwrap();
+    };
+    set(true).await;
+    assert!(found(&bench, &there).await.is_none(), "shut out everywhere");
+    set(false).await;
+    assert!(found(&bench, &there).await.is_some());
+    let members = staff::of_merchant(&mut bench.read().await, merchant.id)
+        .await
+        .unwrap();
+    assert_eq!((members.len(), members[0].disabled_at), (1, Some(START)));
+    let elsewhere = staff::member(&mut bench.read().await, bench.merchant().await.id, ada.id).await;
+    assert_eq!(elsewhere.unwrap(), None);
+}
+
+pub(crate) async fn two_owners_cannot_demote_each_other(bench: Bench) {
+    let merchant = bench.merchant().await;
+    let (ada, bob) = (
+        member(&bench, "ada@example.com").await.id,
+        member(&bench, "bob@example.com").await.id,
+    );
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, merchant.id, ada, "owner").await?;
+        staff::join(tx, merchant.id, bob, "owner").await
+    })
+    .unwrap();
+    let demote = [ada, bob].map(|id| {
+        let db = bench.db.clone();
+        tokio::spawn(async move {
+            store::transaction!(db, |tx| -> Result<bool, Error> {
+                if staff::lock_role(tx, merchant.id, "owner").await? < 2 {
+                    return Ok(false);
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                staff::set_role(tx, merchant.id, id, "reviewer").await
+            })
+            .unwrap()
+        })
+    });
+    let mut demoted = 0;
+    for task in demote {
+        demoted += u32::from(task.await.unwrap());
+    }
+    assert_eq!(demoted, 1);
+    let sql = "select count(*) from memberships where role = 'owner'";
+    assert_eq!(bench.count(sql).await, 1);
+}
+
+pub(crate) async fn an_invitation_is_used_once(bench: Bench) {
+    let merchant = bench.merchant().await;
+    let purpose = Purpose::Member {
+        merchant_id: merchant.id,
+        role: "reviewer",
+        email: Some("ada@example.com"),
+    };
+    let (made, token) = invite(&bench, purpose).await;
+    let peeked = invitations::peek(&mut bench.read().await, token.expose_secret()).await;
+    assert_eq!(peeked.unwrap(), InvitationToken::Good(made.clone()));
+    let tasks: Vec<_> = (0..20)
+        .map(|_| {
+            let (db, token) = (bench.db.clone(), token.clone());
+            tokio::spawn(async move { take(&db, &token).await })
+        })
+        .collect();
+    let mut winners = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            InvitationToken::Good(taken) => {
+                assert_eq!(taken, made);
+                winners += 1;
+            }
+            other => assert_eq!(other, InvitationToken::Used),
+        }
+    }
+    assert_eq!(winners, 1);
+    assert_eq!(
+        take(&bench.db, &SecretString::from("guess")).await,
+        InvitationToken::Invalid
+    );
+
+    let (late, token) = invite(&bench, purpose).await;
+    let open = invitations::of_merchant(&mut bench.read().await, merchant.id)
+        .await
+        .unwrap();
+    assert_eq!(open, [late]);
+    bench.pass(Duration::from_millis(WEEK as u64));
+    assert_eq!(take(&bench.db, &token).await, InvitationToken::Expired);
+
+    let (revoked, token) = invite(&bench, purpose).await;
+    let revoke = async |merchant_id, id| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            invitations::revoke(tx, merchant_id, id).await
+        })
+        .unwrap()
+    };
+    let stranger = bench.merchant().await.id;
+    assert!(!revoke(stranger, revoked.id).await, "another account's");
+    assert!(revoke(merchant.id, revoked.id).await);
+    assert_eq!(take(&bench.db, &token).await, InvitationToken::Invalid);
+}
+
+pub(crate) async fn a_new_password_link_voids_the_earlier(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await;
+    let (_, first) = invite(&bench, Purpose::Password { staff_id: ada.id }).await;
+    let (_, second) = invite(&bench, Purpose::Password { staff_id: ada.id }).await;
+    let (_, operator) = invite(&bench, Purpose::Operator).await;
+    assert_eq!(take(&bench.db, &first).await, InvitationToken::Invalid);
+    let InvitationToken::Good(taken) = take(&bench.db, &second).await else {
+        panic!("the latest link works")
+    };
+    assert_eq!(taken.staff_id, Some(ada.id));
+    let voided = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        invitations::void_operators(tx).await
+    });
+    assert_eq!(voided.unwrap(), 1);
+    assert_eq!(take(&bench.db, &operator).await, InvitationToken::Invalid);
+}
+
+pub(crate) async fn a_profile_is_written_handed_in_and_decided(bench: Bench) {
+    let merchant = bench.merchant().await.id;
+    let read = async || {
+        merchant_profiles::get(&mut bench.read().await, merchant)
+            .await
+            .unwrap()
+    };
+    assert_eq!(read().await, None);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        assert!(!merchant_profiles::submitted(tx, merchant).await?);
+        merchant_profiles::save(tx, merchant, "{\"website\":\"a\"}").await?;
+        merchant_profiles::save(tx, merchant, "{\"website\":\"b\"}").await?;
+        assert!(merchant_profiles::submitted(tx, merchant).await?);
+        merchant_profiles::decided(tx, merchant, Some("no website")).await
+    })
+    .unwrap();
+    let profile = read().await.unwrap();
+    assert_eq!(profile.profile, "{\"website\":\"b\"}");
+    assert_eq!(
+        (
+            profile.submitted_at,
+            profile.decided_at,
+            profile.reason.as_deref()
+        ),
+        (Some(START), Some(START), Some("no website"))
+    );
+    store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+        merchant_profiles::submitted(tx, merchant).await
+    })
+    .unwrap();
+    let profile = read().await.unwrap();
+    assert_eq!(
+        (profile.decided_at, profile.reason),
+        (None, None),
+        "handed in anew"
+    );
+    let other = bench.merchant().await.id;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        merchant_profiles::decided(tx, other, None).await
+    })
+    .unwrap();
+    let profile = merchant_profiles::get(&mut bench.read().await, other)
+        .await
+        .unwrap();
+    assert_eq!(profile.unwrap().profile, "{}");
+}
