@@ -188,6 +188,40 @@ fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
     }
 }
 
+/// An attempt's sealed columns.
+pub(crate) struct Sealed {
+    pub(crate) wrapped_key: Vec<u8>,
+    pub(crate) external_id: Vec<u8>,
+    pub(crate) request: Vec<u8>,
+    pub(crate) response: Vec<u8>,
+    pub(crate) detail: Vec<u8>,
+}
+
+/// What is personal in an attempt.
+pub(crate) struct Personal<'a> {
+    pub(crate) external_user_id: &'a str,
+    pub(crate) request: &'a str,
+    pub(crate) response: &'a str,
+    pub(crate) detail: &'a str,
+}
+
+/// Seals what is personal in an attempt under its key, and that one under the person's.
+pub(crate) fn seal(
+    scope: Scope,
+    person_key: &DataKey,
+    (id, key): (&Uuid, &DataKey),
+    personal: &Personal<'_>,
+) -> Sealed {
+    let seal = |what, text: &str| key.seal(&place(scope, what, id), text.as_bytes());
+    Sealed {
+        wrapped_key: person_key.wrap(&place(scope, "attempts.wrapped_key", id), key),
+        external_id: seal("attempts.external_id", personal.external_user_id),
+        request: seal("attempts.request", personal.request),
+        response: seal("attempts.response", personal.response),
+        detail: seal("attempts.detail", personal.detail),
+    }
+}
+
 /// Logs an attempt and notes its registration's activity; answers the attempt's number. The caller holds the
 /// [`faces::lock`](crate::faces::lock).
 ///
@@ -196,16 +230,13 @@ fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
 pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Result<i64, Error> {
     let log_id = counters::next_log_id(tx, scope).await?;
     let person_key = people::key(tx, scope, attempt.facemap_id).await?;
-    let wrapped = person_key.wrap(&place(scope, "attempts.wrapped_key", &attempt.id), attempt.key);
-    let seal = |what, text: &str| {
-        attempt
-            .key
-            .seal(&place(scope, what, &attempt.id), text.as_bytes())
+    let personal = Personal {
+        external_user_id: attempt.external_user_id,
+        request: attempt.request,
+        response: attempt.response,
+        detail: attempt.detail,
     };
-    let external_id = seal("attempts.external_id", attempt.external_user_id);
-    let request = seal("attempts.request", attempt.request);
-    let response = seal("attempts.response", attempt.response);
-    let detail = seal("attempts.detail", attempt.detail);
+    let sealed = seal(scope, &person_key, (&attempt.id, attempt.key), &personal);
     let external_ref = external_ref(tx, scope, attempt.external_user_id);
     let now = tx.now();
     execute!(
@@ -229,11 +260,11 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         attempt.success,
         attempt.codes,
         attempt.document_types,
-        &wrapped,
-        &external_id,
-        &request,
-        &response,
-        &detail,
+        &sealed.wrapped_key,
+        &sealed.external_id,
+        &sealed.request,
+        &sealed.response,
+        &sealed.detail,
         now,
     )?;
     if let Some(registration_id) = attempt.registration_id {
@@ -442,6 +473,11 @@ pub struct Decision {
     pub at: i64,
 }
 
+/// A decision's reason as the row holds it.
+pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason: &str) -> Vec<u8> {
+    key.seal(&place(scope, "decisions.reason", attempt_id), reason.as_bytes())
+}
+
 /// Writes a decision and the status that it gives the attempt, which came from [`get_for_update`].
 ///
 /// # Errors
@@ -455,8 +491,7 @@ pub async fn decide(
     actor: &str,
     reason: Option<&str>,
 ) -> Result<(), Error> {
-    let place = place(scope, "decisions.reason", &attempt.id);
-    let reason = reason.map(|reason| attempt.key.seal(&place, reason.as_bytes()));
+    let reason = reason.map(|reason| seal_reason(scope, &attempt.key, &attempt.id, reason));
     let now = tx.now();
     let sql = "update attempts set status = $4, decided_at = $5
                where merchant_id = $1 and sandbox = $2 and log_id = $3";

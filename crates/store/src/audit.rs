@@ -101,7 +101,7 @@ pub(crate) async fn begin(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     execute!(tx, sql, merchant_id, empty).map(|_| ())
 }
 
-fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
+pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
     let parts: [&[u8]; 9] = [
         previous,
         merchant_id.as_bytes(),

@@ -358,7 +358,7 @@ impl Conn {
         matches!(self.handle, Handle::Postgres(_) | Handle::PostgresTx(_))
     }
 
-    pub(crate) fn keyring(&self) -> &Keyring {
+    pub(crate) fn keyring(&self) -> &Arc<Keyring> {
         &self.keyring
     }
 

@@ -7,7 +7,7 @@
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::keyring::Place;
+use crate::keyring::{DataKey, Place};
 use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
 
 /// One step in the life of an account's faces.
@@ -100,6 +100,11 @@ fn place(scope: Scope, seq: &[u8]) -> Place<'_> {
     }
 }
 
+/// A face as its row holds it.
+pub(crate) fn seal(person_key: &DataKey, scope: Scope, seq: i64, embedding: &[u8]) -> Vec<u8> {
+    person_key.seal(&place(scope, &seq.to_be_bytes()), embedding)
+}
+
 /// Adds a proven face; answers its sequence. The caller holds the [`lock`].
 ///
 /// # Errors
@@ -113,7 +118,7 @@ pub async fn insert(
 ) -> Result<i64, Error> {
     let key = people::key(tx, scope, facemap_id).await?;
     let seq = next(tx, scope).await?;
-    let sealed = key.seal(&place(scope, &seq.to_be_bytes()), embedding);
+    let sealed = seal(&key, scope, seq, embedding);
     append(tx, scope, seq, facemap_id, model, Some(&sealed)).await?;
     Ok(seq)
 }

@@ -42,6 +42,7 @@
 pub mod applicants;
 pub mod attempts;
 pub mod audit;
+pub mod bulk;
 pub mod consents;
 mod counters;
 pub mod credentials;

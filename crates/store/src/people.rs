@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::attempts;
 use crate::db::{execute, fetch};
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, Keyring, Place};
 use crate::{Conn, Error, Scope, Tx, counters, faces, merchants, registrations};
 
 /// A person in an account.
@@ -32,7 +32,7 @@ pub async fn create(tx: &mut Tx, scope: Scope, proven: bool) -> Result<Person, E
         created_at: tx.now(),
     };
     let merchant_key = merchants::key(tx, scope.merchant_id).await?;
-    let wrapped = merchant_key.wrap(&key_place(scope, &person.facemap_id), &DataKey::generate());
+    let wrapped = wrap_key(&merchant_key, scope, &person.facemap_id, &DataKey::generate());
     execute!(
         tx,
         "insert into people (merchant_id, sandbox, facemap_id, proven, wrapped_key, created_at)
@@ -103,6 +103,10 @@ pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Data
     let (wrapped,) = row.ok_or(Error::Missing("person"))?;
     let merchant_key = merchants::key(conn, scope.merchant_id).await?;
     unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
+}
+
+pub(crate) fn wrap_key(merchant_key: &DataKey, scope: Scope, facemap_id: &Uuid, key: &DataKey) -> Vec<u8> {
+    merchant_key.wrap(&key_place(scope, facemap_id), key)
 }
 
 pub(crate) fn unwrap_key(
@@ -187,7 +191,7 @@ pub async fn index_name(
     words: impl IntoIterator<Item = &str>,
 ) -> Result<(), Error> {
     for word in words {
-        let word_ref = tx.keyring().blind(scope, "name word", word);
+        let word_ref = word_ref(tx.keyring(), scope, word);
         execute!(
             tx,
             "insert into name_words (merchant_id, sandbox, word_ref, facemap_id) values ($1, $2, $3, $4)
@@ -201,6 +205,11 @@ pub async fn index_name(
     Ok(())
 }
 
+/// The blind index of a word of a name.
+pub(crate) fn word_ref(keyring: &Keyring, scope: Scope, word: &str) -> Vec<u8> {
+    keyring.blind(scope, "name word", word)
+}
+
 /// The people whose names hold this whole normalised word, at most `limit`.
 ///
 /// # Errors
@@ -211,7 +220,7 @@ pub async fn find_by_name_word(
     word: &str,
     limit: i64,
 ) -> Result<Vec<Uuid>, Error> {
-    let word_ref = conn.keyring().blind(scope, "name word", word);
+    let word_ref = word_ref(conn.keyring(), scope, word);
     let sql = "select facemap_id from name_words where merchant_id = $1 and sandbox = $2 and word_ref = $3
                order by facemap_id limit $4";
     let rows = fetch!(

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::keyring::{DataKey, Place};
+use crate::keyring::{DataKey, Keyring, Place};
 use crate::{Conn, Error, Scope, Tx, merchants, people};
 
 /// A registration.
@@ -82,6 +82,11 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
     }
 }
 
+/// The label as the row holds it.
+pub(crate) fn seal_label(person_key: &DataKey, scope: Scope, id: &Uuid, label: &str) -> Vec<u8> {
+    person_key.seal(&place(scope, id), label.as_bytes())
+}
+
 /// How the column holds a group: unique keys do not compare nulls, so "no group" is the nil UUID there.
 pub(crate) fn to_column(grouping_id: Option<Uuid>) -> Uuid {
     grouping_id.unwrap_or(Uuid::nil())
@@ -93,7 +98,11 @@ pub(crate) fn from_column(grouping_id: Uuid) -> Option<Uuid> {
 
 /// The blind index of an externalUserId.
 pub(crate) fn external_ref(conn: &Conn, scope: Scope, external_user_id: &str) -> Vec<u8> {
-    conn.keyring().blind(scope, "external user id", external_user_id)
+    label_ref(conn.keyring(), scope, external_user_id)
+}
+
+pub(crate) fn label_ref(keyring: &Keyring, scope: Scope, external_user_id: &str) -> Vec<u8> {
+    keyring.blind(scope, "external user id", external_user_id)
 }
 
 /// Registers a person in a group under a label.
@@ -118,7 +127,7 @@ pub async fn create(
         created_at: tx.now(),
         last_active: tx.now(),
     };
-    let sealed = key.seal(&place(scope, &registration.id), external_user_id.as_bytes());
+    let sealed = seal_label(&key, scope, &registration.id, external_user_id);
     let external_ref = external_ref(tx, scope, external_user_id);
     execute!(
         tx,

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::keyring::{Place, random};
+use crate::keyring::{DataKey, Place, random};
 use crate::merchants::{self, Merchant};
 use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx};
@@ -296,8 +296,7 @@ pub async fn create(
         completed_at: None,
     };
     let key = merchants::key(tx, scope.merchant_id).await?;
-    let place = place(scope.merchant_id, "sessions.user_id", session.id.as_bytes());
-    let sealed = key.seal(&place, session.link.user_id.as_bytes());
+    let sealed = seal_user_id(&key, scope.merchant_id, &session.id, &session.link.user_id);
     execute!(
         tx,
         "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
@@ -317,6 +316,14 @@ pub async fn create(
         session.expires_at,
     )?;
     Ok((session, token))
+}
+
+/// The label of a session's applicant as the row holds it.
+pub(crate) fn seal_user_id(merchant_key: &DataKey, merchant_id: Uuid, id: &Uuid, user_id: &str) -> Vec<u8> {
+    merchant_key.seal(
+        &place(merchant_id, "sessions.user_id", id.as_bytes()),
+        user_id.as_bytes(),
+    )
 }
 
 #[derive(sqlx::FromRow)]

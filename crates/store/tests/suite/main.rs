@@ -6,6 +6,7 @@
 mod accounts;
 mod bench;
 mod bucket;
+mod bulk;
 mod configuration;
 mod hosted;
 mod monitoring;
@@ -52,6 +53,7 @@ on_every_database! {
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
         a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;
+    bulk: histories_read_like_any_other;
     monitoring: screenings_are_found;
     staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once,
         sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,

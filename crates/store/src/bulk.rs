@@ -1,0 +1,623 @@
+//! Whole histories of many people, written many rows a statement: for test accounts as large as real ones get. The rows
+//! are those that verifications leave, sealed by the same functions, so that everything reads them like any other.
+//!
+//! It makes nothing up (its callers do) and announces nothing: no webhooks, no jobs.
+
+use std::sync::Arc;
+
+use sqlx::AssertSqlSafe;
+use uuid::Uuid;
+
+use crate::audit::{self, AuditRow};
+use crate::consents::Consent;
+use crate::db::{Raw, execute, fetch};
+use crate::keyring::{DataKey, Keyring, random};
+use crate::registrations::{self, to_column};
+use crate::sessions::{self, SessionStatus, Stage};
+use crate::{Conn, Error, Scope, Tx, attempts, counters, faces, merchants, people};
+
+/// A person with all that verifications left.
+#[derive(Clone, Debug)]
+pub struct PastPerson {
+    /// The facemap.
+    pub facemap_id: Uuid,
+    /// The proven face: its model and embedding.
+    pub face: Option<(String, Vec<u8>)>,
+    /// Whether a face was proven.
+    pub proven: bool,
+    /// Normalised words of the name.
+    pub name_words: Vec<String>,
+    /// The merchant's label for the person.
+    pub external_user_id: String,
+    /// The group of the registration.
+    pub grouping_id: Option<Uuid>,
+    /// The registration's status, as the attempts make it.
+    pub status: Option<String>,
+    /// When first seen (ms).
+    pub created_at: i64,
+    /// The hosted session that all attempts came through.
+    pub session: Option<PastSession>,
+    /// Oldest first.
+    pub attempts: Vec<PastAttempt>,
+}
+
+/// An attempt that was made.
+#[derive(Clone, Debug)]
+pub struct PastAttempt {
+    /// See [`attempts::NewAttempt::id`].
+    pub id: Uuid,
+    /// See [`attempts::NewAttempt::flow_id`].
+    pub flow_id: Uuid,
+    /// See [`attempts::NewAttempt::flow_name`].
+    pub flow_name: String,
+    /// Its status now.
+    pub status: String,
+    /// See [`attempts::NewAttempt::success`].
+    pub success: bool,
+    /// See [`attempts::NewAttempt::codes`].
+    pub codes: String,
+    /// See [`attempts::NewAttempt::document_types`].
+    pub document_types: String,
+    /// See [`attempts::NewAttempt::request`].
+    pub request: String,
+    /// See [`attempts::NewAttempt::response`].
+    pub response: String,
+    /// See [`attempts::NewAttempt::detail`].
+    pub detail: String,
+    /// The document's country (alpha-3).
+    pub country: Option<String>,
+    /// How long the answer took (ms).
+    pub took_ms: Option<i64>,
+    /// When (ms).
+    pub created_at: i64,
+    /// What a reviewer made of it.
+    pub decision: Option<attempts::Decision>,
+}
+
+/// A hosted session that was held.
+#[derive(Clone, Debug)]
+pub struct PastSession {
+    /// The session.
+    pub id: Uuid,
+    /// Its Flow.
+    pub flow_id: Uuid,
+    /// Its group.
+    pub group_id: Uuid,
+    /// Where it stands.
+    pub status: SessionStatus,
+    /// What it waits for.
+    pub stage: Stage,
+    /// Attempts allowed.
+    pub max_attempts: i64,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When its token ended (ms).
+    pub expires_at: i64,
+    /// When it became terminal (ms).
+    pub completed_at: Option<i64>,
+    /// What the applicant agreed to.
+    pub consent: Consent,
+    /// The kind of device.
+    pub device: String,
+    /// Step, kind and milliseconds since the page was opened, in order.
+    pub events: Vec<(String, String, i64)>,
+}
+
+/// What sealing takes: to be shared by threads.
+#[derive(Clone)]
+pub struct Account {
+    scope: Scope,
+    merchant_key: DataKey,
+    keyring: Arc<Keyring>,
+}
+
+/// A person ready to be written.
+pub struct Sealed {
+    person: PastPerson,
+    key: DataKey,
+    wrapped_key: Vec<u8>,
+    registration_id: Uuid,
+    external_ref: Vec<u8>,
+    label: Vec<u8>,
+    user_id: Option<Vec<u8>>,
+    word_refs: Vec<Vec<u8>>,
+    attempts: Vec<(attempts::Sealed, Option<Vec<u8>>)>,
+}
+
+/// The account whose people are to be written.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account; [`Error::Sealed`].
+pub async fn account(conn: &mut Conn, scope: Scope) -> Result<Account, Error> {
+    Ok(Account {
+        scope,
+        merchant_key: merchants::key(conn, scope.merchant_id).await?,
+        keyring: Arc::clone(conn.keyring()),
+    })
+}
+
+impl Account {
+    /// Makes the person's and the attempts' keys and seals what is personal: work for a thread of its own.
+    #[must_use]
+    pub fn seal(&self, person: PastPerson) -> Sealed {
+        let scope = self.scope;
+        let (key, registration_id) = (DataKey::generate(), Uuid::now_v7());
+        let session_id = person.session.as_ref().map(|session| session.id);
+        let sealed = |attempt: &PastAttempt| {
+            let attempt_key = DataKey::generate();
+            let personal = attempts::Personal {
+                external_user_id: &person.external_user_id,
+                request: &attempt.request,
+                response: &attempt.response,
+                detail: &attempt.detail,
+            };
+            let reason = attempt.decision.as_ref().and_then(|made| made.reason.as_deref());
+            let reason = reason.map(|reason| attempts::seal_reason(scope, &attempt_key, &attempt.id, reason));
+            let columns = attempts::seal(scope, &key, (&attempt.id, &attempt_key), &personal);
+            (columns, reason)
+        };
+        Sealed {
+            wrapped_key: people::wrap_key(&self.merchant_key, scope, &person.facemap_id, &key),
+            registration_id,
+            external_ref: registrations::label_ref(&self.keyring, scope, &person.external_user_id),
+            label: registrations::seal_label(&key, scope, &registration_id, &person.external_user_id),
+            user_id: session_id.map(|id| {
+                sessions::seal_user_id(
+                    &self.merchant_key,
+                    scope.merchant_id,
+                    &id,
+                    &person.external_user_id,
+                )
+            }),
+            word_refs: person
+                .name_words
+                .iter()
+                .map(|word| people::word_ref(&self.keyring, scope, word))
+                .collect(),
+            attempts: person.attempts.iter().map(sealed).collect(),
+            key,
+            person,
+        }
+    }
+
+    /// Whether a person is registered, or was ever seen, under this label.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
+        let scope = self.scope;
+        let external_ref = registrations::label_ref(&self.keyring, scope, external_user_id);
+        let sql = "select id from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3 limit 1";
+        let found = fetch!(
+            optional,
+            conn,
+            (Uuid,),
+            sql,
+            scope.merchant_id,
+            scope.sandbox,
+            &external_ref
+        )?;
+        Ok(found.is_some())
+    }
+}
+
+/// A column's value.
+enum Value {
+    Id(Option<Uuid>),
+    Bytes(Option<Vec<u8>>),
+    Text(Option<String>),
+    Int(Option<i64>),
+    Bool(bool),
+}
+
+macro_rules! from {
+    ($($kind:ident: $plain:ty),+) => { $(
+        impl From<$plain> for Value {
+            fn from(value: $plain) -> Self { Value::$kind(Some(value)) }
+        }
+        impl From<Option<$plain>> for Value {
+            fn from(value: Option<$plain>) -> Self { Value::$kind(value) }
+        }
+    )+ };
+}
+from!(Id: Uuid, Bytes: Vec<u8>, Text: String, Int: i64);
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+/// SQLite binds at most 32,766 values a statement.
+const MOST_VALUES: usize = 32_000;
+
+/// Rows for one table, written as many a statement as may be.
+struct Rows {
+    table: &'static str,
+    columns: &'static str,
+    values: Vec<Value>,
+}
+
+impl Rows {
+    fn of(table: &'static str, columns: &'static str) -> Self {
+        Self {
+            table,
+            columns,
+            values: Vec::new(),
+        }
+    }
+
+    fn push<const N: usize>(&mut self, row: [Value; N]) {
+        debug_assert_eq!(N, self.width(), "{}", self.table);
+        self.values.extend(row);
+    }
+
+    fn width(&self) -> usize {
+        self.columns.split(',').count()
+    }
+
+    async fn write(self, tx: &mut Tx) -> Result<(), Error> {
+        let width = self.width();
+        let mut values = self.values.into_iter().peekable();
+        while values.peek().is_some() {
+            let chunk: Vec<Value> = values.by_ref().take(MOST_VALUES / width * width).collect();
+            let mut sql = format!("insert into {} ({}) values ", self.table, self.columns);
+            for row in 0..chunk.len() / width {
+                sql.push_str(if row == 0 { "(" } else { ", (" });
+                for column in 0..width {
+                    sql.push_str(if column == 0 { "" } else { ", " });
+                    // SQLite looks a place up by its name, one after the other, unless it has none.
+                    match tx.is_postgres() {
+                        true => sql.push_str(&format!("${}", row * width + column + 1)),
+                        false => sql.push('?'),
+                    }
+                }
+                sql.push(')');
+            }
+            // Put together from this module's own names and numbers of places.
+            let sql = AssertSqlSafe(sql);
+            macro_rules! run {
+                ($raw:ident) => {{
+                    let mut query = sqlx::query(sql);
+                    for value in chunk {
+                        query = match value {
+                            Value::Id(value) => query.bind(value),
+                            Value::Bytes(value) => query.bind(value),
+                            Value::Text(value) => query.bind(value),
+                            Value::Int(value) => query.bind(value),
+                            Value::Bool(value) => query.bind(value),
+                        };
+                    }
+                    query.execute($raw).await.map(|_| ())
+                }};
+            }
+            let result = match tx.raw() {
+                Raw::Sqlite(raw) => run!(raw),
+                Raw::Postgres(raw) => run!(raw),
+            };
+            tx.outcome(result)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes people with their histories; the attempts get the account's next numbers in the order of their times.
+///
+/// # Errors
+/// [`Error::Conflict`] when one is there already; [`Error::Missing`] for an unknown account.
+pub async fn write(tx: &mut Tx, account: &Account, sealed: Vec<Sealed>) -> Result<(), Error> {
+    let scope = account.scope;
+    counters::lock(tx, scope).await?;
+    // Every attempt of every person, in the order in which they were made.
+    let mut order: Vec<(i64, usize, usize)> = Vec::new();
+    for (person, row) in sealed.iter().enumerate() {
+        let made = row.person.attempts.iter().enumerate();
+        order.extend(made.map(|(attempt, past)| (past.created_at, person, attempt)));
+    }
+    order.sort_unstable();
+    let faces = sealed.iter().filter(|row| row.person.face.is_some()).count();
+    let (first_log_id, first_face) = reserve(tx, scope, order.len(), faces).await?;
+    let mut last_log_ids = vec![None; sealed.len()];
+    for (log_id, (_, person, _)) in (first_log_id..).zip(&order) {
+        last_log_ids[*person] = Some(log_id);
+    }
+    write_people(tx, scope, &sealed, first_face).await?;
+    write_sessions(tx, scope, &sealed, &last_log_ids).await?;
+    write_attempts(tx, scope, &sealed, &order, first_log_id).await
+}
+
+/// Takes numbers for attempts and faces; answers the first of each.
+async fn reserve(tx: &mut Tx, scope: Scope, attempts: usize, faces: usize) -> Result<(i64, i64), Error> {
+    let (attempts, faces) = (attempts as i64, faces as i64);
+    let (log_seq, face_seq) = fetch!(
+        one,
+        tx,
+        (i64, i64),
+        "update counters set log_seq = log_seq + $3, face_seq = face_seq + $4
+         where merchant_id = $1 and sandbox = $2 returning log_seq, face_seq",
+        scope.merchant_id,
+        scope.sandbox,
+        attempts,
+        faces,
+    )?;
+    Ok((log_seq - attempts + 1, face_seq - faces + 1))
+}
+
+async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq: i64) -> Result<(), Error> {
+    let (id, mode) = (scope.merchant_id, scope.sandbox);
+    let mut people = Rows::of(
+        "people",
+        "merchant_id, sandbox, facemap_id, proven, wrapped_key, created_at",
+    );
+    let mut words = Rows::of("name_words", "merchant_id, sandbox, word_ref, facemap_id");
+    let mut registrations = Rows::of(
+        "registrations",
+        "merchant_id, sandbox, id, facemap_id, grouping_id, external_ref, external_id_sealed, status, event_seq, \
+         created_at, last_active",
+    );
+    let mut faces = Rows::of(
+        "faces",
+        "merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at",
+    );
+    for row in sealed {
+        let person = &row.person;
+        let last_active = person
+            .attempts
+            .last()
+            .map_or(person.created_at, |last| last.created_at);
+        people.push([
+            id.into(),
+            mode.into(),
+            person.facemap_id.into(),
+            person.proven.into(),
+            row.wrapped_key.clone().into(),
+            person.created_at.into(),
+        ]);
+        for word_ref in &row.word_refs {
+            words.push([
+                id.into(),
+                mode.into(),
+                word_ref.clone().into(),
+                person.facemap_id.into(),
+            ]);
+        }
+        registrations.push([
+            id.into(),
+            mode.into(),
+            row.registration_id.into(),
+            person.facemap_id.into(),
+            to_column(person.grouping_id).into(),
+            row.external_ref.clone().into(),
+            row.label.clone().into(),
+            person.status.clone().into(),
+            0.into(),
+            person.created_at.into(),
+            last_active.into(),
+        ]);
+        if let Some((model, embedding)) = &person.face {
+            faces.push([
+                id.into(),
+                mode.into(),
+                face_seq.into(),
+                person.facemap_id.into(),
+                model.as_str().into(),
+                faces::seal(&row.key, scope, face_seq, embedding).into(),
+                last_active.into(),
+            ]);
+            face_seq += 1;
+        }
+    }
+    for rows in [people, words, registrations, faces] {
+        rows.write(tx).await?;
+    }
+    Ok(())
+}
+
+async fn write_sessions(
+    tx: &mut Tx,
+    scope: Scope,
+    sealed: &[Sealed],
+    last_log_ids: &[Option<i64>],
+) -> Result<(), Error> {
+    let (id, mode) = (scope.merchant_id, scope.sandbox);
+    let mut sessions = Rows::of(
+        "sessions",
+        "merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage, attempts, \
+         max_attempts, log_id, created_at, expires_at, completed_at",
+    );
+    let mut consents = Rows::of(
+        "consents",
+        "merchant_id, sandbox, session_id, version, language, accepted, at",
+    );
+    let mut events = Rows::of(
+        "session_events",
+        "merchant_id, sandbox, session_id, id, flow_id, step, kind, ms, detail, device, handoff, at",
+    );
+    for (row, log_id) in sealed.iter().zip(last_log_ids) {
+        let (Some(session), Some(user_id)) = (&row.person.session, &row.user_id) else {
+            continue;
+        };
+        sessions.push([
+            id.into(),
+            mode.into(),
+            session.id.into(),
+            // Of a token that nobody has.
+            random::<32>().to_vec().into(),
+            session.group_id.into(),
+            session.flow_id.into(),
+            user_id.clone().into(),
+            session.status.as_str().into(),
+            session.stage.as_str().into(),
+            (row.person.attempts.len() as i64).into(),
+            session.max_attempts.into(),
+            (*log_id).into(),
+            session.created_at.into(),
+            session.expires_at.into(),
+            session.completed_at.into(),
+        ]);
+        consents.push([
+            id.into(),
+            mode.into(),
+            session.id.into(),
+            session.consent.version.as_str().into(),
+            session.consent.language.as_str().into(),
+            session.consent.accepted.into(),
+            session.consent.at.into(),
+        ]);
+        for (step, kind, ms) in &session.events {
+            events.push([
+                id.into(),
+                mode.into(),
+                session.id.into(),
+                Uuid::now_v7().into(),
+                session.flow_id.into(),
+                step.as_str().into(),
+                kind.as_str().into(),
+                (*ms).into(),
+                Value::Text(None),
+                session.device.as_str().into(),
+                false.into(),
+                (session.created_at + ms).into(),
+            ]);
+        }
+    }
+    for rows in [sessions, consents, events] {
+        rows.write(tx).await?;
+    }
+    Ok(())
+}
+
+async fn write_attempts(
+    tx: &mut Tx,
+    scope: Scope,
+    sealed: &[Sealed],
+    order: &[(i64, usize, usize)],
+    first_log_id: i64,
+) -> Result<(), Error> {
+    let (id, mode) = (scope.merchant_id, scope.sandbox);
+    let mut attempts = Rows::of(
+        "attempts",
+        "merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id, external_ref, session_id, \
+         flow_id, flow_name, status, success, codes, document_types, wrapped_key, external_id_sealed, request_sealed, \
+         response_sealed, detail_sealed, created_at, decided_at, country, took_ms",
+    );
+    let mut decisions = Rows::of(
+        "decisions",
+        "merchant_id, sandbox, log_id, seq, decision, actor, reason_sealed, at",
+    );
+    let mut trail = Trail::open(tx, scope).await?;
+    for (log_id, (_, person, attempt)) in (first_log_id..).zip(order) {
+        let row = &sealed[*person];
+        let (past, (columns, reason)) = (&row.person.attempts[*attempt], &row.attempts[*attempt]);
+        attempts.push([
+            id.into(),
+            mode.into(),
+            log_id.into(),
+            past.id.into(),
+            row.person.facemap_id.into(),
+            row.registration_id.into(),
+            to_column(row.person.grouping_id).into(),
+            row.external_ref.clone().into(),
+            row.person.session.as_ref().map(|session| session.id).into(),
+            past.flow_id.into(),
+            past.flow_name.as_str().into(),
+            past.status.as_str().into(),
+            past.success.into(),
+            past.codes.as_str().into(),
+            past.document_types.as_str().into(),
+            columns.wrapped_key.clone().into(),
+            columns.external_id.clone().into(),
+            columns.request.clone().into(),
+            columns.response.clone().into(),
+            columns.detail.clone().into(),
+            past.created_at.into(),
+            past.decision.as_ref().map(|made| made.at).into(),
+            past.country.clone().into(),
+            past.took_ms.into(),
+        ]);
+        trail.add("bulk", "verification.recorded", log_id, past.created_at);
+        if let Some(made) = &past.decision {
+            decisions.push([
+                id.into(),
+                mode.into(),
+                log_id.into(),
+                1.into(),
+                made.decision.as_str().into(),
+                made.actor.as_str().into(),
+                reason.clone().into(),
+                made.at.into(),
+            ]);
+            trail.add(&made.actor, "verification.decided", log_id, made.at);
+        }
+    }
+    attempts.write(tx).await?;
+    decisions.write(tx).await?;
+    trail.write(tx).await
+}
+
+/// The audit trail's next links.
+struct Trail {
+    scope: Scope,
+    keyring: Arc<Keyring>,
+    seq: i64,
+    hash: Vec<u8>,
+    rows: Rows,
+}
+
+impl Trail {
+    async fn open(tx: &mut Tx, scope: Scope) -> Result<Self, Error> {
+        // Also makes whoever writes next to this chain wait.
+        let sql = "update audit_heads set seq = seq where merchant_id = $1 returning seq, hash";
+        let head = fetch!(optional, tx, (i64, Vec<u8>), sql, scope.merchant_id)?;
+        let (seq, hash) = head.ok_or(Error::Missing("merchant"))?;
+        Ok(Self {
+            scope,
+            keyring: Arc::clone(tx.keyring()),
+            seq,
+            hash,
+            rows: Rows::of(
+                "audit",
+                "merchant_id, seq, sandbox, at, actor, action, subject, detail, hash",
+            ),
+        })
+    }
+
+    fn add(&mut self, actor: &str, action: &str, log_id: i64, at: i64) {
+        let mut row = AuditRow {
+            seq: self.seq + 1,
+            sandbox: self.scope.sandbox,
+            at,
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            subject: log_id.to_string(),
+            detail: "{}".to_owned(),
+            hash: Vec::new(),
+        };
+        row.hash = audit::link(&self.keyring, self.scope.merchant_id, &self.hash, &row);
+        self.seq = row.seq;
+        self.hash.clone_from(&row.hash);
+        self.rows.push([
+            self.scope.merchant_id.into(),
+            row.seq.into(),
+            row.sandbox.into(),
+            row.at.into(),
+            row.actor.into(),
+            row.action.into(),
+            row.subject.into(),
+            row.detail.into(),
+            row.hash.into(),
+        ]);
+    }
+
+    async fn write(self, tx: &mut Tx) -> Result<(), Error> {
+        self.rows.write(tx).await?;
+        let sql = "update audit_heads set seq = $2, hash = $3 where merchant_id = $1";
+        execute!(tx, sql, self.scope.merchant_id, self.seq, &self.hash).map(|_| ())
+    }
+}
