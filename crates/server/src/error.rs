@@ -260,6 +260,32 @@ impl Problem {
         self.slug.unwrap_or_else(|| self.kind.slug(family))
     }
 
+    /// The client's text.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The list of what is wrong.
+    pub fn errors(&self) -> &[String] {
+        &self.errors
+    }
+
+    /// What `Retry-After` says: whole seconds, at least one.
+    pub fn wait(&self) -> Option<u64> {
+        self.retry_after
+            .map(|wait| wait.as_secs_f64().ceil().max(1.0) as u64)
+    }
+
+    /// Logs the cause, if there is one that no client reads.
+    pub fn log(&self, status: StatusCode) {
+        let Some(cause) = &self.cause else { return };
+        if status.is_server_error() {
+            tracing::error!(status = status.as_u16(), cause, "request failed");
+        } else {
+            tracing::debug!(status = status.as_u16(), cause, "request refused");
+        }
+    }
+
     fn body(&self, family: Family, status: StatusCode) -> Value {
         let mut body = Map::new();
         let message = Value::from(&*self.message);
@@ -350,13 +376,7 @@ pub async fn render(request: Request, next: Next) -> Response {
         return response;
     };
     let status = problem.kind.status(family);
-    if let Some(cause) = &problem.cause {
-        if status.is_server_error() {
-            tracing::error!(status = status.as_u16(), cause, "request failed");
-        } else {
-            tracing::debug!(status = status.as_u16(), cause, "request refused");
-        }
-    }
+    problem.log(status);
     let mut rendered = (status, Json(problem.body(family, status))).into_response();
     let headers = rendered.headers_mut();
     // What inner layers set (rate-limit headers, request id, Allow) stays.
@@ -365,11 +385,8 @@ pub async fn render(request: Request, next: Next) -> Response {
             headers.insert(name.clone(), value.clone());
         }
     }
-    if let Some(wait) = problem.retry_after {
-        headers.insert(
-            RETRY_AFTER,
-            HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64),
-        );
+    if let Some(wait) = problem.wait() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(wait));
     }
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

@@ -21,6 +21,7 @@ use crate::api::{
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
 use crate::http::{gate, leftovers, no_store, request_id};
+use crate::portal;
 use crate::websdk;
 
 /// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
@@ -93,6 +94,7 @@ pub fn router(app: Shared) -> Router {
         .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::strangers)))
         .merge(open)
         .merge(websdk::router(app.clone()))
+        .merge(portal::router(app.clone()))
         .with_state(app)
         .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
         .fallback(|| async { Problem::not_found("No such path") })

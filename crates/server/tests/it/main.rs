@@ -15,6 +15,7 @@ mod interruptions;
 mod lifecycle;
 mod monitoring;
 mod openapi;
+mod portal;
 mod sessions;
 mod verify;
 mod webhooks;

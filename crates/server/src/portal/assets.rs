@@ -1,0 +1,65 @@
+//! The portal's files for browsers, from `web/portal/`, embedded in the program (a debug build reads them from disk at every request).
+
+use std::sync::LazyLock;
+
+use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::response::Response;
+use bytes::Bytes;
+use rust_embed::{EmbeddedFile, RustEmbed};
+use sha2::{Digest, Sha256};
+
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::websdk::assets::{FOR_EVER, answer};
+
+#[derive(RustEmbed)]
+#[folder = "../../web/portal/"]
+struct Files;
+
+/// A file, such as `portal.css`.
+pub fn file(path: &str) -> Option<EmbeddedFile> {
+    Files::get(path)
+}
+
+/// Every file's name.
+pub fn names() -> impl Iterator<Item = String> {
+    Files::iter().map(String::from)
+}
+
+/// The version of all files together: part of their addresses.
+pub fn version() -> String {
+    static EMBEDDED: LazyLock<String> = LazyLock::new(hash_all);
+    // A debug build's files change while it runs.
+    if cfg!(debug_assertions) {
+        hash_all()
+    } else {
+        EMBEDDED.clone()
+    }
+}
+
+fn hash_all() -> String {
+    let mut names: Vec<String> = names().filter(|name| !name.starts_with("locales/")).collect();
+    names.sort_unstable();
+    let mut hash = Sha256::new();
+    for name in names {
+        hash.update(&name);
+        if let Some(file) = file(&name) {
+            hash.update(file.metadata.sha256_hash());
+        }
+    }
+    hex::encode(&hash.finalize()[..8])
+}
+
+/// `GET /portal/assets/{path}`. Texts are not served: the pages hold what they need.
+pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+    let found = Some(path.as_str()).filter(|path| !path.starts_with("locales/")).and_then(file);
+    let file = found.ok_or_else(|| Problem::not_found("No such file"))?;
+    let asked = uri.query().and_then(|query| query.strip_prefix("v="));
+    let caching = if asked == Some(version().as_str()) {
+        FOR_EVER
+    } else {
+        HeaderValue::from_static("no-cache")
+    };
+    let hash = file.metadata.sha256_hash();
+    Ok(answer(&path, Bytes::from(file.data.into_owned()), &hash, caching, &headers))
+}

@@ -1,0 +1,59 @@
+//! A [`Problem`] as a page of the portal.
+
+use askama::Template;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use tower_http::csrf::ProtectionError;
+
+use super::page::Page;
+use crate::error::{Family, Kind, Problem};
+
+#[derive(Template)]
+#[template(path = "portal/error.html")]
+struct ErrorPage {
+    page: Page,
+    title: String,
+    status: u16,
+    message: String,
+    errors: Vec<String>,
+}
+
+/// Middleware: what handlers refuse is said in a page, whose frame is the reader's.
+pub async fn layer(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let page = Page::of(&parts);
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let refused = if response.extensions().get::<ProtectionError>().is_some() {
+        Some(Problem::new(Kind::Forbidden, "This form was sent from another site and was not accepted"))
+    } else if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        Some(Problem::new(Kind::MethodNotAllowed, "This page cannot be used in this way"))
+    } else if response.status() == StatusCode::UNPROCESSABLE_ENTITY
+        || response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+    {
+        // axum's own refusal of a form that no page of ours sends.
+        Some(Problem::invalid("The form could not be read: reload the page and try again"))
+    } else {
+        response.extensions_mut().remove::<Problem>()
+    };
+    let Some(problem) = refused else { return response };
+    let status = problem.status(Family::System);
+    problem.log(status);
+    let template = ErrorPage {
+        title: page.word("error.title", status.as_str()),
+        page,
+        status: status.as_u16(),
+        message: problem.message().to_owned(),
+        errors: problem.errors().to_vec(),
+    };
+    let Ok(text) = template.render() else {
+        return (status, problem.message().to_owned()).into_response();
+    };
+    let mut rendered = (status, Html(text)).into_response();
+    if let Some(wait) = problem.wait() {
+        rendered.headers_mut().insert(RETRY_AFTER, wait.into());
+    }
+    rendered
+}

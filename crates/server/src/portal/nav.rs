@@ -1,0 +1,103 @@
+//! The portal's places, in the order of its side bar. What a reader may not do is not shown.
+
+use super::permissions::Action;
+use super::session::Member;
+
+/// Places that belong together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The key of its heading's text.
+    pub title: &'static str,
+    /// The places.
+    pub items: Vec<Item>,
+}
+
+/// A place.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Where it is.
+    pub path: &'static str,
+    /// The key of its name's text.
+    pub title: &'static str,
+    /// Its icon.
+    pub icon: &'static str,
+    /// Whether the reader is there.
+    pub current: bool,
+}
+
+type Place = (&'static str, &'static str, &'static str, Action);
+
+const GROUPS: &[(&str, &[Place])] = &[
+    (
+        "nav.work",
+        &[
+            ("/portal", "nav.dashboard", "home", Action::ViewDashboard),
+            ("/portal/queue", "nav.queue", "inbox", Action::ViewQueue),
+            ("/portal/people", "nav.people", "people", Action::ViewApplicant),
+            ("/portal/screening", "nav.screening", "search", Action::Screen),
+            ("/portal/monitoring", "nav.monitoring", "coins", Action::Screen),
+        ],
+    ),
+    (
+        "nav.setup",
+        &[
+            ("/portal/flows", "nav.flows", "flow", Action::ViewFlows),
+            ("/portal/groups", "nav.groups", "folder", Action::ViewFlows),
+            ("/portal/links", "nav.links", "link", Action::MakeLinks),
+            ("/portal/keys", "nav.keys", "key", Action::ViewKeys),
+            ("/portal/webhooks", "nav.webhooks", "bell", Action::ManageWebhooks),
+        ],
+    ),
+    (
+        "nav.insight",
+        &[
+            ("/portal/insight", "nav.figures", "chart", Action::ViewInsight),
+            ("/portal/api-log", "nav.apilog", "list", Action::ViewApiLog),
+            ("/portal/audit", "nav.audit", "shield", Action::ViewAudit),
+        ],
+    ),
+    (
+        "nav.company",
+        &[
+            ("/portal/company", "nav.profile", "building", Action::ManageCompany),
+            ("/portal/branding", "nav.branding", "brush", Action::ManageCompany),
+            ("/portal/staff", "nav.staff", "person", Action::ManageStaff),
+            ("/portal/privacy", "nav.privacy", "lock", Action::ManageRetention),
+        ],
+    ),
+    (
+        "nav.operator",
+        &[
+            ("/portal/operator", "nav.operator.overview", "server", Action::Operate),
+            ("/portal/operator/merchants", "nav.operator.merchants", "building", Action::Operate),
+            ("/portal/operator/lists", "nav.operator.lists", "list", Action::Operate),
+            ("/portal/operator/jobs", "nav.operator.jobs", "clock", Action::Operate),
+        ],
+    ),
+];
+
+/// The side bar for a reader at a place.
+pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
+    let Some(member) = member else { return Vec::new() };
+    let is_account = |action: Action| matches!(action.who(), super::permissions::Who::Roles(_));
+    let best = GROUPS
+        .iter()
+        .flat_map(|(_, places)| places.iter())
+        .map(|(path, ..)| *path)
+        .filter(|path| here == *path || here.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+        .max_by_key(|path| path.len());
+    GROUPS
+        .iter()
+        .map(|(title, places)| Group {
+            title,
+            items: places
+                .iter()
+                .filter(|(_, _, _, action)| {
+                    member.may(*action) && (member.merchant.is_some() || !is_account(*action))
+                })
+                .map(|(path, title, icon, _)| Item { path, title, icon, current: best == Some(*path) })
+                .collect(),
+        })
+        .filter(|group| !group.items.is_empty())
+        .collect()
+}

@@ -1,0 +1,170 @@
+//! What every page has: its reader, texts, times, the way to other pages; and how a template becomes a response.
+
+use std::convert::Infallible;
+
+use askama::Template;
+use axum::extract::FromRequestParts;
+use axum::http::header::ACCEPT_LANGUAGE;
+use axum::http::request::Parts;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::nav::{self, Group};
+use super::permissions::Action;
+use super::session::Member;
+use super::texts::Texts;
+use super::assets;
+use crate::error::Problem;
+
+/// The frame of a page, as templates know it by the name `page`.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Who reads it.
+    pub member: Option<Member>,
+    /// The address' path.
+    pub path: String,
+    /// What was just done, as a status message.
+    pub done: Option<String>,
+    texts: Texts,
+    now: i64,
+}
+
+impl<S: Sync> FromRequestParts<S> for Page {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Page::of(parts))
+    }
+}
+
+impl Page {
+    /// The frame of the page that a request asks for.
+    pub fn of(parts: &Parts) -> Page {
+        let member = parts.extensions.get::<Member>().cloned();
+        let accepted = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let asked = member.as_ref().and_then(|member| member.language.as_deref());
+        let texts = Texts::choose(asked, accepted);
+        let query = parts.uri.query().unwrap_or_default();
+        let done = query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("done="))
+            .map(|key| format!("done.{key}"))
+            .filter(|key| texts.has(key))
+            .map(|key| texts.get(&key));
+        Page {
+            member,
+            path: parts.uri.path().to_owned(),
+            done,
+            texts,
+            now: Timestamp::now().as_millisecond(),
+        }
+    }
+
+    /// A text.
+    pub fn t(&self, key: &str) -> String {
+        self.texts.get(key)
+    }
+
+    /// A text with its `{placeholders}` filled.
+    pub fn tf(&self, key: &str, values: &[(&str, &str)]) -> String {
+        self.texts.fill(key, values)
+    }
+
+    /// A text with its `{name}` filled, for templates.
+    pub fn t1(&self, key: &str, name: &str, value: impl std::fmt::Display) -> String {
+        self.texts.fill(key, &[(name, &value.to_string())])
+    }
+
+    /// A text for a word of a fixed list, such as a status; the word itself where there is none.
+    pub fn word(&self, prefix: &str, word: &str) -> String {
+        let key = format!("{prefix}.{word}");
+        if self.texts.has(&key) { self.texts.get(&key) } else { word.to_owned() }
+    }
+
+    /// The language's code.
+    pub fn language(&self) -> &str {
+        &self.texts.language
+    }
+
+    /// The direction of writing.
+    pub fn dir(&self) -> &'static str {
+        self.texts.dir()
+    }
+
+    /// The address of a file of `web/portal/`.
+    pub fn asset(&self, path: &str) -> String {
+        format!("/portal/assets/{path}?v={}", assets::version())
+    }
+
+    /// The address of an icon.
+    pub fn icon(&self, name: &str) -> String {
+        format!("{}#{name}", self.asset("icons.svg"))
+    }
+
+    /// Whether the reader may.
+    pub fn may(&self, action: Action) -> bool {
+        self.member.as_ref().is_some_and(|member| member.may(action))
+    }
+
+    /// The ways to other pages, as far as the reader may go there.
+    pub fn nav(&self) -> Vec<Group> {
+        nav::groups(self.member.as_ref(), &self.path)
+    }
+
+    /// Whether the sandbox is looked at.
+    pub fn is_sandbox(&self) -> bool {
+        self.member.as_ref().is_some_and(|member| member.merchant.is_some() && member.sandbox)
+    }
+
+    /// The chosen account's name.
+    pub fn merchant_name(&self) -> Option<&str> {
+        self.member.as_ref()?.merchant.as_ref().map(|merchant| merchant.name.as_str())
+    }
+
+    /// Now (ms).
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// A time for people, UTC.
+    pub fn time(&self, ms: impl Into<i64>) -> String {
+        zoned(ms.into()).map_or_else(String::new, |time| time.strftime("%-d %b %Y, %H:%M").to_string())
+    }
+
+    /// A time for programs.
+    pub fn iso(&self, ms: impl Into<i64>) -> String {
+        zoned(ms.into()).map_or_else(String::new, |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    }
+
+    /// How long ago, in one unit.
+    pub fn age(&self, ms: impl Into<i64>) -> String {
+        let seconds = (self.now - ms.into()).max(0) / 1_000;
+        let (key, count) = match seconds {
+            0..60 => ("common.age.seconds", seconds),
+            60..3_600 => ("common.age.minutes", seconds / 60),
+            3_600..172_800 => ("common.age.hours", seconds / 3_600),
+            _ => ("common.age.days", seconds / 86_400),
+        };
+        self.t1(key, "n", count)
+    }
+}
+
+fn zoned(ms: i64) -> Option<jiff::Zoned> {
+    Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(TimeZone::UTC))
+}
+
+/// A page of a template.
+///
+/// # Errors
+/// 500 when the template fails.
+pub fn html(template: impl Template) -> Result<Response, Problem> {
+    let text = template.render().map_err(Problem::internal)?;
+    Ok(Html(text).into_response())
+}
+
+/// After a form: on to a page, which says `done.KEY`.
+pub fn done(path: &str, key: &str) -> Response {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    Redirect::to(&format!("{path}{separator}done={key}")).into_response()
+}

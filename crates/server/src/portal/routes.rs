@@ -1,0 +1,176 @@
+//! Every route of the portal with the action that it is: the guard is put around each handler here, so that none can be without.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{MethodRouter, get, post};
+
+use super::permissions::{Action, Who};
+use super::session::{self, Member};
+use crate::app::Shared;
+use crate::error::{Kind, Problem};
+
+/// A route, for tests that go through all of them.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// GET or POST.
+    pub method: Method,
+    /// Its pattern.
+    pub path: &'static str,
+    /// What it does.
+    pub action: Action,
+}
+
+/// Routes as they are collected.
+#[derive(Default)]
+pub struct Routes {
+    router: Router<Shared>,
+    rows: Vec<Row>,
+}
+
+impl Routes {
+    /// A page.
+    pub fn get<H, T>(self, path: &'static str, action: Action, handler: H) -> Self
+    where
+        H: Handler<T, Shared>,
+        T: 'static,
+    {
+        self.add(path, action, Method::GET, get(handler))
+    }
+
+    /// A form.
+    pub fn post<H, T>(self, path: &'static str, action: Action, handler: H) -> Self
+    where
+        H: Handler<T, Shared>,
+        T: 'static,
+    {
+        self.add(path, action, Method::POST, post(handler))
+    }
+
+    fn add(
+        mut self,
+        path: &'static str,
+        action: Action,
+        method: Method,
+        handler: MethodRouter<Shared>,
+    ) -> Self {
+        self.rows.push(Row { method, path, action });
+        let guarded = handler.route_layer(from_fn(move |request: Request, next: Next| {
+            guard(action, request, next)
+        }));
+        self.router = self.router.route(path, guarded);
+        self
+    }
+
+    /// Where the rows stand.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The routes, each behind its guard.
+    pub fn into_router(self) -> Router<Shared> {
+        self.router
+    }
+}
+
+async fn guard(action: Action, request: Request, next: Next) -> Response {
+    match check(action, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused,
+    }
+}
+
+fn check(action: Action, request: &Request) -> Result<(), Response> {
+    if action.who() == Who::Anybody {
+        return Ok(());
+    }
+    let target = || {
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("/portal", |target| target.as_str());
+        if request.method() == Method::GET {
+            path.to_owned()
+        } else {
+            session::same_site_referrer(request.headers()).unwrap_or_else(|| "/portal".into())
+        }
+    };
+    let Some(member) = request.extensions().get::<Member>() else {
+        return Err(if request.method() == Method::GET {
+            Redirect::to(&with_next("/portal/sign-in", &target())).into_response()
+        } else {
+            Problem::new(Kind::Unauthenticated, "Your session has ended: sign in again").into_response()
+        });
+    };
+    if matches!(action.who(), Who::Roles(_)) && member.merchant.is_none() {
+        return Err(Redirect::to("/portal/account").into_response());
+    }
+    if !member.may(action) {
+        return Err(Problem::new(Kind::Forbidden, "Your role does not allow this").into_response());
+    }
+    if action.needs_proof() && !member.is_proven() {
+        return Err(Redirect::to(&with_next("/portal/prove", &target())).into_response());
+    }
+    Ok(())
+}
+
+/// An address of ours that leads on to another one of ours.
+pub fn with_next(path: &str, next: &str) -> String {
+    let mut encoded = String::with_capacity(next.len());
+    for byte in next.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    format!("{path}?next={encoded}")
+}
+
+/// Where `next` may lead: a path of the portal on this very host, else its first page.
+pub fn safe_next(next: Option<&str>) -> &str {
+    match next {
+        Some(next)
+            if (next == "/portal" || next.starts_with("/portal/") || next.starts_with("/portal?"))
+                && !next.contains(['\\', '\r', '\n', '\t'])
+                && !next.contains("//")
+                && !next.contains("/..") =>
+        {
+            next
+        }
+        _ => "/portal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_never_leaves_the_portal() {
+        for good in ["/portal", "/portal/queue?status=pending", "/portal?x=1"] {
+            assert_eq!(safe_next(Some(good)), good);
+        }
+        for bad in [
+            "https://evil.example",
+            "//evil.example",
+            "/portal//evil.example",
+            "/portalx",
+            "/portal/../v2",
+            "/portal/\\evil.example",
+            "javascript:alert(1)",
+            "/portal/\r\nset-cookie: a=b",
+            "",
+        ] {
+            assert_eq!(safe_next(Some(bad)), "/portal", "{bad:?}");
+        }
+        assert_eq!(safe_next(None), "/portal");
+        assert_eq!(
+            with_next("/portal/prove", "/portal/keys?a=b&c"),
+            "/portal/prove?next=/portal/keys%3Fa%3Db%26c"
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! Who is signed in: the cookie, and the [`Member`] that handlers take. Signing in and out is `app::accounts`'.
+
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
+use axum::http::header::REFERER;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
+use jiff::Timestamp;
+use store::Scope;
+use store::merchants::Merchant;
+use store::portal_sessions::{self, SignedIn, Stage};
+use uuid::Uuid;
+
+use super::permissions::{Action, Role, may};
+use crate::app::{App, Shared};
+use crate::error::Problem;
+
+/// How long a password or code counts as given just now, in milliseconds.
+const PROOF_LASTS: i64 = 10 * 60 * 1_000;
+
+/// Somebody signed in, second factor included.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The member.
+    pub staff_id: Uuid,
+    /// The name, as colleagues see it.
+    pub name: String,
+    /// The address they sign in with.
+    pub email: String,
+    /// Their language, if they chose one.
+    pub language: Option<String>,
+    /// Whether a second factor is set up.
+    pub has_totp: bool,
+    /// Their part in the chosen account.
+    pub role: Option<Role>,
+    /// Whether they keep this installation.
+    pub operator: bool,
+    /// The chosen account.
+    pub merchant: Option<Merchant>,
+    /// Whether they look at its sandbox.
+    pub sandbox: bool,
+    /// This session's name in lists.
+    pub session_id: Uuid,
+    /// When password or code was last given (ms).
+    pub proved_at: i64,
+}
+
+impl Member {
+    /// The chosen account and mode.
+    ///
+    /// # Errors
+    /// 404 without an account: the guard lets nobody come so far.
+    pub fn scope(&self) -> Result<Scope, Problem> {
+        Ok(Scope {
+            merchant_id: self.merchant()?.id,
+            sandbox: self.sandbox,
+        })
+    }
+
+    /// The chosen account.
+    ///
+    /// # Errors
+    /// 404 without one.
+    pub fn merchant(&self) -> Result<&Merchant, Problem> {
+        self.merchant
+            .as_ref()
+            .ok_or_else(|| Problem::not_found("No account is chosen"))
+    }
+
+    /// Whether the member may do something in the chosen account.
+    pub fn may(&self, action: Action) -> bool {
+        may(self.role, self.operator, action)
+    }
+
+    /// Who did it, as the audit trail and decisions say.
+    pub fn actor(&self) -> String {
+        format!("staff:{}", self.staff_id)
+    }
+
+    /// Whether password or code was given shortly before.
+    pub fn is_proven(&self) -> bool {
+        Timestamp::now().as_millisecond() - self.proved_at < PROOF_LASTS
+    }
+}
+
+impl From<SignedIn> for Member {
+    fn from(found: SignedIn) -> Self {
+        let role = found.role.as_deref().and_then(|role| role.parse().ok());
+        Member {
+            staff_id: found.staff.id,
+            name: found.staff.name,
+            email: found.staff.email,
+            language: found.staff.language,
+            has_totp: found.staff.has_totp,
+            role,
+            operator: found.staff.operator,
+            // Without a role in it the account is not theirs any more.
+            merchant: found.merchant.filter(|_| role.is_some()),
+            sandbox: found.sandbox,
+            session_id: found.session_id,
+            proved_at: found.proved_at,
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Member {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let missing = || Problem::internal("a handler takes a Member but its route is public");
+        parts.extensions.get::<Member>().cloned().ok_or_else(missing)
+    }
+}
+
+impl<S: Sync> OptionalFromRequestParts<S> for Member {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
+        Ok(parts.extensions.get::<Member>().cloned())
+    }
+}
+
+/// Middleware: finds out who is signed in.
+pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    if let Some(token) = token(&app, request.headers()) {
+        let found = async { portal_sessions::find(&mut app.db.read().await?, &token).await }.await;
+        match found {
+            Ok(Some(found)) if found.stage == Stage::Full => {
+                if found.touch_due(Timestamp::now().as_millisecond())
+                    && let Err(error) = touch(&app, found.session_id).await
+                {
+                    tracing::warn!("a session could not be touched: {error}");
+                }
+                request.extensions_mut().insert(Member::from(found));
+            }
+            Ok(_) => {}
+            Err(error) => return Problem::from(error).into_response(),
+        }
+    }
+    next.run(request).await
+}
+
+async fn touch(app: &App, session_id: Uuid) -> Result<(), store::Error> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        portal_sessions::touch(tx, session_id).await
+    })
+}
+
+/// The session's token in the request's cookie.
+pub fn token(app: &App, headers: &HeaderMap) -> Option<String> {
+    CookieJar::from_headers(headers)
+        .get(cookie_name(app))
+        .map(|cookie| cookie.value().to_owned())
+}
+
+/// The name under which browsers keep the token. `__Host-` binds it to this very host, which needs HTTPS.
+fn cookie_name(app: &App) -> &'static str {
+    if is_https(app) { "__Host-bonafide" } else { "bonafide" }
+}
+
+fn is_https(app: &App) -> bool {
+    app.public_url.starts_with("https:")
+}
+
+/// The cookie that holds a session's token until the browser closes; the server's own times end it before.
+pub fn cookie(app: &App, token: String) -> Cookie<'static> {
+    Cookie::build((cookie_name(app), token))
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(is_https(app))
+        .build()
+}
+
+/// The cookie that takes the token away.
+pub fn no_cookie(app: &App) -> Cookie<'static> {
+    let mut cookie = cookie(app, String::new());
+    cookie.make_removal();
+    cookie
+}
+
+/// The path of the page that a form was sent from, if it was one of this site.
+pub fn same_site_referrer(headers: &HeaderMap) -> Option<String> {
+    let referrer: Uri = headers.get(REFERER)?.to_str().ok()?.parse().ok()?;
+    let host = headers.get(axum::http::header::HOST)?.to_str().ok()?;
+    if referrer.authority()?.as_str() != host {
+        return None;
+    }
+    Some(referrer.path_and_query()?.as_str().to_owned())
+}

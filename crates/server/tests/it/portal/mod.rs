@@ -1,0 +1,147 @@
+//! The portal, used with a browser's manners but without a browser: cookies, forms, redirects. Scripts and looks are tested in `web/tests`.
+
+use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERER, SET_COOKIE};
+use reqwest::{Client, Method, redirect};
+use serde_json::Value;
+
+use crate::harness::Server;
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) location: Option<String>,
+    pub(crate) body: String,
+    pub(crate) headers: reqwest::header::HeaderMap,
+}
+
+impl Answer {
+    /// The page, whose status must be 200.
+    pub(crate) fn page(self) -> String {
+        assert_eq!(self.status, 200, "{:?}: {}", self.location, self.body);
+        self.body
+    }
+
+    /// Where it leads, which must be a redirect after a form (303).
+    pub(crate) fn redirect(self) -> String {
+        assert_eq!(self.status, 303, "{}", self.body);
+        self.location.expect("a redirect has a Location")
+    }
+}
+
+/// Somebody's browser, without scripts.
+pub(crate) struct Browser {
+    base: String,
+    http: Client,
+    cookie: std::sync::Mutex<Option<String>>,
+}
+
+impl Browser {
+    /// One that is not signed in.
+    pub(crate) fn new(server: &Server) -> Browser {
+        let http = Client::builder().redirect(redirect::Policy::none()).build().unwrap();
+        Browser { base: server.base.clone(), http, cookie: std::sync::Mutex::default() }
+    }
+
+    /// A new member of an account with a role, signed in, looking at the sandbox.
+    pub(crate) async fn sign_up(server: &Server, merchant_id: &str, role: &str) -> Browser {
+        let made = server.bonafide(&["portal", "invite", "--merchant", merchant_id, "--role", role, "--json"]);
+        let browser = Browser::new(server);
+        browser.join(&made).await;
+        browser
+    }
+
+    /// A new operator, signed in.
+    pub(crate) async fn operator(server: &Server) -> Browser {
+        let made = server.bonafide(&["portal", "operator-link", "--json"]);
+        let browser = Browser::new(server);
+        browser.join(&made).await;
+        browser
+    }
+
+    /// Joins by a link that the command line printed as JSON.
+    async fn join(&self, made: &str) {
+        let made: Value = serde_json::from_str(made).unwrap();
+        let link = made["link"].as_str().unwrap();
+        let path = &link[link.find("/portal/").unwrap()..];
+        self.get(path).await.page();
+        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
+        let form = [("name", "Robin Example"), ("email", email.as_str()), ("password", PASSWORD)];
+        let joined = self.post(path, &form).await;
+        joined.redirect();
+    }
+
+    /// The cookie's value.
+    pub(crate) fn cookie(&self) -> Option<String> {
+        self.cookie.lock().unwrap().clone()
+    }
+
+    /// Takes over a cookie, as a thief or a restarted browser would.
+    pub(crate) fn set_cookie(&self, cookie: Option<String>) {
+        *self.cookie.lock().unwrap() = cookie;
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    /// Sends a form, as a page of the portal would.
+    pub(crate) async fn post(&self, path: &str, form: &[(&str, &str)]) -> Answer {
+        self.send(self.form(path, form)).await
+    }
+
+    /// A form's request, to be changed before it is sent.
+    pub(crate) fn form(&self, path: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
+        let encoded = form
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect::<Vec<_>>()
+            .join("&");
+        self.request(Method::POST, path)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header(ORIGIN, &self.base)
+            .header("sec-fetch-site", "same-origin")
+            .header(REFERER, format!("{}{path}", self.base))
+            .body(encoded)
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        request = request.header(HOST, self.base.trim_start_matches("http://"));
+        match self.cookie() {
+            Some(cookie) => request.header(COOKIE, cookie),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.unwrap();
+        for set in response.headers().get_all(SET_COOKIE) {
+            let pair = set.to_str().unwrap().split(';').next().unwrap().to_owned();
+            let is_gone = pair.ends_with('=');
+            self.set_cookie((!is_gone).then_some(pair));
+        }
+        let text = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        Answer {
+            status: response.status().as_u16(),
+            location: text(LOCATION),
+            headers: response.headers().clone(),
+            body: response.text().await.unwrap_or_default(),
+        }
+    }
+}
+
+/// A password that tests use.
+pub(crate) const PASSWORD: &str = "correct horse battery staple 7";
+
+fn encode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
