@@ -9,7 +9,7 @@ pub mod cli;
 pub mod config;
 pub mod error;
 pub mod http;
-pub mod portal;
 pub mod logging;
+pub mod portal;
 pub mod router;
 pub mod websdk;

@@ -52,7 +52,9 @@ fn hash_all() -> String {
 
 /// `GET /portal/assets/{path}`. Texts are not served: the pages hold what they need.
 pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
-    let found = Some(path.as_str()).filter(|path| !path.starts_with("locales/")).and_then(file);
+    let found = Some(path.as_str())
+        .filter(|path| !path.starts_with("locales/"))
+        .and_then(file);
     let file = found.ok_or_else(|| Problem::not_found("No such file"))?;
     let asked = uri.query().and_then(|query| query.strip_prefix("v="));
     let caching = if asked == Some(version().as_str()) {
@@ -61,5 +63,11 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         HeaderValue::from_static("no-cache")
     };
     let hash = file.metadata.sha256_hash();
-    Ok(answer(&path, Bytes::from(file.data.into_owned()), &hash, caching, &headers))
+    Ok(answer(
+        &path,
+        Bytes::from(file.data.into_owned()),
+        &hash,
+        caching,
+        &headers,
+    ))
 }

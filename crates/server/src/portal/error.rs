@@ -27,14 +27,22 @@ pub async fn layer(request: Request, next: Next) -> Response {
     let page = Page::of(&parts);
     let mut response = next.run(Request::from_parts(parts, body)).await;
     let refused = if response.extensions().get::<ProtectionError>().is_some() {
-        Some(Problem::new(Kind::Forbidden, "This form was sent from another site and was not accepted"))
+        Some(Problem::new(
+            Kind::Forbidden,
+            "This form was sent from another site and was not accepted",
+        ))
     } else if response.status() == StatusCode::METHOD_NOT_ALLOWED {
-        Some(Problem::new(Kind::MethodNotAllowed, "This page cannot be used in this way"))
+        Some(Problem::new(
+            Kind::MethodNotAllowed,
+            "This page cannot be used in this way",
+        ))
     } else if response.status() == StatusCode::UNPROCESSABLE_ENTITY
         || response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
     {
         // axum's own refusal of a form that no page of ours sends.
-        Some(Problem::invalid("The form could not be read: reload the page and try again"))
+        Some(Problem::invalid(
+            "The form could not be read: reload the page and try again",
+        ))
     } else {
         response.extensions_mut().remove::<Problem>()
     };

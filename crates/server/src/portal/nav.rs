@@ -59,7 +59,12 @@ const GROUPS: &[(&str, &[Place])] = &[
     (
         "nav.company",
         &[
-            ("/portal/company", "nav.profile", "building", Action::ManageCompany),
+            (
+                "/portal/company",
+                "nav.profile",
+                "building",
+                Action::ManageCompany,
+            ),
             ("/portal/branding", "nav.branding", "brush", Action::ManageCompany),
             ("/portal/staff", "nav.staff", "person", Action::ManageStaff),
             ("/portal/privacy", "nav.privacy", "lock", Action::ManageRetention),
@@ -68,10 +73,30 @@ const GROUPS: &[(&str, &[Place])] = &[
     (
         "nav.operator",
         &[
-            ("/portal/operator", "nav.operator.overview", "server", Action::Operate),
-            ("/portal/operator/merchants", "nav.operator.merchants", "building", Action::Operate),
-            ("/portal/operator/lists", "nav.operator.lists", "list", Action::Operate),
-            ("/portal/operator/jobs", "nav.operator.jobs", "clock", Action::Operate),
+            (
+                "/portal/operator",
+                "nav.operator.overview",
+                "server",
+                Action::Operate,
+            ),
+            (
+                "/portal/operator/merchants",
+                "nav.operator.merchants",
+                "building",
+                Action::Operate,
+            ),
+            (
+                "/portal/operator/lists",
+                "nav.operator.lists",
+                "list",
+                Action::Operate,
+            ),
+            (
+                "/portal/operator/jobs",
+                "nav.operator.jobs",
+                "clock",
+                Action::Operate,
+            ),
         ],
     ),
 ];
@@ -95,7 +120,12 @@ pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
                 .filter(|(_, _, _, action)| {
                     member.may(*action) && (member.merchant.is_some() || !is_account(*action))
                 })
-                .map(|(path, title, icon, _)| Item { path, title, icon, current: best == Some(*path) })
+                .map(|(path, title, icon, _)| Item {
+                    path,
+                    title,
+                    icon,
+                    current: best == Some(*path),
+                })
                 .collect(),
         })
         .filter(|group| !group.items.is_empty())

@@ -10,11 +10,11 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::assets;
 use super::nav::{self, Group};
 use super::permissions::Action;
 use super::session::Member;
 use super::texts::Texts;
-use super::assets;
 use crate::error::Problem;
 
 /// The frame of a page, as templates know it by the name `page`.
@@ -42,7 +42,10 @@ impl Page {
     /// The frame of the page that a request asks for.
     pub fn of(parts: &Parts) -> Page {
         let member = parts.extensions.get::<Member>().cloned();
-        let accepted = parts.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let accepted = parts
+            .headers
+            .get(ACCEPT_LANGUAGE)
+            .and_then(|value| value.to_str().ok());
         let asked = member.as_ref().and_then(|member| member.language.as_deref());
         let texts = Texts::choose(asked, accepted);
         let query = parts.uri.query().unwrap_or_default();
@@ -79,7 +82,11 @@ impl Page {
     /// A text for a word of a fixed list, such as a status; the word itself where there is none.
     pub fn word(&self, prefix: &str, word: &str) -> String {
         let key = format!("{prefix}.{word}");
-        if self.texts.has(&key) { self.texts.get(&key) } else { word.to_owned() }
+        if self.texts.has(&key) {
+            self.texts.get(&key)
+        } else {
+            word.to_owned()
+        }
     }
 
     /// The language's code.
@@ -114,12 +121,18 @@ impl Page {
 
     /// Whether the sandbox is looked at.
     pub fn is_sandbox(&self) -> bool {
-        self.member.as_ref().is_some_and(|member| member.merchant.is_some() && member.sandbox)
+        self.member
+            .as_ref()
+            .is_some_and(|member| member.merchant.is_some() && member.sandbox)
     }
 
     /// The chosen account's name.
     pub fn merchant_name(&self) -> Option<&str> {
-        self.member.as_ref()?.merchant.as_ref().map(|merchant| merchant.name.as_str())
+        self.member
+            .as_ref()?
+            .merchant
+            .as_ref()
+            .map(|merchant| merchant.name.as_str())
     }
 
     /// Now (ms).
@@ -134,7 +147,9 @@ impl Page {
 
     /// A time for programs.
     pub fn iso(&self, ms: impl Into<i64>) -> String {
-        zoned(ms.into()).map_or_else(String::new, |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        zoned(ms.into()).map_or_else(String::new, |time| {
+            time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        })
     }
 
     /// How long ago, in one unit.
@@ -151,7 +166,9 @@ impl Page {
 }
 
 fn zoned(ms: i64) -> Option<jiff::Zoned> {
-    Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(TimeZone::UTC))
+    Timestamp::from_millisecond(ms)
+        .ok()
+        .map(|time| time.to_zoned(TimeZone::UTC))
 }
 
 /// A page of a template.

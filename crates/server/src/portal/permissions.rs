@@ -40,10 +40,7 @@ impl std::str::FromStr for Role {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        Role::ALL
-            .into_iter()
-            .find(|role| role.as_str() == text)
-            .ok_or(())
+        Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or(())
     }
 }
 
@@ -148,7 +145,10 @@ actions! {
 impl Action {
     /// Whether a password or code must have been given shortly before.
     pub fn needs_proof(self) -> bool {
-        matches!(self, Action::ViewKeys | Action::ErasePerson | Action::ExportPerson)
+        matches!(
+            self,
+            Action::ViewKeys | Action::ErasePerson | Action::ExportPerson
+        )
     }
 }
 

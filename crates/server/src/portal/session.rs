@@ -159,7 +159,11 @@ pub fn token(app: &App, headers: &HeaderMap) -> Option<String> {
 
 /// The name under which browsers keep the token. `__Host-` binds it to this very host, which needs HTTPS.
 fn cookie_name(app: &App) -> &'static str {
-    if is_https(app) { "__Host-bonafide" } else { "bonafide" }
+    if is_https(app) {
+        "__Host-bonafide"
+    } else {
+        "bonafide"
+    }
 }
 
 fn is_https(app: &App) -> bool {

@@ -23,13 +23,19 @@ impl Texts {
         let known = languages();
         let primary = |tag: &str| {
             let primary = tag.split(['-', ';', '_']).next().unwrap_or_default().trim();
-            known.iter().find(|language| language.eq_ignore_ascii_case(primary)).cloned()
+            known
+                .iter()
+                .find(|language| language.eq_ignore_ascii_case(primary))
+                .cloned()
         };
         let language = asked
             .and_then(primary)
             .or_else(|| accepted?.split(',').take(16).find_map(primary))
             .unwrap_or_else(|| FALLBACK.into());
-        Texts { texts: texts(&language), language }
+        Texts {
+            texts: texts(&language),
+            language,
+        }
     }
 
     /// A text; the key itself where there is none.
@@ -64,7 +70,13 @@ fn languages() -> BTreeSet<String> {
 
 fn texts(language: &str) -> Arc<BTreeMap<String, String>> {
     static LOADED: LazyLock<BTreeMap<String, Arc<BTreeMap<String, String>>>> = LazyLock::new(|| {
-        languages().into_iter().map(|language| { let texts = Arc::new(load(&language)); (language, texts) }).collect()
+        languages()
+            .into_iter()
+            .map(|language| {
+                let texts = Arc::new(load(&language));
+                (language, texts)
+            })
+            .collect()
     });
     // A debug build's files change while it runs.
     if cfg!(debug_assertions) {
@@ -79,8 +91,9 @@ fn load(language: &str) -> BTreeMap<String, String> {
         let folder = format!("locales/{language}/");
         for name in assets::names().filter(|name| name.starts_with(&folder)) {
             let file = assets::file(&name);
-            let area: BTreeMap<String, String> =
-                file.and_then(|file| serde_json::from_slice(&file.data).ok()).unwrap_or_default();
+            let area: BTreeMap<String, String> = file
+                .and_then(|file| serde_json::from_slice(&file.data).ok())
+                .unwrap_or_default();
             texts.extend(area);
         }
     }

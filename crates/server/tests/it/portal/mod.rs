@@ -39,13 +39,28 @@ pub(crate) struct Browser {
 impl Browser {
     /// One that is not signed in.
     pub(crate) fn new(server: &Server) -> Browser {
-        let http = Client::builder().redirect(redirect::Policy::none()).build().unwrap();
-        Browser { base: server.base.clone(), http, cookie: std::sync::Mutex::default() }
+        let http = Client::builder()
+            .redirect(redirect::Policy::none())
+            .build()
+            .unwrap();
+        Browser {
+            base: server.base.clone(),
+            http,
+            cookie: std::sync::Mutex::default(),
+        }
     }
 
     /// A new member of an account with a role, signed in, looking at the sandbox.
     pub(crate) async fn sign_up(server: &Server, merchant_id: &str, role: &str) -> Browser {
-        let made = server.bonafide(&["portal", "invite", "--merchant", merchant_id, "--role", role, "--json"]);
+        let made = server.bonafide(&[
+            "portal",
+            "invite",
+            "--merchant",
+            merchant_id,
+            "--role",
+            role,
+            "--json",
+        ]);
         let browser = Browser::new(server);
         browser.join(&made).await;
         browser
@@ -66,7 +81,11 @@ impl Browser {
         let path = &link[link.find("/portal/").unwrap()..];
         self.get(path).await.page();
         let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
-        let form = [("name", "Robin Example"), ("email", email.as_str()), ("password", PASSWORD)];
+        let form = [
+            ("name", "Robin Example"),
+            ("email", email.as_str()),
+            ("password", PASSWORD),
+        ];
         let joined = self.post(path, &form).await;
         joined.redirect();
     }
@@ -121,7 +140,12 @@ impl Browser {
             let is_gone = pair.ends_with('=');
             self.set_cookie((!is_gone).then_some(pair));
         }
-        let text = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        let text = |name| {
+            response
+                .headers()
+                .get(name)
+                .map(|value| value.to_str().unwrap().to_owned())
+        };
         Answer {
             status: response.status().as_u16(),
             location: text(LOCATION),
