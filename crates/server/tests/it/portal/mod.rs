@@ -1,5 +1,7 @@
 //! The portal, used with a browser's manners but without a browser: cookies, forms, redirects. Scripts and looks are tested in `web/tests`.
 
+mod roles;
+
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERER, SET_COOKIE};
 use reqwest::{Client, Method, redirect};
 use serde_json::Value;
