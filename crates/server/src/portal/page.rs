@@ -141,20 +141,20 @@ impl Page {
     }
 
     /// A time for people, UTC.
-    pub fn time(&self, ms: impl Into<i64>) -> String {
-        zoned(ms.into()).map_or_else(String::new, |time| time.strftime("%-d %b %Y, %H:%M").to_string())
+    pub fn time(&self, ms: impl Ms) -> String {
+        zoned(ms.ms()).map_or_else(String::new, |time| time.strftime("%-d %b %Y, %H:%M").to_string())
     }
 
     /// A time for programs.
-    pub fn iso(&self, ms: impl Into<i64>) -> String {
-        zoned(ms.into()).map_or_else(String::new, |time| {
+    pub fn iso(&self, ms: impl Ms) -> String {
+        zoned(ms.ms()).map_or_else(String::new, |time| {
             time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
         })
     }
 
     /// How long ago, in one unit.
-    pub fn age(&self, ms: impl Into<i64>) -> String {
-        let seconds = (self.now - ms.into()).max(0) / 1_000;
+    pub fn age(&self, ms: impl Ms) -> String {
+        let seconds = (self.now - ms.ms()).max(0) / 1_000;
         let (key, count) = match seconds {
             0..60 => ("common.age.seconds", seconds),
             60..3_600 => ("common.age.minutes", seconds / 60),
@@ -162,6 +162,24 @@ impl Page {
             _ => ("common.age.days", seconds / 86_400),
         };
         self.t1(key, "n", count)
+    }
+}
+
+/// A time in milliseconds, owned or borrowed: templates hold both.
+pub trait Ms {
+    /// The time.
+    fn ms(&self) -> i64;
+}
+
+impl Ms for i64 {
+    fn ms(&self) -> i64 {
+        *self
+    }
+}
+
+impl<T: Ms> Ms for &T {
+    fn ms(&self) -> i64 {
+        (**self).ms()
     }
 }
 
