@@ -152,6 +152,9 @@ pub struct ServeConfig {
     /// Days after which attempts are removed with their files, where their Flow's `retentionDays` says nothing; by default they stay.
     #[arg(long, env = "BONAFIDE_RETENTION_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub retention_days: Option<u32>,
+    /// Days after which calls leave the API log.
+    #[arg(long, env = "BONAFIDE_API_LOG_DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    pub api_log_days: u32,
     /// Open connections at most; more wait to be accepted.
     #[arg(long, env = "BONAFIDE_CONNECTIONS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,

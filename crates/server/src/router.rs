@@ -20,7 +20,7 @@ use crate::api::{
 };
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
-use crate::http::{gate, leftovers, no_store, request_id};
+use crate::http::{api_log, gate, leftovers, no_store, request_id};
 use crate::portal;
 use crate::websdk;
 
@@ -95,7 +95,7 @@ pub fn router(app: Shared) -> Router {
         .merge(open)
         .merge(websdk::router(app.clone()))
         .merge(portal::router(app.clone()))
-        .with_state(app)
+        .with_state(app.clone())
         .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
         .fallback(|| async { Problem::not_found("No such path") })
         .method_not_allowed_fallback(|| async {
@@ -109,5 +109,6 @@ pub fn router(app: Shared) -> Router {
         .layer(from_fn(error::render))
         .layer(from_fn(no_store::layer))
         .layer(from_fn(request_id::layer))
+        .layer(from_fn_with_state(app, api_log::layer))
         .layer(from_fn(leftovers::layer))
 }

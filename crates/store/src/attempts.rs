@@ -46,6 +46,10 @@ pub struct NewAttempt<'a> {
     pub response: &'a str,
     /// What else reviewers and reports need, as JSON (sealed).
     pub detail: &'a str,
+    /// The document's country (alpha-3), for figures.
+    pub country: Option<&'a str>,
+    /// How long the answer took (ms), for figures.
+    pub took_ms: i64,
 }
 
 /// An attempt as it was logged.
@@ -243,8 +247,10 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         tx,
         "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
              external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
-             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country,
+             took_ms)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+             $23)",
         scope.merchant_id,
         scope.sandbox,
         log_id,
@@ -266,6 +272,8 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         &sealed.response,
         &sealed.detail,
         now,
+        attempt.country,
+        attempt.took_ms,
     )?;
     if let Some(registration_id) = attempt.registration_id {
         let sql =

@@ -39,6 +39,7 @@
 //! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
 //! that a transaction's rows bear. JSON is text.
 
+pub mod api_log;
 pub mod applicants;
 pub mod attempts;
 pub mod audit;
@@ -53,6 +54,7 @@ pub mod flows;
 pub mod groups;
 pub mod handoffs;
 pub mod idempotency;
+pub mod insight;
 pub mod invitations;
 pub mod jobs;
 pub mod keyring;

@@ -12,8 +12,10 @@ use verification::submission::{FileField, SubmittedFile, TEXT_FIELDS};
 
 use super::openapi::{FailureBody, VerifyErrors};
 use super::verify_schema::{VerificationBody, VerificationForm};
+use crate::app::api_log::form_summary;
 use crate::app::{Shared, cpu, verify};
 use crate::error::Problem;
+use crate::http::api_log::Notes;
 use crate::http::form::{self, Fields, File, Form};
 use crate::http::gate::Caller;
 use crate::http::idempotency::{self, Start};
@@ -38,6 +40,7 @@ use crate::http::idempotency::{self, Start};
 pub async fn verify(
     State(app): State<Shared>,
     caller: Caller,
+    notes: Notes,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
@@ -50,6 +53,8 @@ pub async fn verify(
         files: &FileField::ALL.map(FileField::as_str),
     };
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
+    let sizes = files.iter().map(|(name, file)| (name, file.content.len()));
+    notes.form(form_summary(&texts, sizes));
     let repeatable = idempotency::is_asked_for(&headers);
     let (texts, files, submitted, content) = cpu::blocking(move || {
         let submitted = describe(&mut files)?;

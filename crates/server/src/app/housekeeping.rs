@@ -1,4 +1,4 @@
-//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, attempts past their retention, objects
+//! What must be tidied up as long as the server runs: expired rows, sessions whose time is up, calls and attempts past their retention, objects
 //! that nothing refers to, samples of the metrics. Every node may do it at once.
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{App, Shared, retention};
+use super::{App, Shared, api_log, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -17,7 +17,7 @@ const SWEEP_ROUNDS: u32 = 12;
 const LINKS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Webhook events are kept this long, to be seen and sent again.
 const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// How often attempts past their retention are looked for; the first time right after the start.
+/// How often calls and attempts past their retention are looked for; the first time right after the start.
 const RETENTION_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often orphans are looked for; the first time right after the start.
 const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -29,7 +29,16 @@ const SESSIONS_AT_ONCE: i64 = 200;
 
 /// Tidies up for ever.
 pub async fn run(app: Shared) {
-    tokio::join!(rows(&app), old_attempts(&app), orphans(&app));
+    tokio::join!(rows(&app), old_calls(&app), old_attempts(&app), orphans(&app));
+}
+
+async fn old_calls(app: &App) {
+    loop {
+        if let Err(error) = api_log::sweep(app).await {
+            tracing::warn!(%error, "old calls could not be removed from the API log");
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
+    }
 }
 
 async fn old_attempts(app: &App) {

@@ -2,6 +2,7 @@
 //!
 //! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
 
+pub mod api_log;
 pub mod applicants;
 pub mod branding;
 pub mod chain_sources;
@@ -39,6 +40,7 @@ use store::{Db, Objects};
 use tokio_util::task::TaskTracker;
 
 use crate::config::ServeConfig;
+use api_log::ApiLog;
 use chain_sources::ChainSources;
 use cpu::CpuPool;
 use decoders::Decoders;
@@ -84,6 +86,8 @@ pub struct App {
     pub faces: FaceReplicas,
     /// Verifications that are being recorded: a stopping server waits for them.
     pub recordings: TaskTracker,
+    /// What was asked of the API.
+    pub api_log: ApiLog,
     /// What was last found of the parts' readiness.
     pub readiness: Recent<Readiness>,
     /// Figures.

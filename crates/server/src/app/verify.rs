@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -44,6 +45,7 @@ pub async fn run(
     files: BTreeMap<String, File>,
     claim: Claim,
 ) -> Result<Response, Problem> {
+    let started = Instant::now();
     caller.check_session()?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let bearer_session = caller.session.as_ref().map(sessions::binding);
@@ -68,6 +70,7 @@ pub async fn run(
         gathered,
         texts,
         today,
+        started,
     };
     // A task of its own: once begun it is finished, even if the client hangs up in the middle.
     let recorded = record(recording, files, claim).in_current_span();
@@ -213,6 +216,7 @@ struct Recording {
     gathered: Gathered,
     texts: BTreeMap<String, String>,
     today: Date,
+    started: Instant,
 }
 
 /// Objects first, then one transaction: person, registration, session, attempt, audit row, outbox, idempotency answer. Objects of an
@@ -262,6 +266,7 @@ async fn record_in_one_transaction(
         gathered,
         texts,
         today,
+        started,
     } = recording;
     let scope = caller.scope;
     let evidence: &Evidence = &gathered.evidence;
@@ -326,6 +331,8 @@ async fn record_in_one_transaction(
             request: &json!(texts).to_string(),
             response: &response,
             detail: &detail.to_string(),
+            country: submission.document_country(),
+            took_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
         if let Some(session) = &session {
@@ -359,7 +366,7 @@ async fn record_in_one_transaction(
             false => Answer::json(StatusCode::OK, &judgement.response),
         };
         claim.complete(tx, &answer).await?;
-        Ok(answer)
+        Ok(answer.of_attempt(log_id))
     })
 }
 

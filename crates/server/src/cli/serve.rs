@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
+use crate::app::api_log::{self, ApiLog};
 use crate::app::chain_sources::ChainSources;
 use crate::app::cpu::CpuPool;
 use crate::app::decoders::Decoders;
@@ -55,7 +56,10 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             }
         ),
     };
+    let (api_log, calls) = ApiLog::new();
+    let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
     let app: Shared = Arc::new(App {
+        api_log,
         websdk_url: config
             .websdk_url()?
             .unwrap_or_else(|| format!("{public_url}/verify")),
@@ -97,6 +101,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         demo::seed(&app).await?;
     }
     serving.await?;
+    app.api_log.stop();
+    writing.await?;
     app.db.close().await;
     tracing::info!("stopped");
     Ok(())

@@ -23,6 +23,7 @@ use store::merchants::{Merchant, MerchantStatus};
 use store::sessions::{self, Session, SessionStatus};
 use uuid::Uuid;
 
+use super::api_log::Notes;
 use super::authorization::{self, Authorization};
 use crate::app::{App, Shared};
 use crate::config::RateClass;
@@ -86,6 +87,9 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         Ok(caller) => caller,
         Err(problem) => return problem.into_response(),
     };
+    if let Some(notes) = request.extensions().get::<Notes>() {
+        notes.caller(caller.scope, &caller.key);
+    }
     let class = match (family, request.method()) {
         (Family::Monitoring, _) => RateClass::Monitoring,
         (_, &Method::GET | &Method::HEAD) => RateClass::Reads,

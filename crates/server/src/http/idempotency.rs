@@ -13,6 +13,7 @@ use serde::Serialize;
 use store::idempotency::{self, Begin, Ticket};
 use store::{Db, Scope, Tx};
 
+use super::api_log::OfAttempt;
 use crate::app::App;
 use crate::error::{Kind, Problem};
 
@@ -26,6 +27,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub struct Answer {
     status: StatusCode,
     body: Vec<u8>,
+    log_id: Option<i64>,
 }
 
 impl Answer {
@@ -35,6 +37,16 @@ impl Answer {
         Answer {
             status,
             body: serde_json::to_vec(body).unwrap_or_default(),
+            log_id: None,
+        }
+    }
+
+    /// That tells of a verification.
+    #[must_use]
+    pub fn of_attempt(self, log_id: i64) -> Self {
+        Answer {
+            log_id: Some(log_id),
+            ..self
         }
     }
 
@@ -44,6 +56,9 @@ impl Answer {
         response
             .headers_mut()
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(log_id) = self.log_id {
+            response.extensions_mut().insert(OfAttempt(log_id));
+        }
         response
     }
 }
@@ -104,7 +119,12 @@ pub async fn start(
         Begin::Fresh(ticket) => Ok(fresh(Some(ticket))),
         Begin::Replay { status, body } => {
             let status = StatusCode::from_u16(status).map_err(Problem::internal)?;
-            let mut response = Answer { status, body }.into_response();
+            let mut response = Answer {
+                status,
+                body,
+                log_id: None,
+            }
+            .into_response();
             response
                 .headers_mut()
                 .insert(REPLAYED, HeaderValue::from_static("true"));

@@ -52,7 +52,8 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
     }
 }
 
-fn is_json(content_type: &str) -> bool {
+/// Whether a content type is JSON.
+pub fn is_json(content_type: &str) -> bool {
     let essence = content_type
         .split(';')
         .next()

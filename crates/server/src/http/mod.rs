@@ -2,6 +2,7 @@
 //!
 //! Holds no business rule.
 
+pub mod api_log;
 pub mod authorization;
 pub mod form;
 pub mod gate;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
 
 mod account;
+mod api_log;
 mod bad_input;
 mod connections;
 mod contract;

@@ -94,6 +94,8 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
                 document_types: "[\"PASSPORT\"]",
                 request: "{\"firstName\":\"Ada\"}",
                 response: "{\"success\":true}",
+                country: Some("UTO"),
+                took_ms: 1_200,
                 detail: "{}",
             },
         )

@@ -1,0 +1,252 @@
+//! Hands every authenticated call to the API log (`app::api_log` says what is kept of which).
+//!
+//! It never waits for the log, changes nothing of request or answer, and reads no header but the content type.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use serde_json::Value;
+use store::Scope;
+use store::api_log::{Call, Line};
+use uuid::Uuid;
+
+use super::json::is_json;
+use super::request_id::X_REQUEST_ID;
+use crate::app::Shared;
+use crate::app::api_log::{Body as KeptBody, Exchange, MAX_BODY, masked};
+use crate::error::Family;
+
+/// What is learned of a call on its way in.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    caller: OnceLock<(Scope, String)>,
+    form: OnceLock<Value>,
+}
+
+impl Notes {
+    /// Who calls; without it nothing is recorded.
+    pub fn caller(&self, scope: Scope, key: &str) {
+        let _ = self.0.caller.set((scope, key.to_owned()));
+    }
+
+    /// The form that was sent, as it is kept.
+    pub fn form(&self, summary: Value) {
+        let _ = self.0.form.set(summary);
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Notes {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(parts.extensions.get::<Notes>().cloned().unwrap_or_default())
+    }
+}
+
+/// On an answer: the verification that it tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct OfAttempt(pub i64);
+
+/// How much of a call is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeps {
+    /// Address and bodies.
+    Whole,
+    /// The path; what was sent as masked; refusals.
+    Masked,
+    /// As `Masked`, and not even the path.
+    Route,
+}
+
+fn keeps(route: &str) -> Keeps {
+    match (Family::of(route), route) {
+        (Family::GroupsAndFlows | Family::Monitoring, _) | (_, "/v2/idv/document-requirements") => {
+            Keeps::Whole
+        }
+        (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => Keeps::Route,
+        _ => Keeps::Masked,
+    }
+}
+
+/// Middleware: around everything that makes the answer, so that it sees what the caller sees.
+pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>();
+    let Some(route) = route.map(|path| path.as_str().to_owned()) else {
+        return next.run(request).await;
+    };
+    if Family::of(&route) == Family::System {
+        return next.run(request).await;
+    }
+    let keeps = keeps(&route);
+    let address = match keeps {
+        Keeps::Whole => request.uri().path_and_query().map(|address| address.to_string()),
+        Keeps::Masked => Some(request.uri().path().to_owned()),
+        Keeps::Route => Some(route.clone()),
+    };
+    let method = request.method().to_string();
+    let notes = Notes::default();
+    request.extensions_mut().insert(notes.clone());
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    if request
+        .headers()
+        .get("content-type")
+        .is_some_and(|kind| kind.to_str().is_ok_and(is_json))
+    {
+        request = request.map(|body| {
+            Body::new(Watched {
+                body,
+                seen: Arc::clone(&seen),
+            })
+        });
+    }
+    let (id, started) = (Uuid::now_v7(), Instant::now());
+    let at = jiff::Timestamp::now().as_millisecond();
+    let mut response = next.run(request).await;
+    let Some((scope, key)) = notes.0.caller.get().cloned() else {
+        return response;
+    };
+    let ms = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
+    let sent = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    let refused = response.status().as_u16() >= 400;
+    let answer = match keeps == Keeps::Whole || refused {
+        true => answer_of(&mut response).await,
+        false => None,
+    };
+    let exchange = Exchange {
+        address: address.unwrap_or_default(),
+        request: sent.kept(keeps).or_else(|| notes.0.form.get().map(as_body)),
+        response: answer,
+        log_id: response.extensions().get::<OfAttempt>().map(|attempt| attempt.0),
+    };
+    let header = response.headers().get(X_REQUEST_ID);
+    let line = Line {
+        id,
+        request_id: header
+            .and_then(|id| id.to_str().ok())
+            .unwrap_or_default()
+            .to_owned(),
+        at,
+        method,
+        route,
+        status: response.status().as_u16(),
+        ms,
+        key,
+    };
+    match serde_json::to_string(&exchange) {
+        Ok(exchange) => app.api_log.record(Call {
+            scope,
+            line,
+            exchange,
+        }),
+        Err(error) => tracing::warn!(%error, "a call could not be written down for the API log"),
+    }
+    response
+}
+
+/// The answer's body, when it lies in memory whole; it is put back as it was.
+async fn answer_of(response: &mut Response) -> Option<KeptBody> {
+    let bytes = response.body().size_hint().exact()?;
+    let body = std::mem::take(response.body_mut());
+    let whole = axum::body::to_bytes(body, usize::MAX).await.ok()?;
+    let kept = KeptBody::of(&whole, bytes);
+    *response.body_mut() = Body::from(whole);
+    (bytes > 0).then_some(kept)
+}
+
+fn as_body(value: &Value) -> KeptBody {
+    let text = value.to_string();
+    KeptBody::of(text.as_bytes(), text.len() as u64)
+}
+
+/// The beginning of a body that a handler read, and how much it read.
+#[derive(Default)]
+struct Seen {
+    beginning: Vec<u8>,
+    bytes: u64,
+}
+
+impl Seen {
+    fn kept(&self, keeps: Keeps) -> Option<KeptBody> {
+        if self.bytes == 0 {
+            return None;
+        }
+        if keeps == Keeps::Whole {
+            return Some(KeptBody::of(&self.beginning, self.bytes));
+        }
+        // What is no JSON cannot be masked.
+        let sent: Value = serde_json::from_slice(&self.beginning).ok()?;
+        Some(as_body(&masked(&sent)))
+    }
+}
+
+/// A body of which the beginning is noted as it is read.
+struct Watched {
+    body: Body,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = MAX_BODY.saturating_sub(seen.beginning.len()).min(data.len());
+            seen.beginning.extend_from_slice(&data[..room]);
+            seen.bytes += data.len() as u64;
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_configuration_and_chains_are_kept_whole() {
+        for (route, kept) in [
+            ("/v2/public/groups", Keeps::Whole),
+            ("/v2/public/flows/{flowId}", Keeps::Whole),
+            ("/v2/public/transaction-monitoring", Keeps::Whole),
+            ("/v2/idv/document-requirements", Keeps::Whole),
+            ("/v2/idv/verify", Keeps::Masked),
+            ("/v2/sdk/session/web-sdk-link", Keeps::Masked),
+            ("/v2/sdk/session/verification-result/{sessionId}", Keeps::Masked),
+            ("/v2/reports/applicants/{facemapId}", Keeps::Masked),
+            (
+                "/v2/reports/applicants/byExternalUserId/{externalUserId}",
+                Keeps::Route,
+            ),
+        ] {
+            assert_eq!(keeps(route), kept, "{route}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The API log: what was asked of the API with an account's keys and sessions, and what it answered. What was said is
+//! sealed under the account's key, so it must hold no secret and nothing of a person that erasing the person would have
+//! to find here; the caller sees to that. Rows go when they are old.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, merchants};
+
+/// A call of the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Whose.
+    pub scope: Scope,
+    /// All but what was said.
+    pub line: Line,
+    /// What was said, as JSON (sealed).
+    pub exchange: String,
+}
+
+/// A call of the API, without what was said.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Line {
+    /// A UUID of version 7, made when the call came: it orders calls by time.
+    pub id: Uuid,
+    /// The `X-Request-Id` of the answer.
+    pub request_id: String,
+    /// When it came (ms).
+    pub at: i64,
+    /// The HTTP method.
+    pub method: String,
+    /// The route's pattern.
+    pub route: String,
+    /// The answer's status.
+    #[sqlx(try_from = "i64")]
+    pub status: u16,
+    /// How long it took (ms).
+    pub ms: i64,
+    /// The API key, or `session` and the hosted session's id.
+    pub key: String,
+}
+
+/// Which calls to list; `None` asks for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    /// Of this route.
+    pub route: Option<&'a str>,
+    /// With such an answer.
+    pub answered: Answered,
+    /// With this key.
+    pub key: Option<&'a str>,
+    /// With this request id.
+    pub request_id: Option<&'a str>,
+    /// Not before this time (ms).
+    pub from: Option<i64>,
+    /// Before this time (ms).
+    pub until: Option<i64>,
+    /// Older than this one.
+    pub before: Option<Uuid>,
+}
+
+/// How a call was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Answered {
+    /// In any way.
+    #[default]
+    Any,
+    /// With a status of 400 or more.
+    Refused,
+    /// With this status.
+    With(u16),
+}
+
+fn place<'a>(scope: Scope, id: &'a Uuid) -> Place<'a> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "api_log.exchange",
+        id: id.as_bytes(),
+    }
+}
+
+/// Records calls, of any accounts.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account; database errors.
+pub async fn insert(tx: &mut Tx, calls: &[Call]) -> Result<(), Error> {
+    let mut keys: HashMap<Uuid, DataKey> = HashMap::new();
+    for Call {
+        scope,
+        line,
+        exchange,
+    } in calls
+    {
+        let key = match keys.get(&scope.merchant_id) {
+            Some(key) => key.clone(),
+            None => merchants::key(tx, scope.merchant_id).await?,
+        };
+        let sealed = key.seal(&place(*scope, &line.id), exchange.as_bytes());
+        keys.insert(scope.merchant_id, key);
+        execute!(
+            tx,
+            "insert into api_log (merchant_id, sandbox, id, request_id, at, method, route, status, ms, key,
+                 exchange_sealed)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            scope.merchant_id,
+            scope.sandbox,
+            line.id,
+            &line.request_id,
+            line.at,
+            &line.method,
+            &line.route,
+            i64::from(line.status),
+            line.ms,
+            &line.key,
+            &sealed,
+        )?;
+    }
+    Ok(())
+}
+
+/// One call.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>, Error> {
+    #[derive(sqlx::FromRow)]
+    struct Row {
+        #[sqlx(flatten)]
+        line: Line,
+        exchange_sealed: Vec<u8>,
+    }
+    let sql = "select id, request_id, at, method, route, status, ms, key, exchange_sealed from api_log
+               where merchant_id = $1 and sandbox = $2 and id = $3";
+    let Some(row) = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)? else {
+        return Ok(None);
+    };
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    let exchange = key.open_text(&place(scope, &id), &row.exchange_sealed)?;
+    Ok(Some(Call {
+        scope,
+        line: row.line,
+        exchange,
+    }))
+}
+
+/// The `refused` literal lets the database use the index of refused calls.
+macro_rules! select {
+    ($refused:literal) => {
+        concat!(
+            "select id, request_id, at, method, route, status, ms, key from api_log
+             where merchant_id = $1 and sandbox = $2 and id < $3 and id >= $4 ",
+            $refused,
+            "and ($5 or route = $6) and ($7 or key = $8) and ($9 or request_id = $10) and ($11 or status = $12)
+             order by id desc limit $13"
+        )
+    };
+}
+
+/// The newest calls that a filter lets through, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64) -> Result<Vec<Line>, Error> {
+    let (refused, status) = match filter.answered {
+        Answered::Any => (false, None),
+        Answered::Refused => (true, None),
+        Answered::With(status) => (status >= 400, Some(i64::from(status))),
+    };
+    let sql = match refused {
+        true => select!("and status >= 400 "),
+        false => select!(""),
+    };
+    let until = filter.until.map_or(Uuid::max(), first_id_at);
+    fetch!(
+        all,
+        conn,
+        Line,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        filter.before.map_or(until, |before| before.min(until)),
+        filter.from.map_or(Uuid::nil(), first_id_at),
+        filter.route.is_none(),
+        filter.route.unwrap_or_default(),
+        filter.key.is_none(),
+        filter.key.unwrap_or_default(),
+        filter.request_id.is_none(),
+        filter.request_id.unwrap_or_default(),
+        status.is_none(),
+        status.unwrap_or_default(),
+        limit,
+    )
+}
+
+/// The least id that a call at this time (ms) can have: ids begin with their time.
+fn first_id_at(at: i64) -> Uuid {
+    let at = u128::from(at.clamp(0, (1 << 48) - 1).unsigned_abs());
+    Uuid::from_u128(at << 80)
+}
+
+/// Deletes at most `limit` calls from before a time (ms); answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep(tx: &mut Tx, before: i64, limit: i64) -> Result<u64, Error> {
+    let sql = "delete from api_log where (merchant_id, sandbox, id) in
+                   (select merchant_id, sandbox, id from api_log where at < $1 order by at limit $2)";
+    execute!(tx, sql, before, limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_bounded_by_their_time() {
+        let id = Uuid::now_v7();
+        let (seconds, nanos) = id.get_timestamp().unwrap().to_unix();
+        let at = i64::try_from(seconds * 1_000 + u64::from(nanos) / 1_000_000).unwrap();
+        assert!(first_id_at(at) <= id && id < first_id_at(at + 1));
+        assert_eq!(first_id_at(-1), Uuid::nil());
+    }
+}

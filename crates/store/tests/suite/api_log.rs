@@ -1,0 +1,147 @@
+//! The API log.
+
+use store::api_log::{self, Answered, Call, Filter, Line};
+use store::{Error, Scope};
+use uuid::Uuid;
+
+use crate::bench::{Bench, START};
+
+const MINUTE: i64 = 60_000;
+
+/// A call made so many minutes after the start.
+fn call(scope: Scope, minute: i64, route: &str, status: u16, key: &str) -> Call {
+    let at = START + minute * MINUTE;
+    Call {
+        scope,
+        line: Line {
+            id: Uuid::from_u128((u128::from(at.unsigned_abs()) << 80) | 7),
+            request_id: format!("request-{minute}"),
+            at,
+            method: "GET".into(),
+            route: route.into(),
+            status,
+            ms: 12,
+            key: key.into(),
+        },
+        exchange: format!("{{\"address\":\"secret-{minute}\"}}"),
+    }
+}
+
+async fn minutes(bench: &Bench, scope: Scope, filter: Filter<'_>) -> Vec<i64> {
+    let lines = api_log::list(&mut bench.read().await, scope, filter, 10).await;
+    let minute = |line: Line| (line.at - START) / MINUTE;
+    lines.unwrap().into_iter().map(minute).collect()
+}
+
+pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
+    let (scope, other) = (bench.scope().await, bench.scope().await);
+    let live = Scope {
+        sandbox: false,
+        ..scope
+    };
+    let calls = [
+        call(scope, 0, "/groups", 200, "a"),
+        call(scope, 1, "/groups", 404, "a"),
+        call(scope, 2, "/verify", 503, "b"),
+        call(scope, 3, "/verify", 200, "b"),
+        call(other, 4, "/verify", 200, "c"),
+        call(live, 5, "/verify", 200, "d"),
+    ];
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        api_log::insert(tx, &calls).await
+    })
+    .unwrap();
+
+    let any = Filter::default();
+    for (filter, found) in [
+        (any, &[3, 2, 1, 0][..]),
+        (
+            Filter {
+                route: Some("/groups"),
+                ..any
+            },
+            &[1, 0],
+        ),
+        (
+            Filter {
+                key: Some("b"),
+                ..any
+            },
+            &[3, 2],
+        ),
+        (
+            Filter {
+                request_id: Some("request-2"),
+                ..any
+            },
+            &[2],
+        ),
+        (
+            Filter {
+                answered: Answered::Refused,
+                ..any
+            },
+            &[2, 1],
+        ),
+        (
+            Filter {
+                answered: Answered::With(404),
+                ..any
+            },
+            &[1],
+        ),
+        (
+            Filter {
+                answered: Answered::With(200),
+                ..any
+            },
+            &[3, 0],
+        ),
+        (
+            Filter {
+                from: Some(START + MINUTE),
+                until: Some(START + 3 * MINUTE),
+                ..any
+            },
+            &[2, 1],
+        ),
+        (
+            Filter {
+                before: Some(calls[2].line.id),
+                ..any
+            },
+            &[1, 0],
+        ),
+        (
+            Filter {
+                before: Some(calls[2].line.id),
+                until: Some(START + MINUTE),
+                ..any
+            },
+            &[0],
+        ),
+    ] {
+        assert_eq!(minutes(&bench, scope, filter).await, found, "{filter:?}");
+    }
+
+    let id = calls[1].line.id;
+    let found = api_log::get(&mut bench.read().await, scope, id).await.unwrap();
+    assert_eq!(found.as_ref(), Some(&calls[1]));
+    for stranger in [other, live] {
+        assert_eq!(
+            api_log::get(&mut bench.read().await, stranger, id).await.unwrap(),
+            None
+        );
+    }
+
+    let swept = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        api_log::sweep(tx, START + 2 * MINUTE, 1).await
+    });
+    assert_eq!(swept.unwrap(), 1, "no more than asked for");
+    assert_eq!(minutes(&bench, scope, any).await, [3, 2, 1]);
+    let swept = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        api_log::sweep(tx, START + 2 * MINUTE, 10).await
+    });
+    assert_eq!(swept.unwrap(), 1);
+    assert_eq!(minutes(&bench, scope, any).await, [3, 2]);
+}
