@@ -7,18 +7,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use num_traits::{ToPrimitive, Zero};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::category::Category;
 use crate::pool::Share;
 use crate::profile::Profile;
+use crate::screen::{Detail, Screen};
 use crate::trace::{Direction, Trace};
 
 /// At most so many parties in a column; the smaller ones are drawn as one.
 const COLUMN: usize = 12;
 
 /// A party in the picture.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
     /// Its name: an address, an entity, or `others`.
@@ -34,7 +35,7 @@ pub struct Node {
 }
 
 /// Money between two parties, from left to right as it went.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
     /// The index of the paying node.
@@ -46,7 +47,7 @@ pub struct Link {
 }
 
 /// The flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Picture {
     /// The screened address (the first) and everybody met.
@@ -62,10 +63,18 @@ fn percent(share: &Share) -> f64 {
 }
 
 impl Picture {
-    /// Draws what traces found around a screened address or transaction.
-    pub fn of(subject: &str, traces: &[Trace], profile: &Profile) -> Picture {
+    /// Draws what a screening found around its address or transaction, which is named as it was asked for.
+    pub fn of(subject: &str, screen: &Screen, profile: &Profile) -> Picture {
+        let own = match screen.detail {
+            Detail::Address(_) => screen.labels.first().map(|label| label.category),
+            // Labels of a transaction are its parties'.
+            Detail::Transaction(_) => None,
+        };
+        Picture::around((0, own, subject.to_owned()), &screen.traces, profile)
+    }
+
+    fn around(root: Key, traces: &[Trace], profile: &Profile) -> Picture {
         let mut links: BTreeMap<(Key, Key), Share> = BTreeMap::new();
-        let root: Key = (0, None, subject.to_owned());
         for trace in traces {
             let side = match trace.direction {
                 Direction::Incoming => -1,
@@ -323,7 +332,15 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
             '"' => safe.push_str("&quot;"),
-            // Control characters are not allowed in XML.
+            // Not allowed in XML, or turning what follows around.
+            '\u{fffe}'
+            | '\u{ffff}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                safe.push(' ');
+            }
             letter if letter.is_control() => safe.push(' '),
             letter => safe.push(letter),
         }
@@ -337,6 +354,10 @@ mod tests {
 
     use super::*;
     use crate::ingest::fixture::Fixture;
+
+    fn root() -> Key {
+        (0, None, "A".to_owned())
+    }
 
     #[test]
     fn a_flow_is_drawn() {
@@ -354,7 +375,7 @@ mod tests {
             "received": [["pay", 0]],
         });
         let trace = Fixture::from_json(&case).unwrap().trace(&case).unwrap();
-        let picture = Picture::of("A", &[trace], &Profile::built_in());
+        let picture = Picture::around(root(), &[trace], &Profile::built_in());
         assert_eq!(picture.nodes.len(), 4);
         assert_eq!(picture.nodes[0].name, "A");
         let thief = picture
@@ -377,6 +398,31 @@ mod tests {
     }
 
     #[test]
+    fn a_hostile_name_stays_text() {
+        for name in [
+            "</text><script>alert(1)</script>",
+            "\" onload=\"alert(1)",
+            "]]><!--",
+            "&lt;img src=x onerror=alert(1)&gt;",
+            "a\u{0}b\u{ffff}c\u{202e}d\u{7f}\u{85}",
+        ] {
+            let svg = Picture::around((0, None, name.to_owned()), &[], &Profile::built_in()).svg();
+            let tags: Vec<&str> = svg.split('<').skip(1).collect();
+            let known = [
+                "svg ", "title>", "/title>", "desc>", "/desc>", "rect ", "text ", "/text>", "/svg>",
+            ];
+            assert!(
+                tags.iter()
+                    .all(|tag| known.iter().any(|known| tag.starts_with(known))),
+                "{svg}"
+            );
+            assert!(!svg.contains("\" onload=\"alert"), "{svg}");
+            let forbidden = |c: char| c != '\n' && (c.is_control() || matches!(c, '\u{ffff}' | '\u{202e}'));
+            assert!(!svg.contains(forbidden), "{svg}");
+        }
+    }
+
+    #[test]
     fn crowds_are_gathered() {
         let mut transactions = serde_json::Map::new();
         let inputs: Vec<serde_json::Value> = (0..40)
@@ -391,13 +437,13 @@ mod tests {
         transactions.insert("t".to_owned(), json!({"in": inputs, "out": [["A", 400]]}));
         let case = json!({"txs": transactions, "received": [["t", 0]]});
         let trace = Fixture::from_json(&case).unwrap().trace(&case).unwrap();
-        let picture = Picture::of("A", &[trace], &Profile::built_in());
+        let picture = Picture::around(root(), &[trace], &Profile::built_in());
         assert_eq!(
             picture.nodes.iter().filter(|node| node.column == -1).count(),
             COLUMN + 1
         );
         assert!(
-            Picture::of("A", &[], &Profile::built_in())
+            Picture::around(root(), &[], &Profile::built_in())
                 .svg()
                 .contains("</svg>")
         );

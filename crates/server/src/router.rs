@@ -54,6 +54,7 @@ fn gated() -> OpenApiRouter<Shared> {
                 .layer(CompressionLayer::new()),
         )
         .routes(routes!(monitoring::screen))
+        .routes(routes!(monitoring::picture))
 }
 
 /// Routes for everybody.

@@ -68,6 +68,7 @@ pub mod outbox;
 pub mod people;
 pub mod portal_sessions;
 pub mod registrations;
+pub mod risk_profiles;
 pub mod session_events;
 pub mod sessions;
 pub mod staff;

@@ -28,6 +28,8 @@ pub struct NewScreening<'a> {
     pub score: Option<f64>,
     /// The answer, to the byte (sealed).
     pub response: &'a str,
+    /// What led to the score (sealed), when there is one.
+    pub evidence: Option<&'a str>,
 }
 
 /// A screening as it was kept.
@@ -56,13 +58,18 @@ pub struct Screening {
 /// Which screenings to list; `None` asks for nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Of this chain's (its code) address or transaction, in canonical form.
-    pub query: Option<(&'a str, &'a str)>,
+    /// Of an address or transaction in one of these canonical forms, at most [`MOST_FORMS`]; empty: of any.
+    pub canonical: &'a [String],
+    /// Of this chain (its code).
+    pub currency: Option<&'a str>,
     /// With this label.
     pub label: Option<&'a str>,
     /// Older than this one.
     pub before: Option<Uuid>,
 }
+
+/// In so many forms a filter may name what was screened: one text has different ones on different chains.
+pub const MOST_FORMS: usize = 4;
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -159,8 +166,42 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
         &label,
         &response,
         now,
+    )?;
+    let Some(evidence) = screening.evidence else {
+        return Ok(());
+    };
+    let evidence = seal("screening_evidence.evidence", evidence);
+    execute!(
+        tx,
+        "insert into screening_evidence (merchant_id, sandbox, id, evidence_sealed) values ($1, $2, $3, $4)",
+        scope.merchant_id,
+        scope.sandbox,
+        screening.id,
+        &evidence,
     )
     .map(|_| ())
+}
+
+/// What led to a screening's score; `None` when there is no such screening, or none with a score.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<String>, Error> {
+    let sql =
+        "select evidence_sealed from screening_evidence where merchant_id = $1 and sandbox = $2 and id = $3";
+    let found = fetch!(
+        optional,
+        conn,
+        (Vec<u8>,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        id
+    )?;
+    let Some((sealed,)) = found else { return Ok(None) };
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    key.open_text(&place(scope, "screening_evidence.evidence", &id), &sealed)
+        .map(Some)
 }
 
 /// One screening.
@@ -183,13 +224,17 @@ pub async fn list(
     filter: Filter<'_>,
     limit: i64,
 ) -> Result<Vec<Screening>, Error> {
-    let query_ref = filter
-        .query
-        .map(|(_, canonical)| query_ref(conn, scope, canonical));
+    let mut forms: Vec<Vec<u8>> = filter
+        .canonical
+        .iter()
+        .take(MOST_FORMS)
+        .map(|canonical| query_ref(conn, scope, canonical))
+        .collect();
+    forms.resize(MOST_FORMS, Vec::new());
     let label_ref = filter.label.map(|label| label_ref(conn, scope, label));
     let sql = select!(
-        "and id < $3 and ($4 or (query_ref = $5 and currency = $6)) and ($7 or label_ref = $8)
-         order by id desc limit $9"
+        "and id < $3 and ($4 or query_ref in ($5, $6, $7, $8)) and ($9 or currency = $10) and ($11 or label_ref = $12)
+         order by id desc limit $13"
     );
     let rows = fetch!(
         all,
@@ -199,9 +244,13 @@ pub async fn list(
         scope.merchant_id,
         scope.sandbox,
         filter.before.unwrap_or(Uuid::max()),
-        query_ref.is_none(),
-        query_ref.clone().unwrap_or_default(),
-        filter.query.map_or("", |(currency, _)| currency),
+        filter.canonical.is_empty(),
+        &forms[0],
+        &forms[1],
+        &forms[2],
+        &forms[3],
+        filter.currency.is_none(),
+        filter.currency.unwrap_or_default(),
         label_ref.is_none(),
         label_ref.clone().unwrap_or_default(),
         limit,

@@ -1,8 +1,9 @@
 //! `/v2/public/transaction-monitoring` (contract §4.9).
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
-use axum::response::Response;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::{IntoResponse, Json, Response};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoResponses, ToSchema};
@@ -14,6 +15,8 @@ use crate::error::Problem;
 use crate::http::gate::Caller;
 use crate::http::idempotency::{self, Start};
 use crate::http::json::JsonObject;
+use crate::http::path::PathText;
+use crate::http::query;
 
 /// What to screen.
 #[derive(ToSchema)]
@@ -169,4 +172,78 @@ pub async fn screen(
         Err(problem) => Err(problem),
     };
     claim.settle(result)
+}
+
+/// A party in the picture.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; chain::picture writes it")]
+pub struct PictureNode {
+    /// An address, an entity, or `others`.
+    name: String,
+    /// What it is, if it is known.
+    category: Option<String>,
+    /// Hops from the screened address or transaction: negative towards sources, positive towards destinations.
+    column: i32,
+    /// How grave its category is in the account's profile.
+    #[schema(minimum = 0, maximum = 100)]
+    severity: u8,
+    /// What part of the money passed, in percent.
+    percentage: f64,
+}
+
+/// Money between two parties.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; chain::picture writes it")]
+pub struct PictureLink {
+    /// The place of the paying node.
+    from: usize,
+    /// The place of the paid node.
+    to: usize,
+    /// What part of the money, in percent.
+    percentage: f64,
+}
+
+/// The flow that led to a score.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "read by the derive only; chain::picture writes it")]
+pub struct PictureBody {
+    /// The screened address or transaction, and everybody met.
+    nodes: Vec<PictureNode>,
+    /// Money between them.
+    links: Vec<PictureLink>,
+}
+
+/// Draw the flow that led to a screening's score.
+#[utoipa::path(get, path = "/v2/public/transaction-monitoring/{queryId}/picture", tag = "Transaction monitoring",
+    security(("basic" = [])),
+    params(("queryId" = Uuid, Path, description = "As the screening answered"),
+        ("format" = Option<String>, Query, description = "`json` (the default) or `svg`", pattern = "^(json|svg)$")),
+    responses((status = 200, description = "The flow", content(
+        (PictureBody = "application/json"), (String = "image/svg+xml"))), MonitoringErrors))]
+pub async fn picture(
+    State(app): State<Shared>,
+    caller: Caller,
+    PathText(id): PathText,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, Problem> {
+    let query = query::parse(raw.as_deref().unwrap_or_default())?;
+    let svg = match query.get("format") {
+        None | Some("json") => false,
+        Some("svg") => true,
+        Some(_) => return Err(Problem::validation(vec!["format - must be json or svg".into()])),
+    };
+    let picture = match Uuid::parse_str(&id) {
+        Ok(id) => monitoring::picture(&app, caller.scope, id).await?,
+        Err(_) => None,
+    };
+    let picture = picture.ok_or_else(|| Problem::not_found("No screening with a score has this queryId"))?;
+    if !svg {
+        return Ok(Json(picture).into_response());
+    }
+    let headers = [
+        (CONTENT_TYPE, "image/svg+xml"),
+        // Opened by itself it runs nothing and fetches nothing, whatever a label was called.
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ];
+    Ok((headers, picture.svg()).into_response())
 }

@@ -1,9 +1,12 @@
 //! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
 //! `chain::screen`'s, the SQL `store::monitoring`'s.
 
+mod kept;
+
 use std::sync::{Arc, LazyLock};
 
 use chain::currency::Currency;
+use chain::picture::Picture;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError, Report, Screened};
 use chain::sandbox::{self, Failure};
@@ -14,6 +17,9 @@ use store::Scope;
 use store::monitoring::{self, NewScreening};
 use uuid::Uuid;
 
+use self::kept::Evidence;
+pub(crate) use self::kept::page;
+pub use self::kept::{Page, Wanted, find, list, picture};
 use super::App;
 use super::labels::AccountLabels;
 use crate::error::{Kind, Problem};
@@ -39,8 +45,13 @@ pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> 
         None => screened(app, caller, query.clone()).await,
     };
     match outcome {
-        Ok((screen, own_name)) => {
+        Ok(Found {
+            screen,
+            own_name,
+            evidence,
+        }) => {
             let score = screen.score.value();
+            let evidence = serde_json::to_string(&evidence).map_err(Problem::internal)?;
             let mut body = answer_body(id, &query, &screen);
             if let (Report::Detailed, Some(name)) = (query.report, own_name) {
                 body["organizationLabelName"] = name.into();
@@ -48,7 +59,7 @@ pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> 
             let answer = Answer::json(axum::http::StatusCode::OK, &body);
             let text = body.to_string();
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
-                let new = kept(id, &query, 200, Some(score), &text);
+                let new = kept(id, &query, 200, Some((score, &evidence)), &text);
                 monitoring::insert(tx, caller.scope, &new).await?;
                 Ok(claim.complete(tx, &answer).await?)
             })?;
@@ -128,9 +139,16 @@ fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
     sandbox::failure(&bytes)
 }
 
-/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9). With it
-/// comes what the account itself calls the address.
-async fn screened(app: &App, caller: &Caller, query: Query) -> Result<(Screen, Option<String>), NoScore> {
+/// A screening's outcome.
+struct Found {
+    screen: Screen,
+    /// What the account itself calls the address.
+    own_name: Option<String>,
+    evidence: Evidence,
+}
+
+/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
+async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
     let busy = |problem| NoScore { status: 503, problem };
     let labels = AccountLabels::of(app, caller).map_err(busy)?;
     let chains = Arc::clone(&app.chains);
@@ -144,10 +162,20 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<(Screen, O
             Subject::Address(address) => labels.own_name(request.chain, address, request.at),
             Subject::Transaction(_) => None,
         };
-        Ok::<_, SourceError>((screen, own_name))
+        let picture = Picture::of(&query.text, &screen, &PROFILE);
+        let evidence = Evidence::of(request.at, &screen, picture);
+        Ok::<_, SourceError>((screen, own_name, evidence))
     });
     match screened.await {
-        Ok(screened) => Ok(screened?),
+        Ok(screened) => {
+            let (screen, own_name, evidence) = screened?;
+            let evidence = evidence.map_err(|problem| NoScore { status: 500, problem })?;
+            Ok(Found {
+                screen,
+                own_name,
+                evidence,
+            })
+        }
         Err(error) => Err(NoScore {
             status: 500,
             problem: Problem::internal(error),
@@ -178,7 +206,7 @@ fn kept<'a>(
     id: Uuid,
     query: &'a Query,
     status: u16,
-    score: Option<f64>,
+    scored: Option<(f64, &'a str)>,
     response: &'a str,
 ) -> NewScreening<'a> {
     NewScreening {
@@ -192,7 +220,8 @@ fn kept<'a>(
         },
         label: &query.label,
         status,
-        score,
+        score: scored.map(|(score, _)| score),
         response,
+        evidence: scored.map(|(_, evidence)| evidence),
     }
 }

@@ -1,16 +1,15 @@
 //! `bonafide monitoring`: the screenings that were made (until the portal shows them).
 
-use chain::address::Address;
 use chain::currency::Currency;
-use chain::hash::TransactionHash;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use store::Scope;
-use store::monitoring::{self, Filter, Screening};
+use store::monitoring::{self, Screening};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
+use crate::app::monitoring::{Wanted, page};
 use crate::config::DataConfig;
 
 /// `bonafide monitoring`.
@@ -40,9 +39,9 @@ struct List {
     #[arg(long)]
     id: Option<Uuid>,
     /// Of this address or transaction, in any of its forms.
-    #[arg(long, requires = "currency")]
+    #[arg(long)]
     query: Option<String>,
-    /// The chain of `--query`.
+    /// On this chain.
     #[arg(long)]
     currency: Option<String>,
     /// With this label.
@@ -59,7 +58,7 @@ struct List {
 /// Runs it.
 pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
     let Action::List(list) = command.action;
-    let canonical = list.canonical()?;
+    let currency = list.currency()?;
     block_on(async move {
         let db = data::open(&command.data).await?.db;
         let scope = Scope {
@@ -70,14 +69,13 @@ pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
         let found = match list.id {
             Some(id) => monitoring::get(conn, scope, id).await?.into_iter().collect(),
             None => {
-                let filter = Filter {
-                    query: canonical
-                        .as_ref()
-                        .map(|(currency, canonical)| (currency.code(), canonical.as_str())),
+                let wanted = Wanted {
+                    text: list.query.as_deref(),
+                    currency,
                     label: list.label.as_deref(),
                     before: list.before,
                 };
-                monitoring::list(conn, scope, filter, i64::from(list.limit)).await?
+                page(conn, scope, &wanted, list.limit).await?.screenings
             }
         };
         found
@@ -87,21 +85,13 @@ pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
 }
 
 impl List {
-    fn canonical(&self) -> anyhow::Result<Option<(Currency, String)>> {
-        let (Some(query), Some(currency)) = (&self.query, &self.currency) else {
-            return Ok(None);
-        };
-        let currency: Currency = currency
-            .parse()
-            .map_err(|_| Unusable("--currency is no chain's code, such as btc".to_owned()))?;
-        let canonical = match Address::parse(currency, query) {
-            Ok(address) => address.canonical,
-            Err(error) => match TransactionHash::parse(currency, query) {
-                Ok(hash) => hash.canonical,
-                Err(_) => return Err(Unusable(format!("--query {error}")).into()),
-            },
-        };
-        Ok(Some((currency, canonical)))
+    fn currency(&self) -> anyhow::Result<Option<Currency>> {
+        let code = self.currency.as_deref();
+        code.map(|code| {
+            let unknown = |_| Unusable("--currency is no chain's code, such as btc".to_owned());
+            Ok(code.parse().map_err(unknown)?)
+        })
+        .transpose()
     }
 }
 

@@ -149,7 +149,7 @@ fn draw(
     profile: &Profile,
 ) -> Result<(), Failed> {
     let Some(file) = svg else { return Ok(()) };
-    let picture = Picture::of(&query.text, &screen.traces, profile);
+    let picture = Picture::of(&query.text, screen, profile);
     std::fs::write(file, picture.svg()).map_err(|error| (500, format!("{}: {error}", file.display())))
 }
 

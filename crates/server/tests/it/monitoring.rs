@@ -214,6 +214,63 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
     assert_eq!(list(&["--currency", "btc", "--query", UNKNOWN])[0]["status"], 404);
 });
 
+on_both!(a_score_is_drawn_for_its_account, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let key = crate::harness::Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    // A simple report is drawn too.
+    let (_, body) = server.post(PATH, &key, ask("address", "eth", LISTED)).await;
+    let id = body["queryId"].as_str().unwrap();
+    let get = async |key: &crate::harness::Key, path: &str| {
+        let request = server.request(Method::GET, &format!("{PATH}/{path}"), key);
+        request.send().await.unwrap()
+    };
+    let (status, picture) = answer(get(&key, &format!("{id}/picture")).await).await;
+    assert_eq!(
+        (status, &picture["nodes"][0]),
+        (
+            200,
+            &json!({"name": LISTED, "category": "sanctions", "column": 0, "severity": 100, "percentage": 0.0})
+        )
+    );
+    assert_eq!(picture["links"], json!([]));
+    let svg = get(&key, &format!("{id}/picture?format=svg")).await;
+    assert_eq!(
+        (
+            svg.status().as_u16(),
+            svg.headers()["content-type"].to_str().unwrap()
+        ),
+        (200, "image/svg+xml")
+    );
+    assert!(
+        svg.headers()["content-security-policy"]
+            .to_str()
+            .unwrap()
+            .contains("'none'")
+    );
+    assert!(svg.text().await.unwrap().starts_with("<svg "));
+
+    let (status, body) = answer(get(&key, &format!("{id}/picture?format=png")).await).await;
+    assert_eq!(
+        (status, &body["errors"]),
+        (400, &json!(["format - must be json or svg"]))
+    );
+    let stranger = server.merchant(true);
+    for (key, path) in [
+        (&stranger.live, format!("{id}/picture")),
+        (&stranger.sandbox, format!("{id}/picture?format=svg")),
+        (&key, "none/picture".to_owned()),
+        (&key, "00000000-0000-7000-8000-000000000000/picture".to_owned()),
+    ] {
+        let (status, body) = answer(get(key, &path).await).await;
+        assert_eq!((status, &body["success"]), (404, &json!(false)), "{path}");
+    }
+    let unknown = ask("address", "btc", UNKNOWN);
+    assert_eq!(server.post(PATH, &key, unknown).await.0, 404);
+});
+
 /// The same request's answer under the kept one's id.
 async fn body_of(server: &Server, key: &crate::harness::Key, body: Value, kept: &Value) -> Value {
     let (_, mut again) = server.post(PATH, key, body).await;

@@ -56,7 +56,7 @@ on_every_database! {
         a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;
     bulk: histories_read_like_any_other;
-    monitoring: screenings_are_found;
+    monitoring: screenings_are_found, a_profile_is_followed_by_another;
     staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once,
         sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
         two_owners_cannot_demote_each_other, an_invitation_is_used_once, a_new_password_link_voids_the_earlier,

@@ -1,7 +1,7 @@
 //! Screenings of crypto addresses and transactions.
 
 use store::monitoring::{self, Filter, NewScreening, Screening};
-use store::{Error, Scope};
+use store::{Error, Scope, risk_profiles};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
@@ -17,6 +17,7 @@ fn screening<'a>(id: u128, canonical: &'a str, label: &'a str) -> NewScreening<'
         status: 200,
         score: Some(12.3456),
         response: "{\"score\":12.3456}",
+        evidence: Some("{\"at\":7}"),
     }
 }
 
@@ -44,6 +45,7 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
     let failed = NewScreening {
         status: 404,
         score: None,
+        evidence: None,
         ..screening(4, "c", "Order 3")
     };
     insert(&bench, scope, failed).await;
@@ -70,25 +72,39 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
         ..all
     };
     assert_eq!(ids(&bench, scope, before, 10).await, [2, 1]);
+    let (a, a_or_c) = (["a".to_owned()], ["a".to_owned(), "c".to_owned()]);
     let of_a = Filter {
-        query: Some(("eth", "a")),
+        canonical: &a,
+        currency: Some("eth"),
         ..all
     };
     assert_eq!(ids(&bench, scope, of_a, 10).await, [3, 1]);
     let elsewhere = Filter {
-        query: Some(("etc", "a")),
-        ..all
+        currency: Some("etc"),
+        ..of_a
     };
     assert!(
         ids(&bench, scope, elsewhere, 10).await.is_empty(),
         "the same address on another chain"
     );
     let order = Filter {
-        query: Some(("eth", "a")),
         label: Some("Order 1"),
-        ..all
+        ..of_a
     };
     assert_eq!(ids(&bench, scope, order, 10).await, [1]);
+    let either = Filter {
+        canonical: &a_or_c,
+        ..all
+    };
+    assert_eq!(ids(&bench, scope, either, 10).await, [4, 3, 1]);
+
+    let evidence = async |scope, id| {
+        monitoring::evidence(&mut bench.read().await, scope, Uuid::from_u128(id))
+            .await
+            .unwrap()
+    };
+    assert_eq!(evidence(scope, 1).await.as_deref(), Some("{\"at\":7}"));
+    assert_eq!(evidence(scope, 4).await, None, "a failure has none");
 
     for other in [
         Scope {
@@ -104,5 +120,25 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
             ids(&bench, other, all, 10).await.is_empty(),
             "nothing crosses accounts or modes"
         );
+        assert_eq!(evidence(other, 1).await, None);
     }
+}
+
+pub(crate) async fn a_profile_is_followed_by_another(bench: Bench) {
+    let (merchant, other) = (bench.merchant().await, bench.merchant().await);
+    let newest = async |id| risk_profiles::newest(&mut bench.read().await, id).await.unwrap();
+    assert_eq!(newest(merchant.id).await, None);
+    let add = async |version: i64, profile: &str| {
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            risk_profiles::insert(tx, merchant.id, version, profile).await
+        })
+    };
+    add(1, "{}").await.unwrap();
+    add(2, "{\"a\":1}").await.unwrap();
+    assert!(matches!(add(2, "{}").await, Err(Error::Conflict)));
+    let profile = newest(merchant.id).await.unwrap();
+    assert_eq!((profile.version, profile.profile.as_str()), (2, "{\"a\":1}"));
+    let first = risk_profiles::get(&mut bench.read().await, merchant.id, 1).await;
+    assert_eq!(first.unwrap().unwrap().profile, "{}");
+    assert_eq!(newest(other.id).await, None);
 }

@@ -1,0 +1,173 @@
+//! Screenings that were kept: found by id, listed by what was asked and how it was labelled, drawn.
+
+use chain::address::Address;
+use chain::currency::Currency;
+use chain::hash::TransactionHash;
+use chain::picture::Picture;
+use chain::screen::Screen;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::monitoring::{self, Filter, MOST_FORMS, Screening};
+use store::{Conn, Error, Scope};
+use uuid::Uuid;
+
+use super::App;
+use crate::error::Problem;
+
+/// What led to a score, kept beside the answer: enough to draw it and to reckon it again.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Evidence {
+    /// The labels of which time (ms).
+    pub(super) at: i64,
+    /// The score.
+    pub(super) score: f64,
+    /// The answer's `exposures`, also where only a simple report was asked for.
+    pub(super) exposures: Value,
+    /// The flow.
+    pub(super) picture: Picture,
+}
+
+impl Evidence {
+    pub(super) fn of(at: i64, screen: &Screen, picture: Picture) -> Result<Evidence, Problem> {
+        Ok(Evidence {
+            at,
+            score: screen.score.value(),
+            exposures: serde_json::to_value(screen.detail.exposures()).map_err(Problem::internal)?,
+            picture,
+        })
+    }
+
+    pub(super) async fn read(
+        conn: &mut Conn,
+        scope: Scope,
+        id: Uuid,
+    ) -> Result<Option<Evidence>, store::Error> {
+        let kept = monitoring::evidence(conn, scope, id).await?;
+        // What another version wrote and this one cannot read counts as absent.
+        Ok(kept.and_then(|kept| serde_json::from_str(&kept).ok()))
+    }
+}
+
+/// Which screenings to list.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Of this address or transaction, in any of its forms.
+    pub text: Option<&'a str>,
+    /// On this chain.
+    pub currency: Option<Currency>,
+    /// With exactly this label.
+    pub label: Option<&'a str>,
+    /// Older than the one with this `queryId`.
+    pub before: Option<Uuid>,
+}
+
+/// A page of screenings, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// At most as many as were asked for.
+    pub screenings: Vec<Screening>,
+    /// What to ask the next page with ([`Wanted::before`]); `None` when this is the last.
+    pub next: Option<Uuid>,
+}
+
+/// One screening with its stored answer; `None` for one that does not exist or is another account's.
+///
+/// # Errors
+/// When the store fails.
+pub async fn find(app: &App, scope: Scope, id: Uuid) -> Result<Option<Screening>, Problem> {
+    Ok(monitoring::get(&mut app.db.read().await?, scope, id).await?)
+}
+
+/// An account's screenings, newest first. A text that is no address and no transaction of any chain has none.
+///
+/// # Errors
+/// When the store fails.
+pub async fn list(app: &App, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> Result<Page, Problem> {
+    Ok(page(&mut app.db.read().await?, scope, wanted, limit).await?)
+}
+
+pub(crate) async fn page(
+    conn: &mut Conn,
+    scope: Scope,
+    wanted: &Wanted<'_>,
+    limit: u16,
+) -> Result<Page, Error> {
+    let nothing = Page {
+        screenings: Vec::new(),
+        next: None,
+    };
+    let canonical = wanted
+        .text
+        .map(|text| forms(text, wanted.currency))
+        .unwrap_or_default();
+    if wanted.text.is_some() && canonical.is_empty() {
+        return Ok(nothing);
+    }
+    let filter = Filter {
+        canonical: &canonical,
+        currency: wanted.currency.map(Currency::code),
+        label: wanted.label,
+        before: wanted.before,
+    };
+    // One more tells whether there is another page.
+    let mut screenings = monitoring::list(conn, scope, filter, i64::from(limit) + 1).await?;
+    let more = screenings.len() > usize::from(limit);
+    screenings.truncate(usize::from(limit));
+    let next = screenings.last().map(|last| last.id).filter(|_| more);
+    Ok(Page { screenings, next })
+}
+
+/// The canonical forms of a text on one chain or on any.
+fn forms(text: &str, currency: Option<Currency>) -> Vec<String> {
+    let text = text.trim();
+    let mut forms: Vec<String> = Currency::ALL
+        .into_iter()
+        .filter(|chain| currency.is_none_or(|currency| currency == *chain))
+        .flat_map(|chain| {
+            let address = Address::parse(chain, text).ok().map(|address| address.canonical);
+            let hash = TransactionHash::parse(chain, text)
+                .ok()
+                .map(|hash| hash.canonical);
+            address.into_iter().chain(hash)
+        })
+        .collect();
+    forms.sort();
+    forms.dedup();
+    forms.truncate(MOST_FORMS);
+    forms
+}
+
+/// The flow that led to a screening's score; `None` when there is no such screening of this account, or it has no score.
+///
+/// # Errors
+/// When the store fails.
+pub async fn picture(app: &App, scope: Scope, id: Uuid) -> Result<Option<Picture>, Problem> {
+    let evidence = Evidence::read(&mut app.db.read().await?, scope, id).await?;
+    Ok(evidence.map(|evidence| evidence.picture))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_has_more_forms_than_are_looked_for() {
+        for (text, count) in [
+            ("0xDE00000000000000000000000000000000000DE0", 1..=MOST_FORMS),
+            ("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", 1..=MOST_FORMS),
+            (
+                "E26AB8F3372D2FC02DEC1FD5674ADAB762D684BFFDBBDF5D674E9D7CF4A47054",
+                1..=MOST_FORMS,
+            ),
+            ("nothing", 0..=0),
+        ] {
+            let found = forms(text, None);
+            assert!(count.contains(&found.len()), "{found:?}");
+        }
+        assert_eq!(
+            forms(" 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa ", Some(Currency::Btc)).len(),
+            1
+        );
+    }
+}
