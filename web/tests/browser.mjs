@@ -1,7 +1,9 @@
 // Real Chromium for tests. Every visit is watched: no request to another host, no error on the page, no token where it must not be.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 /** @typedef {import("playwright-core").Browser} Browser */
@@ -12,6 +14,8 @@ const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync",
 ];
+
+const screenshots = fileURLToPath(new URL("../../.cache/screenshots", import.meta.url));
 
 export const phone = { width: 360, height: 740 };
 export const desktop = { width: 1280, height: 800 };
@@ -69,11 +73,11 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     context,
     page,
     requests,
-    /** @param {string} link */
-    async open(link) {
+    /** @param {string} link @param {"load" | "commit"} [waitUntil] */
+    async open(link, waitUntil = "load") {
       const token = new URL(link).searchParams.get("token");
       if (token) tokens.add(token);
-      await page.goto(link);
+      await page.goto(link, { waitUntil });
     },
     /** Fails with all that was wrong, then closes. @param {{log: () => string}} [server] whose log must not hold the tokens */
     async close(server) {
@@ -90,6 +94,42 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
 }
 
 /** @typedef {Awaited<ReturnType<typeof newVisitor>>} Visitor */
+
+/** The answer to the page's call of an endpoint, from now on, however long the way there takes. @param {Page} page @param {string} path its end */
+export const answerTo = (page, path) => page.waitForResponse((response) => response.url().endsWith(path), { timeout: 300_000 });
+
+/** Holds the page's scripts back, as a slow connection does, until what it answers is called. @param {Page} page */
+export async function holdScripts(page) {
+  let letGo = () => {};
+  const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
+  await page.route("**/verify/main.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  return letGo;
+}
+
+/**
+ * Looks at a screen on a phone and on a desktop: a picture of each in .cache/screenshots, and what is wrong with its accessibility.
+ * @param {Page} page
+ * @param {string} state names the pictures
+ * @param {string} variant light, dark or rtl
+ * @returns {Promise<string[]>} faults
+ */
+export async function look(page, state, variant) {
+  const faults = [];
+  await mkdir(screenshots, { recursive: true });
+  for (const [size, viewport] of Object.entries({ phone, desktop })) {
+    await page.setViewportSize(viewport);
+    // Drawn at the new size.
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.screenshot({ path: join(screenshots, `${state}-${size}-${variant}.png`), fullPage: true });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (wide > 0) faults.push(`${wide} px wider than the window`);
+    faults.push(...(await accessibilityFaults(page)), ...(await smallTargets(page)));
+  }
+  return faults.map((fault) => `${state}: ${fault}`);
+}
 
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

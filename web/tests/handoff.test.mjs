@@ -1,7 +1,7 @@
 // From a desktop to a phone: a code, a number to match, and the desktop follows.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { desktop, newVisitor, startBrowser } from "./browser.mjs";
+import { answerTo, desktop, newVisitor, startBrowser } from "./browser.mjs";
 import { person, t } from "./person.mjs";
 import { documentsFlow, specimen, startServer } from "./server.mjs";
 
@@ -13,7 +13,7 @@ after(() => Promise.all([browser.close(), server.stop()]));
 /** A desktop that shows the code, and the link in it. */
 async function showCode() {
   const watched = await newVisitor(browser, { viewport: desktop, screen: desktop, hasTouch: false });
-  const answer = watched.page.waitForResponse((response) => response.url().endsWith("/session/handoff"));
+  const answer = answerTo(watched.page, "/session/handoff");
   await watched.open(await server.link(await server.flow(documentsFlow())));
   const me = person(watched.page, await specimen("pass-passport"));
   assert.equal(await me.to("device", "details"), "device");

@@ -6,6 +6,8 @@ import { run } from "node:test";
 import { tap } from "node:test/reporters";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
+/** A file that has not ended by then never will. */
+const FILE_MS = 15 * 60_000;
 const names = process.argv.slice(2);
 const all = (await readdir(folder)).filter((file) => file.endsWith(".test.mjs") && (!names.length || names.some((name) => file.includes(name))));
 
@@ -13,7 +15,7 @@ const all = (await readdir(folder)).filter((file) => file.endsWith(".test.mjs") 
 async function failing(files, concurrency) {
   /** @type {Set<string>} */
   const failed = new Set();
-  const stream = run({ files: files.map((file) => folder + file), concurrency });
+  const stream = run({ files: files.map((file) => folder + file), concurrency, timeout: FILE_MS });
   stream.on("test:fail", ({ file }) => failed.add(files.find((each) => file?.endsWith(each)) ?? "?"));
   const report = /** @type {AsyncIterable<string>} */ (/** @type {unknown} */ (stream.compose(tap)));
   for await (const text of report) process.stdout.write(text);

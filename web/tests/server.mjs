@@ -40,7 +40,7 @@ export async function startServer(more = []) {
 
   /** @type {{baseUrl: string, merchantId: string, apiKey: string, secret: string, groupId: string, flows: Record<string, string>}} */
   const demo = await (async () => {
-    for (let tries = 0; tries < 600; tries++) {
+    for (let tries = 0; tries < 1800; tries++) {
       if (child.exitCode !== null) throw new Error(`the server stopped:\n${log}`);
       try {
         return JSON.parse(await readFile(join(data, "demo.json"), "utf8"));
@@ -48,7 +48,7 @@ export async function startServer(more = []) {
         await sleep(100);
       }
     }
-    throw new Error(`the server did not start within a minute:\n${log}`);
+    throw new Error(`the server did not start within three minutes:\n${log}`);
   })();
 
   let count = 0;

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
-import { newVisitor, startBrowser } from "./browser.mjs";
+import { holdScripts, newVisitor, startBrowser } from "./browser.mjs";
 import { person, t } from "./person.mjs";
 import { documentsFlow, specimen, startServer } from "./server.mjs";
 
@@ -30,6 +30,106 @@ const sql = (sql) =>
 
 /** @param {import("playwright-core").Page} page @returns {Promise<string>} */
 const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
+
+/** Waits until this is among what the page has put by. @param {import("playwright-core").Page} page @param {string} text */
+async function kept(page, text) {
+  const isKept = () =>
+    page.evaluate(async (text) => {
+      /** @param {IDBRequest} request @returns {Promise<any>} */
+      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const db = /** @type {IDBDatabase} */ (await done(indexedDB.open("bonafide")));
+      const all = await done(db.transaction("kept").objectStore("kept").getAll());
+      db.close();
+      return JSON.stringify(all).includes(text);
+    }, text);
+  for (let tries = 0; tries < 400; tries++) {
+    if (await isKept()) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail(`the page did not keep ${text}`);
+}
+
+test("a press on Start before the scripts have run begins once, as soon as they have", async () => {
+  for (const press of ["a finger", "Enter"]) {
+    const watched = await newVisitor(browser);
+    const { page } = watched;
+    const me = person(page, await specimen("pass-data-only"));
+    const letGo = await holdScripts(page);
+    await watched.open(await server.link(await server.flow({ defaultFields: {} })), "commit");
+    const start = page.locator("#start");
+    if (press === "Enter") await start.press("Enter");
+    else for (let taps = 0; taps < 2; taps++) await start.tap();
+    // It is seen and heard that the press counts.
+    assert.notEqual(await start.evaluate((button) => getComputedStyle(button, "::before").content), "none", press);
+    assert.equal(await page.getByRole("status").filter({ hasText: t("page.moment") }).count(), 1);
+    const exchanges = () => watched.requests.filter(({ url }) => url.endsWith("/session/exchange")).length;
+    assert.equal(exchanges(), 0, "nothing is sent by what is only shown");
+    letGo();
+    assert.equal(await me.at("consent"), "consent");
+    assert.equal(exchanges(), 1);
+    assert.equal(await me.toOutcome(), t("outcome.approved.title"));
+    await watched.close(server);
+  }
+});
+
+test("without a press nothing begins, and the focus stays on Start", async () => {
+  const watched = await newVisitor(browser);
+  const { page } = watched;
+  const letGo = await holdScripts(page);
+  await watched.open(await server.link(await server.flow({ defaultFields: {} })), "commit");
+  await page.locator("#start").focus();
+  letGo();
+  const me = person(page, await specimen("pass-data-only"));
+  assert.equal(await me.at("open", "consent"), "open");
+  assert.equal(await page.evaluate(() => document.activeElement?.matches("main .primary")), true);
+  await watched.close(server);
+});
+
+test("a reload never says to open the link, not even before the scripts have run", async () => {
+  const { watched, page, me } = await arrive({ defaultFields: {} }, "pass-data-only");
+  for (const screen of ["open", "details"]) {
+    await me.to(screen);
+    const letGo = await holdScripts(page);
+    await page.reload({ waitUntil: "commit" });
+    await page.locator("main .lead").waitFor();
+    assert.deepEqual([await me.heading(), await page.locator("main .lead").innerText()], [t("page.title"), t("page.moment")]);
+    letGo();
+    await page.locator(`main[data-screen="${screen}"]`).waitFor();
+    await page.unroute("**/verify/main.js");
+  }
+  await watched.close(server);
+});
+
+test("the merchant's privacy notice and contact are at hand from the first screen to the last", async () => {
+  const { merchantId, sandbox } = JSON.parse(await server.cli("merchant", "create", "--name", "Acme", "--approved", "--json"));
+  await server.cli("merchant", "set", merchantId, "privacyUrl=https://acme.example/privacy", "contact=help@acme.example");
+  const acme = server.as(merchantId, sandbox);
+  const watched = await newVisitor(browser);
+  const { page } = watched;
+  const link = await acme.link(await acme.flow({ defaultFields: {} }));
+  await watched.open(link);
+  const me = person(page, await specimen("pass-data-only"));
+  const linked = async (/** @type {import("playwright-core").Page} */ page, /** @type {string} */ where) => {
+    for (const [key, address] of [["page.privacy", "https://acme.example/privacy"], ["page.contact", "mailto:help@acme.example"]]) {
+      const found = page.getByRole("link", { name: t(key ?? "", { merchant: "Acme" }), exact: true });
+      assert.equal(await found.getAttribute("href"), address, where);
+    }
+  };
+  for (const screen of ["open", "consent", "outcome"]) {
+    await me.to(screen);
+    await linked(page, screen);
+  }
+  // After the end, too: the page is reloaded, or the used link opened by somebody else.
+  await page.reload();
+  await me.at("outcome");
+  await linked(page, "reloaded");
+  const other = await newVisitor(browser);
+  await other.open(link);
+  await person(other.page, await specimen("pass-data-only")).at("end");
+  await linked(other.page, "used");
+  await other.close();
+  await watched.close(server);
+});
 
 test("looking at a link uses nothing up; a used, an expired and an invented one say what to do", async () => {
   const { watched, link, me } = await arrive();
@@ -92,7 +192,6 @@ test("every step survives a reload", async () => {
   const { watched, page, me } = await arrive(documentsFlow({ dob: true, country: true }, ["PASSPORT", "ID_CARD"]), "pass-id-card-td2");
   const reload = async (/** @type {string} */ screen) => {
     await me.to(screen);
-    await page.waitForTimeout(400);
     await page.reload();
     assert.equal(await me.at(screen), screen);
   };
@@ -100,6 +199,7 @@ test("every step survives a reload", async () => {
   await reload("consent");
   await me.to("details");
   await page.locator("#f-firstName").fill("Perpetua");
+  await kept(page, "Perpetua");
   await reload("details");
   assert.equal(await page.locator("#f-firstName").inputValue(), "Perpetua");
   await reload("document");
@@ -185,7 +285,7 @@ test("an answer that is lost on the way is not a second attempt", async () => {
   await page.route("**/v2/idv/verify", async (route) => {
     keys.add(route.request().headers()["idempotency-key"]);
     if (++tries > 1) return route.continue();
-    await route.fetch({ timeout: 60_000 });
+    await route.fetch({ timeout: 0 });
     await route.abort("connectionreset");
   });
   await me.to("selfie");

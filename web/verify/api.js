@@ -7,7 +7,7 @@
  * @typedef {{session_id: string, status: string, stage: string, attempts: number, maxAttempts: number, expiresAt: string | number,
  *   is_sandbox: boolean, userId: string, groupId: string, flowId: string, defaultFields: Record<string, boolean>,
  *   defaultDocumentTypes: string[], biometricType: string, documentUploadType: string,
- *   merchant: {name: string, logoUrl: string | null, color: string | null}, consent: {version: string, accepted: boolean} | null,
+ *   merchant: import("./boot.js").Merchant, consent: {version: string, accepted: boolean} | null,
  *   outcome: Outcome | null, handoff: {state: "waiting" | "claimed", step: string | null} | null, receivedAt?: number}} Current
  * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
  */

@@ -34,10 +34,12 @@ export const hasSession = () => known !== null;
 /** @param {boolean} value */
 export const setSending = (value) => void (isSending = value);
 
-/** The merchant as the page knows it: before, during and after the session. */
-export const merchant = () => known?.current.merchant.name ?? boot.preview?.merchantName ?? store.tab().ended?.merchant ?? knownMerchant ?? t("page.merchant");
-/** @type {string | null} */
-const knownMerchant = document.querySelector("#brand .name")?.textContent ?? document.querySelector("#brand img")?.getAttribute("alt") ?? null;
+/** How the merchant looks, as far as the page knows it: before, during and after the session. @returns {import("./boot.js").Merchant | null} */
+export function brand() {
+  const { preview } = boot;
+  return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? store.tab().ended?.merchant ?? null));
+}
+export const merchant = () => brand()?.name ?? t("page.merchant");
 
 /** A desktop: a mouse, a large screen and so, most likely, a phone beside it. */
 const isDesktop = () => matchMedia("(hover: hover) and (pointer: fine)").matches && screen.width >= 900;
@@ -141,7 +143,7 @@ export async function clear(ended) {
   const { link } = store.tab();
   if (access) await store.deleteSession(access.sessionId);
   for (const used of [link, tokens.link]) if (used) await store.forgetLink(used);
-  store.setTab(ended ? { ended: { ...ended, merchant: merchant(), sessionId: access?.sessionId ?? null } } : {});
+  store.setTab(ended ? { ended: { ...ended, merchant: brand(), sessionId: access?.sessionId ?? null } } : {});
 }
 
 /** The end without an outcome, with its own screen. @param {string} kind of screens/end.js @param {any} [params] */
@@ -228,11 +230,10 @@ function stopTime() {
 
 /** Merchant and mode, as soon as they are known. */
 export function drawTop() {
-  const name = known?.current.merchant.name ?? boot.preview?.merchantName;
-  const logo = known ? known.current.merchant.logoUrl : boot.preview?.logoUrl;
-  const brand = document.getElementById("brand");
-  if (brand && name && !brand.childElementCount) {
-    brand.append(logo ? h("img", { class: "logo", src: logo, alt: name }) : h("span", { class: "name" }, name));
+  const { name, logoUrl } = brand() ?? {};
+  const place = document.getElementById("brand");
+  if (place && name && !place.childElementCount) {
+    place.append(logoUrl ? h("img", { class: "logo", src: logoUrl, alt: name }) : h("span", { class: "name" }, name));
   }
   const isSandbox = known?.current.is_sandbox ?? boot.preview?.isSandbox;
   const top = document.getElementById("top-end");

@@ -1,10 +1,11 @@
 // What the server put into the page (page.html, #boot).
 
 /**
- * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, isSandbox: boolean, documentTypes: string[],
+ * @typedef {{name: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null}} Merchant
+ * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[],
  *   biometricType: string, documentUploadType: string, fields: string[], minutes: number, expiresAt: string | number}} Preview
  * @typedef {{state: string, lang: string, dir: string, languages: string[], strings: Record<string, string>,
- *   preview: Preview | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
+ *   preview: Preview | null, merchant: Merchant | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
  */
 
 /** @type {Boot} */
@@ -26,4 +27,16 @@ export function cleanAddress(lang) {
   if (merchant) address.searchParams.set("m", merchant);
   address.searchParams.set("lang", lang);
   history.replaceState(history.state, "", address);
+}
+
+/**
+ * Whether the button that the server drew was pressed before any script ran: its popover remembers that. It goes with the first screen.
+ */
+export function wasPressed() {
+  try {
+    return document.getElementById("starting")?.matches(":popover-open") ?? false;
+  } catch {
+    // A browser without popovers, whose button looked as if it did not work yet.
+    return false;
+  }
 }

@@ -4,7 +4,7 @@ import { t } from "./i18n.js";
 
 /**
  * What a screen is made of.
- * @typedef {{body: (Node | null | false)[], cleanup?: () => void, shown?: () => void}} Screen
+ * @typedef {{body: (Node | null | false)[], cleanup?: () => void, shown?: () => unknown}} Screen
  * @typedef {(part: string, params: any) => Screen | Promise<Screen>} Render
  */
 
@@ -70,11 +70,14 @@ async function render(id, part, params, refocus = false) {
   if (mine !== turn) return screen.cleanup?.();
   cleanup = screen.cleanup;
   if (!isSame) hush();
+  const wasOnStart = document.activeElement?.id === "start";
   main.dataset["screen"] = part ? `${id}-${part}` : id;
   main.replaceChildren(.../** @type {Node[]} */ (screen.body.filter(Boolean)));
   drawSteps();
   const title = main.querySelector("h1");
   document.title = title ? `${title.textContent} · ${t("page.title")}` : t("page.title");
+  // The button that the server drew gives the focus to the one that works.
+  if (wasOnStart) /** @type {HTMLElement | null} */ (main.querySelector(".primary"))?.focus();
   // Not on the very first screen: reading begins at the top of the page.
   if (mine > 1 && (!isSame || refocus)) {
     scrollTo(0, 0);

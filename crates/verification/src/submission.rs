@@ -415,7 +415,8 @@ fn is_phone(text: &str) -> bool {
         && phonenumber::parse(None, text).is_ok()
 }
 
-fn is_email(text: &str) -> bool {
+/// An e-mail address as they are used: no display name, no bare host.
+pub fn is_email(text: &str) -> bool {
     let options = email_address::Options::default()
         .without_display_text()
         .without_domain_literal();

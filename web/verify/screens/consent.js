@@ -6,6 +6,7 @@ import { notify } from "../embed.js";
 import { track } from "../events.js";
 import * as flow from "../flow.js";
 import { language, t } from "../i18n.js";
+import { links } from "./links.js";
 
 /** Changes with every change of what is agreed to; recorded with the answer. */
 export const CONSENT_VERSION = "2026-11-21";
@@ -39,6 +40,7 @@ export function render() {
       lead(t("consent.lead", { merchant })),
       h("ul", { class: "points" }, ...points.map((point) => h("li", null, point))),
       h("p", { class: "fine" }, t("consent.rights", { merchant })),
+      links(),
       problem,
       actions(yes, button("plain", t("consent.no"), decline)),
     ],

@@ -4,6 +4,7 @@ import { actions, button, h, heading, hero, lead } from "../dom.js";
 import { canLeave, leave } from "../embed.js";
 import { countryName, t } from "../i18n.js";
 import * as router from "../router.js";
+import { links } from "./links.js";
 
 /** @type {Record<string, string>} */
 const ICONS = { invalid: "link", used: "link", expiredlink: "clock", notoken: "link", expired: "clock", geo: "globe", declined: "check", rejected: "shield", failed: "offline" };
@@ -28,6 +29,6 @@ export function render(_part, params) {
     : kind === "failed" ? button("primary", t("page.retry"), () => (retry ? retry() : location.reload()))
     : null;
   return {
-    body: [hero(ICONS[kind] ?? "alert", "wait"), heading(t(`end.${kind}.title`)), lead(body), actions(kind === "failed" ? null : wayBack(), again)],
+    body: [hero(ICONS[kind] ?? "alert", "wait"), heading(t(`end.${kind}.title`)), lead(body), links(), actions(kind === "failed" ? null : wayBack(), again)],
   };
 }

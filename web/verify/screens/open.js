@@ -1,13 +1,14 @@
 // The first screen: who asks, for what, how long. Nothing is exchanged before the person acts.
 import * as api from "../api.js";
 import * as app from "../app.js";
-import { boot, tokens } from "../boot.js";
+import { boot, tokens, wasPressed } from "../boot.js";
 import { actions, button, h, heading, hero, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
 import { clock, either, t } from "../i18n.js";
 import * as router from "../router.js";
 import * as store from "../store.js";
 import { isHeldElsewhere } from "../tabs.js";
+import { links } from "./links.js";
 
 /** @type {router.Render} */
 export function render() {
@@ -22,6 +23,7 @@ export function render() {
   const until = preview ? Date.parse(String(preview.expiresAt)) || Number(preview.expiresAt) : 0;
   const problem = h("div", { class: "problem" });
   const start = button("primary", t("open.start"), () => begin(start, problem));
+  const isPressed = wasPressed();
   track("open", "reached");
   return {
     body: [
@@ -31,8 +33,10 @@ export function render() {
       h("h2", { class: "small" }, t("open.need.title")),
       rows(needs),
       problem,
+      links(),
       actions(start, h("p", { class: "fine" }, t("open.privacy"), " ", until ? t("open.until", { time: clock(until) }) : "")),
     ],
+    shown: () => isPressed && start.click(),
   };
 }
 

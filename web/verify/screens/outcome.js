@@ -7,6 +7,7 @@ import * as flow from "../flow.js";
 import { has, t } from "../i18n.js";
 import * as router from "../router.js";
 import { wayBack } from "./end.js";
+import { links } from "./links.js";
 
 /** @typedef {{status: string, codes: number[], final: boolean}} Result */
 
@@ -21,13 +22,14 @@ export async function render(_part, params) {
         hero(result.status === "approved" ? "check" : "clock", result.status === "approved" ? "good" : "wait"),
         heading(t(`outcome.${result.status}.title`)),
         lead(t(`outcome.${result.status}.body`, { merchant })),
+        links(),
         actions(...ways()),
       ],
     };
   }
   const { codes, redo } = flow.remedy(result.codes);
   if (!codes.length) {
-    return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), actions(...ways())] };
+    return { body: [hero("clock", "wait"), heading(t("outcome.neutral.title")), lead(t("outcome.neutral.body", { merchant })), links(), actions(...ways())] };
   }
   const fixes = h("ul", { class: "fixes" }, ...codes.map((code) => fix(code, merchant)));
   if (result.final) {
@@ -39,6 +41,7 @@ export async function render(_part, params) {
         isHopeless ? null : lead(t("outcome.used.body", { merchant })),
         isHopeless ? null : h("h2", { class: "small" }, t("outcome.used.why")),
         fixes,
+        links(),
         actions(...ways()),
       ],
     };
@@ -59,6 +62,7 @@ export async function render(_part, params) {
       lead(t("outcome.failed.lead")),
       fixes,
       also ? h("label", { class: "tick" }, also, h("span", null, t("outcome.also"))) : null,
+      links(),
       h("p", { class: "fine" }, t("outcome.left", { count: maxAttempts - attempts })),
       actions(go),
     ],

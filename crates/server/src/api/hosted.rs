@@ -11,8 +11,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::openapi::{ErrorAndMessageBody, HostedErrors};
-use super::sessions::{ExchangeBody, TokenBody, token};
+use super::openapi::{ErrorAndMessageBody, HostedErrors, OneTimeTokenErrors, SessionBodyErrors};
+use super::sessions::{ExchangeBody, GeoBlockedBody, TokenBody, token};
 use super::time::iso;
 use crate::app::branding::Branding;
 use crate::app::hosted::{self, Current, HandoffLink, Preview};
@@ -34,6 +34,12 @@ pub struct PreviewBody {
     /// The merchant's colour.
     #[schema(example = "#00aa77")]
     pub color: Option<String>,
+    /// The merchant's privacy notice (https).
+    #[schema(example = "https://acme.example/privacy")]
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask the merchant: an e-mail or https address.
+    #[schema(example = "help@acme.example")]
+    pub contact: Option<String>,
     /// Whether it is only a test.
     pub is_sandbox: bool,
     /// The documents of which one is needed; empty: none.
@@ -67,6 +73,8 @@ impl From<&Preview> for PreviewBody {
             merchant_name: branding.name.clone(),
             logo_url: branding.logo_url.clone(),
             color: branding.color.map(|color| color.to_string()),
+            privacy_url: branding.privacy_url.clone(),
+            contact: branding.contact.clone(),
             is_sandbox: preview.sandbox,
             document_types: configuration
                 .document_types
@@ -152,6 +160,12 @@ pub struct MerchantBody {
     /// The colour.
     #[schema(example = "#00aa77")]
     pub color: Option<String>,
+    /// The privacy notice (https).
+    #[schema(example = "https://acme.example/privacy")]
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask: an e-mail or https address.
+    #[schema(example = "help@acme.example")]
+    pub contact: Option<String>,
 }
 
 impl From<Branding> for MerchantBody {
@@ -160,6 +174,8 @@ impl From<Branding> for MerchantBody {
             name: branding.name,
             logo_url: branding.logo_url,
             color: branding.color.map(|color| color.to_string()),
+            privacy_url: branding.privacy_url,
+            contact: branding.contact,
         }
     }
 }
@@ -248,10 +264,20 @@ impl TryFrom<Current> for CurrentBody {
 )]
 pub struct ConsentBody {
     /// The text's version.
-    #[schema(pattern = "^[A-Za-z0-9._-]{1,32}$", example = "2026-11")]
+    #[schema(
+        min_length = 1,
+        max_length = 32,
+        pattern = "^[A-Za-z0-9._-]{1,32}$",
+        example = "2026-11"
+    )]
     version: String,
     /// The language in which it was read.
-    #[schema(pattern = "^[A-Za-z0-9._-]{1,32}$", example = "en")]
+    #[schema(
+        min_length = 1,
+        max_length = 32,
+        pattern = "^[A-Za-z0-9._-]{1,32}$",
+        example = "en"
+    )]
     language: String,
     /// Yes or no.
     accepted: bool,
@@ -375,7 +401,7 @@ pub struct EventBody {
     #[schema(maximum = 86_400_000, example = 41_250)]
     ms: u64,
     /// A failure code or a word of a fixed list, which a refusal names.
-    #[schema(example = "glare")]
+    #[schema(min_length = 1, max_length = 32, example = "glare")]
     detail: Option<String>,
 }
 
@@ -386,9 +412,8 @@ pub struct EventBody {
     request_body = TokenBody,
     responses(
         (status = 200, description = "What the link leads to", body = PreviewBody),
-        (status = 404, description = "`not_found`: the link's Flow or Group was deleted", body = ErrorAndMessageBody),
-        (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody),
-        HostedErrors))]
+        (status = 403, description = "The merchant's account is not active", body = ErrorAndMessageBody),
+        OneTimeTokenErrors, SessionBodyErrors))]
 pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json<PreviewBody>, Problem> {
     let preview = hosted::preview(&app, token(&body)?).await?;
     Ok(Json(PreviewBody::from(&preview)))
@@ -398,7 +423,10 @@ pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json
 ///
 /// Also when it has ended, as long as the access token has not expired.
 #[utoipa::path(get, path = "/v2/sdk/session/current", tag = "Hosted page", security(("bearer" = [])),
-    responses((status = 200, description = "The session", body = CurrentBody), HostedErrors))]
+    responses(
+        (status = 200, description = "The session", body = CurrentBody),
+        (status = 404, description = "`not_found`: the session's Flow was deleted", body = ErrorAndMessageBody),
+        HostedErrors))]
 pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<CurrentBody>, Problem> {
     hosted::current(&app, &caller).await?.try_into().map(Json)
 }
@@ -406,7 +434,10 @@ pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<C
 /// Record what the applicant said to the consent text.
 #[utoipa::path(post, path = "/v2/sdk/session/consent", tag = "Hosted page", security(("bearer" = [])),
     request_body = ConsentBody,
-    responses((status = 200, description = "Recorded", body = RecordedBody), HostedErrors))]
+    responses(
+        (status = 200, description = "Recorded", body = RecordedBody),
+        (status = 400, description = "Validation failed", body = ErrorAndMessageBody),
+        HostedErrors, SessionBodyErrors))]
 pub async fn consent(
     State(app): State<Shared>,
     caller: Caller,
@@ -418,7 +449,11 @@ pub async fn consent(
 
 /// What the Flow asks for, country by country.
 #[utoipa::path(get, path = "/v2/sdk/session/documents", tag = "Hosted page", security(("bearer" = [])),
-    responses((status = 200, description = "Countries and documents", body = DocumentsBody), HostedErrors))]
+    responses(
+        (status = 200, description = "Countries and documents", body = DocumentsBody),
+        (status = 400, description = "The session's Flow left its Group", body = ErrorAndMessageBody),
+        (status = 404, description = "`not_found`: the session's Flow or Group was deleted", body = ErrorAndMessageBody),
+        HostedErrors))]
 pub async fn documents(
     State(app): State<Shared>,
     caller: Caller,
@@ -480,9 +515,8 @@ fn qr_svg(text: &str) -> Result<String, Problem> {
     request_body = TokenBody,
     responses(
         (status = 200, description = "The session", body = ClaimBody),
-        (status = 404, description = "`not_found`: the session's Flow or Group was deleted", body = ErrorAndMessageBody),
-        (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody),
-        HostedErrors))]
+        (status = 403, description = "`geo_blocked`", body = GeoBlockedBody),
+        OneTimeTokenErrors, SessionBodyErrors))]
 pub async fn claim(
     State(app): State<Shared>,
     ClientAddress(address): ClientAddress,
@@ -499,7 +533,10 @@ pub async fn claim(
 ///
 /// This device's access token works no more.
 #[utoipa::path(post, path = "/v2/sdk/session/handoff/reject", tag = "Hosted page", security(("bearer" = [])),
-    responses((status = 204, description = "The token works no more"), HostedErrors))]
+    responses(
+        (status = 204, description = "The token works no more"),
+        (status = 400, description = "Not the device that the session was handed to", body = ErrorAndMessageBody),
+        HostedErrors))]
 pub async fn reject(
     State(app): State<Shared>,
     caller: Caller,
@@ -512,7 +549,10 @@ pub async fn reject(
 /// Tell how the applicant gets on: words of fixed lists and times, nothing personal.
 #[utoipa::path(post, path = "/v2/sdk/session/events", tag = "Hosted page", security(("bearer" = [])),
     request_body = EventsBody,
-    responses((status = 204, description = "Kept"), HostedErrors))]
+    responses(
+        (status = 204, description = "Kept"),
+        (status = 400, description = "Validation failed", body = ErrorAndMessageBody),
+        HostedErrors, SessionBodyErrors))]
 pub async fn events(
     State(app): State<Shared>,
     caller: Caller,

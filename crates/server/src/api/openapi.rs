@@ -1,9 +1,15 @@
 //! The OpenAPI description: what every operation shares. The operations describe themselves beside their handlers.
 
-use axum::response::Json;
+use std::sync::LazyLock;
+
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use bytes::Bytes;
 use serde::Serialize;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
+
+use crate::error::Problem;
 
 /// The document's frame; `router` adds the operations.
 #[derive(OpenApi)]
@@ -72,6 +78,9 @@ pub struct ErrorAndMessageBody {
     /// A text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// On validation: one text a fault, naming the field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Vec<String>>,
 }
 
 /// `{success: false, message}` and, on validation, `errors`.
@@ -146,34 +155,73 @@ pub enum LinkAndPollErrors {
     /// The merchant may not do this
     #[response(status = 403)]
     Forbidden(ErrorAndMessageBody),
-    /// Too many requests
+    /// Too many requests; `Retry-After` says when to try again
     #[response(status = 429)]
     RateLimited(ErrorAndMessageBody),
     /// Our fault
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
+    /// The database does not answer; `Retry-After` says when to try again
+    #[response(status = 503)]
+    Unavailable(ErrorAndMessageBody),
 }
 
-/// What the hosted page's endpoints can answer besides success.
+/// What endpoints of sessions that take a body can answer because of it.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum SessionBodyErrors {
+    /// The body did not arrive within 30 seconds
+    #[response(status = 408)]
+    Timeout(ErrorAndMessageBody),
+    /// The body is larger than 1 MB
+    #[response(status = 413)]
+    TooLarge(ErrorAndMessageBody),
+}
+
+/// What endpoints that take a one-time token can answer besides success.
+#[derive(IntoResponses)]
+#[allow(dead_code, reason = "read by the derive only")]
+pub enum OneTimeTokenErrors {
+    /// `token_required`, or `invalid_request`: the body is no JSON object, or the link's Flow left its Group
+    #[response(status = 400)]
+    Invalid(ErrorAndMessageBody),
+    /// `invalid_token`
+    #[response(status = 401)]
+    Unauthenticated(ErrorAndMessageBody),
+    /// `not_found`: the Flow or Group was deleted
+    #[response(status = 404)]
+    NotFound(ErrorAndMessageBody),
+    /// `token_used` or `token_expired`
+    #[response(status = 410)]
+    Gone(ErrorAndMessageBody),
+    /// `rate_limited`; `Retry-After` says when to try again
+    #[response(status = 429)]
+    RateLimited(ErrorAndMessageBody),
+    /// Our fault
+    #[response(status = 500)]
+    Internal(ErrorAndMessageBody),
+    /// `unavailable`: the database does not answer; `Retry-After` says when to try again
+    #[response(status = 503)]
+    Unavailable(ErrorAndMessageBody),
+}
+
+/// What the hosted page's endpoints can answer to an access token besides success.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum HostedErrors {
-    /// Validation failed (`token_required` where a token is sent)
-    #[response(status = 400)]
-    Invalid(ErrorAndMessageBody),
-    /// `invalid_token`: nobody's, expired, or of a session that has ended
+    /// No access token, or `invalid_token`: nobody's, expired, or of a session that has ended
     #[response(status = 401)]
     Unauthenticated(ErrorAndMessageBody),
     /// The merchant's account is not active
     #[response(status = 403)]
     Forbidden(ErrorAndMessageBody),
-    /// Too many requests
+    /// Too many requests; `Retry-After` says when to try again
     #[response(status = 429)]
     RateLimited(ErrorAndMessageBody),
     /// Our fault
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
-    /// The database does not answer
+    /// The database does not answer; `Retry-After` says when to try again
     #[response(status = 503)]
     Unavailable(ErrorAndMessageBody),
 }
@@ -226,7 +274,13 @@ pub enum ApplicantErrors {
     Internal(DescriptionBody),
 }
 
-/// The document itself.
-pub async fn document() -> Json<utoipa::openapi::OpenApi> {
-    Json(crate::router::openapi())
+/// The document itself, built once.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub async fn document() -> Result<impl IntoResponse, Problem> {
+    static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
+        LazyLock::new(|| serde_json::to_vec(&crate::router::openapi()).map(Bytes::from));
+    let document = DOCUMENT.as_ref().map_err(Problem::internal)?;
+    Ok(([(CONTENT_TYPE, "application/json")], document.clone()))
 }

@@ -9,7 +9,7 @@ use store::sessions::Session;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::openapi::{ErrorAndMessageBody, LinkAndPollErrors};
+use super::openapi::{ErrorAndMessageBody, LinkAndPollErrors, OneTimeTokenErrors, SessionBodyErrors};
 use super::time::iso;
 use crate::app::sessions::{self, Exchanged, Polled};
 use crate::app::{Shared, flows};
@@ -30,10 +30,18 @@ pub struct NewLinkBody {
     #[schema(min_length = 1, max_length = 500, example = "user-1")]
     user_id: String,
     /// A Group of the account.
-    #[schema(example = "8c0f1c9e-6f0e-4ad3-93c1-6f5f0a4ff3a1")]
+    #[schema(
+        min_length = 1,
+        max_length = 45,
+        example = "8c0f1c9e-6f0e-4ad3-93c1-6f5f0a4ff3a1"
+    )]
     group_id: String,
     /// A Flow in that Group.
-    #[schema(example = "0199f0ab-7c3e-7d11-b1a4-2f6d6c0f3a55")]
+    #[schema(
+        min_length = 1,
+        max_length = 45,
+        example = "0199f0ab-7c3e-7d11-b1a4-2f6d6c0f3a55"
+    )]
     flow_id: String,
 }
 
@@ -50,7 +58,7 @@ pub struct LinkBody {
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct TokenBody {
     /// The `token` of the link's address.
-    #[schema(example = "Yx3k9QpT…")]
+    #[schema(min_length = 1, max_length = 51, example = "Yx3k9QpT…")]
     token: String,
 }
 
@@ -229,7 +237,7 @@ impl From<Polled> for SessionBody {
     responses(
         (status = 200, description = "The link", body = LinkBody),
         (status = 404, description = "No such Flow or Group in the account", body = ErrorAndMessageBody),
-        LinkAndPollErrors))]
+        LinkAndPollErrors, SessionBodyErrors))]
 pub async fn link(
     State(app): State<Shared>,
     caller: Caller,
@@ -246,16 +254,8 @@ pub async fn link(
     request_body = TokenBody,
     responses(
         (status = 200, description = "The session", body = ExchangeBody),
-        (status = 400, description = "`token_required`", body = ErrorAndMessageBody,
-            example = json!({"error": "token_required", "message": "token - is required"})),
-        (status = 401, description = "`invalid_token`", body = ErrorAndMessageBody,
-            example = json!({"error": "invalid_token", "message": "This link is not valid; please ask for a new one"})),
         (status = 403, description = "`geo_blocked`", body = GeoBlockedBody),
-        (status = 404, description = "`not_found`: the link's Flow or Group was deleted", body = ErrorAndMessageBody),
-        (status = 410, description = "`token_used` or `token_expired`", body = ErrorAndMessageBody,
-            example = json!({"error": "token_used", "message": "This link was used already; please ask for a new one"})),
-        (status = 429, description = "`rate_limited`", body = ErrorAndMessageBody),
-        (status = 503, description = "`unavailable`", body = ErrorAndMessageBody)))]
+        OneTimeTokenErrors, SessionBodyErrors))]
 pub async fn exchange(
     State(app): State<Shared>,
     ClientAddress(address): ClientAddress,

@@ -1,18 +1,22 @@
-//! A merchant's name, logo and colour on the hosted page, and the origins that may embed it or be returned to: what is accepted, and
-//! how it is read back. Pure; files are read by the command line, contrast is `websdk::theme`'s.
+//! A merchant's name, logo, colour, privacy notice and contact on the hosted page, and the origins that may embed it or be returned to:
+//! what is accepted, and how it is read back. Files are read by the command line, contrast is `websdk::theme`'s.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use store::merchants::Merchant;
+use store::logos::{self, Logo};
+use store::merchants::{self, Merchant};
+use store::{Error, Tx};
+use thiserror::Error;
+use uuid::Uuid;
+use verification::submission::is_email;
 
 use super::merchants::{MerchantSettings, settings};
 use crate::websdk::theme::Rgb;
 
 /// The largest logo, in bytes of its file.
 pub const MAX_LOGO_BYTES: usize = 64 * 1024;
-/// The longest address that is accepted to return to.
+/// The longest address that is accepted.
 const MAX_URL: usize = 2_000;
 
 /// How a merchant looks to its applicants.
@@ -24,6 +28,10 @@ pub struct Branding {
     pub logo_url: Option<String>,
     /// The colour, as it was set.
     pub color: Option<Rgb>,
+    /// The privacy notice (https).
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask: an e-mail or https address.
+    pub contact: Option<String>,
 }
 
 /// A merchant's branding; without settings it is the account's name alone.
@@ -32,36 +40,74 @@ pub fn branding(merchant: &Merchant) -> Branding {
         brand_name,
         brand_logo,
         brand_color,
+        privacy_url,
+        contact,
         ..
     } = settings(merchant);
     Branding {
         name: brand_name.unwrap_or_else(|| merchant.name.clone()),
-        logo_url: brand_logo.map(|logo| {
-            let version = hex::encode(&Sha256::digest(logo)[..8]);
-            format!("/verify/logo/{}?v={version}", merchant.short_id)
-        }),
+        logo_url: brand_logo
+            .filter(|version| is_version(version))
+            .map(|version| format!("/verify/logo/{}?v={version}", merchant.short_id)),
         color: brand_color.as_deref().and_then(Rgb::parse),
+        privacy_url,
+        contact,
     }
 }
 
-/// The logo's media type and bytes.
-pub fn logo(merchant: &Merchant) -> Option<(&'static str, Vec<u8>)> {
-    let stored = settings(merchant).brand_logo?;
-    let (_, base64) = stored.split_once(";base64,")?;
-    let bytes = STANDARD.decode(base64).ok()?;
-    Some((picture_type(&bytes)?, bytes))
+/// Sixteen hex digits. (Settings of before the logos had a table of their own hold the picture itself, which is not shown.)
+fn is_version(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A logo file as the settings hold it: a `data:` address. SVG is not taken, since it can hold scripts.
-pub fn logo_setting(file: &[u8]) -> Result<String, String> {
+/// Why a logo was not set.
+#[derive(Debug, Error)]
+pub enum LogoError {
+    /// The file is none that is taken; the text names the setting and the fix.
+    #[error("{0}")]
+    Unusable(String),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// Sets a merchant's logo from a picture's file (PNG, JPEG or WEBP, at most [`MAX_LOGO_BYTES`]), or removes it. SVG is not taken, since it
+/// can hold scripts.
+///
+/// # Errors
+/// [`LogoError`]; [`Error::Missing`] for an unknown merchant.
+pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Result<(), LogoError> {
+    let logo = file.map(logo_of).transpose().map_err(LogoError::Unusable)?;
+    let merchant = merchants::get(tx, merchant_id)
+        .await?
+        .ok_or(Error::Missing("merchant"))?;
+    let mut settings: Map<String, Value> = serde_json::from_str(&merchant.settings).unwrap_or_default();
+    match &logo {
+        Some(logo) => settings.insert("brandLogo".into(), logo.version.clone().into()),
+        None => settings.remove("brandLogo"),
+    };
+    merchants::set_settings(tx, merchant_id, &Value::Object(settings).to_string()).await?;
+    match &logo {
+        Some(logo) => logos::set(tx, merchant_id, logo).await?,
+        None => logos::delete(tx, merchant_id).await?,
+    }
+    Ok(())
+}
+
+fn logo_of(file: &[u8]) -> Result<Logo, String> {
     if file.len() > MAX_LOGO_BYTES {
         return Err(format!(
             "brandLogo - is larger than {} kB: scale it down",
             MAX_LOGO_BYTES / 1024
         ));
     }
-    let media_type = picture_type(file).ok_or("brandLogo - must be a PNG, JPEG or WEBP picture")?;
-    Ok(format!("data:{media_type};base64,{}", STANDARD.encode(file)))
+    Ok(Logo {
+        media_type: picture_type(file)
+            .ok_or("brandLogo - must be a PNG, JPEG or WEBP picture")?
+            .into(),
+        bytes: file.to_vec(),
+        version: hex::encode(&Sha256::digest(file)[..8]),
+    })
 }
 
 fn picture_type(bytes: &[u8]) -> Option<&'static str> {
@@ -86,12 +132,13 @@ pub fn checked(mut settings: MerchantSettings) -> Result<MerchantSettings, Strin
             .ok_or("brandColor - must be a colour such as #0a7 or #00aa77")?
             .to_string();
     }
-    if let Some(logo) = &settings.brand_logo {
-        let bytes = logo
-            .split_once(";base64,")
-            .and_then(|(_, base64)| STANDARD.decode(base64).ok());
-        let bytes = bytes.ok_or("brandLogo - give the picture's file: brandLogo=@logo.png")?;
-        settings.brand_logo = Some(logo_setting(&bytes)?);
+    if let Some(address) = &mut settings.privacy_url {
+        *address = https_address(address)
+            .ok_or("privacyUrl - must be an https address, such as https://acme.example/privacy")?;
+    }
+    if let Some(contact) = &mut settings.contact {
+        *contact = contact_address(contact)
+            .ok_or("contact - must be an e-mail address or an https address, such as help@acme.example")?;
     }
     settings.allowed_origins = settings
         .allowed_origins
@@ -131,6 +178,21 @@ pub fn allowed_url(address: &str, allowed_origins: &[String]) -> Option<String> 
 pub fn allowed_origin(text: &str, allowed_origins: &[String]) -> Option<String> {
     let origin = origin(text).ok()?;
     allowed_origins.contains(&origin).then_some(origin)
+}
+
+fn https_address(text: &str) -> Option<String> {
+    let url = web_address(text.trim())?;
+    (url.scheme() == "https").then(|| url.to_string())
+}
+
+/// An https address, or an e-mail address that `mailto:` takes as it is.
+fn contact_address(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_plain = !text.contains(['?', '&', '%', '#', '"', '/']);
+    if is_plain && is_email(text) {
+        return Some(text.to_owned());
+    }
+    https_address(text)
 }
 
 /// An `https:` address (`http:` for this machine only) without credentials, whose host could not break out of a header.
@@ -199,16 +261,48 @@ mod tests {
     }
 
     #[test]
+    fn a_contact_is_an_address() {
+        for (text, expected) in [
+            ("help@acme.example", Some("help@acme.example")),
+            (" help+id@acme.example ", Some("help+id@acme.example")),
+            (
+                "https://acme.example/help?topic=id",
+                Some("https://acme.example/help?topic=id"),
+            ),
+            ("http://acme.example/help", None),
+            ("http://localhost/help", None),
+            ("help@acme.example?cc=mallory@evil.example", None),
+            ("help@localhost", None),
+            ("mailto:help@acme.example", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("+49 30 1234567", None),
+            ("https://user@acme.example/", None),
+            ("", None),
+        ] {
+            assert_eq!(contact_address(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(
+            https_address("https://acme.example"),
+            Some("https://acme.example/".into())
+        );
+        assert_eq!(https_address("http://localhost/privacy"), None);
+    }
+
+    #[test]
     fn logos_are_small_pictures() {
         let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0];
+        let logo = logo_of(&png).unwrap();
         assert_eq!(
-            logo_setting(&png).as_deref(),
-            Ok("data:image/png;base64,iVBORw0KGgoA")
+            (logo.media_type.as_str(), &logo.bytes[..]),
+            ("image/png", &png[..])
         );
-        assert!(logo_setting(b"<svg onload=alert(1)>").is_err());
-        assert!(logo_setting(b"").is_err());
+        assert!(is_version(&logo.version));
+        assert!(!is_version("data:image/png;base64,iVBORw0KGgoA"));
+        assert!(logo_of(b"<svg onload=alert(1)>").is_err());
+        assert!(logo_of(b"").is_err());
         let mut large = vec![0; MAX_LOGO_BYTES + 1];
         large[..8].copy_from_slice(&png[..8]);
-        assert!(logo_setting(&large).unwrap_err().contains("64 kB"));
+        assert!(logo_of(&large).unwrap_err().contains("64 kB"));
     }
 }

@@ -28,12 +28,18 @@ pub struct MerchantSettings {
     /// The name that the hosted page shows; by default the account's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brand_name: Option<String>,
-    /// The hosted page's logo, as a `data:` address.
+    /// The version of the hosted page's logo, which `branding::set_logo` keeps; the picture has a table of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brand_logo: Option<String>,
     /// The hosted page's colour, such as `#00aa77`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brand_color: Option<String>,
+    /// The merchant's privacy notice (https), linked from the hosted page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask, an e-mail or https address; linked from the hosted page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
     /// How many Groups the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_groups: Option<i64>,
@@ -54,6 +60,9 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
         let (key, value) = change
             .split_once('=')
             .ok_or_else(|| format!("`{change}` is not KEY=VALUE"))?;
+        if key == "brandLogo" {
+            return Err("brandLogo - give the picture's file: brandLogo=@logo.png".into());
+        }
         object.insert(key.to_owned(), value_of(key, value));
     }
     let settings: MerchantSettings =
@@ -78,9 +87,10 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
 /// A setting's value: JSON, or plain text; lists may be written `a,b`, and nothing at all unsets.
 fn value_of(key: &str, text: &str) -> Value {
     const LISTS: [&str; 3] = ["screeningLists", "blockedCountries", "allowedOrigins"];
+    const TEXTS: [&str; 4] = ["brandName", "brandColor", "privacyUrl", "contact"];
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
     match serde_json::from_str(text) {
-        _ if key.starts_with("brand") && !text.is_empty() => Value::from(text),
+        _ if TEXTS.contains(&key) && !text.is_empty() => Value::from(text),
         Ok(value) => value,
         Err(_) if LISTS.contains(&key) => items().collect(),
         Err(_) if text.is_empty() => Value::Null,
@@ -140,6 +150,14 @@ mod tests {
                 "brandName= Acme & Sons ",
                 r##"{"brandName":"Acme & Sons","brandColor":"#112233"}"##,
             ),
+            (
+                "privacyUrl=https://acme.example/privacy",
+                r##"{"brandColor":"#112233","privacyUrl":"https://acme.example/privacy"}"##,
+            ),
+            (
+                "contact=help@acme.example",
+                r##"{"brandColor":"#112233","contact":"help@acme.example"}"##,
+            ),
         ] {
             assert_eq!(set(&[change]).as_deref(), Ok(expected), "{change}");
         }
@@ -152,6 +170,12 @@ mod tests {
             ("brandColor=green", "brandColor - "),
             ("brandLogo=logo.png", "brandLogo=@logo.png"),
             ("brandName=\u{7}", "brandName - "),
+            (
+                "privacyUrl=http://acme.example/privacy",
+                "privacyUrl - must be an https address",
+            ),
+            ("privacyUrl=javascript:alert(1)", "privacyUrl - "),
+            ("contact=call me", "contact - must be an e-mail address"),
             ("screeningThreshold=2", "screeningThreshold"),
             ("colour=#fff", "settings: unknown field"),
             ("brandColor", "is not KEY=VALUE"),

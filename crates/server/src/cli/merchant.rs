@@ -1,15 +1,19 @@
 //! `bonafide merchant …`: accounts and their keys, until the portal has them.
 
+use std::fs::File;
+use std::io::Read;
+
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use store::credentials::{self, NewCredential};
-use store::merchants::{self, MerchantStatus};
+use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
 use crate::app;
+use crate::app::branding::{self, LogoError};
 use crate::config::DataConfig;
 
 /// During a rotation the old secret works this long.
@@ -119,15 +123,22 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let merchant = merchants::get(&mut db.read().await?, id)
                     .await?
                     .with_context(|| format!("no such merchant: {id}"))?;
-                let settings = settings
-                    .into_iter()
-                    .map(read_logo)
-                    .collect::<anyhow::Result<Vec<_>>>()?;
+                let (logos, settings): (Vec<_>, Vec<_>) =
+                    settings.into_iter().partition(|setting| is_logo(setting));
+                let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
                 let changed = app::merchants::with_settings(&merchant, &settings).map_err(Unusable)?;
-                store::transaction!(db, |tx| -> Result<(), store::Error> {
-                    merchants::set_settings(tx, id, &changed).await.map(|_| ())
-                })?;
-                say(&changed)
+                let stored = store::transaction!(db, |tx| -> Result<Option<Merchant>, LogoError> {
+                    merchants::set_settings(tx, id, &changed).await?;
+                    if let Some(file) = &logo {
+                        branding::set_logo(tx, id, file.as_deref()).await?;
+                    }
+                    Ok(merchants::get(tx, id).await?)
+                });
+                match stored {
+                    Ok(merchant) => say(&merchant.map_or(changed, |merchant| merchant.settings)),
+                    Err(LogoError::Unusable(text)) => Err(Unusable(text).into()),
+                    Err(error) => Err(error.into()),
+                }
             }
             Action::List => {
                 for merchant in merchants::list(&mut db.read().await?).await? {
@@ -144,14 +155,26 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
     })
 }
 
-/// `brandLogo=@FILE` becomes the file's picture as a `data:` address; every other setting stays.
-fn read_logo(setting: String) -> anyhow::Result<String> {
+/// The setting that is a file's: `brandLogo=@FILE`, or `brandLogo=` to remove it.
+fn is_logo(setting: &str) -> bool {
+    setting == "brandLogo=" || setting.starts_with("brandLogo=@")
+}
+
+/// The file's bytes; none to remove the logo.
+fn read_logo(setting: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(path) = setting.strip_prefix("brandLogo=@") else {
-        return Ok(setting);
+        return Ok(None);
     };
-    let file = std::fs::read(path).with_context(|| format!("brandLogo - cannot read {path}"))?;
-    let logo = app::branding::logo_setting(&file).map_err(Unusable)?;
-    Ok(format!("brandLogo={logo}"))
+    // No more than it takes to see that it is too large.
+    let mut file = Vec::new();
+    File::open(path)
+        .and_then(|opened| {
+            opened
+                .take(branding::MAX_LOGO_BYTES as u64 + 1)
+                .read_to_end(&mut file)
+        })
+        .with_context(|| format!("brandLogo - cannot read {path}"))?;
+    Ok(Some(file))
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {

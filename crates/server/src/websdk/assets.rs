@@ -1,20 +1,21 @@
 //! The files that browsers load: the repository's `web/` folder, embedded in the program (a debug build reads it from disk at every
-//! request), and the optional guidance runtime from the model folder. It serves nothing else and lists nothing.
+//! request), and the optional guidance runtime from the model folder. It serves nothing else and lists nothing. What is sent is hashed
+//! and compressed once (`websdk::files`), not with every request.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use axum::extract::State;
-use axum::http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
-};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use axum::response::Response;
 use bytes::Bytes;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
+use tokio::task::spawn_blocking;
 
+use super::files::{self, File};
 use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::path::PathText;
@@ -31,10 +32,6 @@ struct Locales;
 #[folder = "../../web/embed/"]
 struct Embed;
 
-/// What is addressed with its version never changes.
-pub const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-/// What is not is asked for again, and mostly answered with 304.
-const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 /// Merchants' pages load `bonafide.js` under one name for ever.
 const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
@@ -154,26 +151,23 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .then(|| file(path))
         .flatten()
         .ok_or_else(absent)?;
-    let caching = if claimed.is_some_and(|claimed| claimed == version()) {
-        FOR_EVER
-    } else {
-        ASK_AGAIN
-    };
-    Ok(answer(
-        path,
-        bytes(file.data),
-        &file.metadata.sha256_hash(),
-        caching,
-        &headers,
-    ))
+    let caching = files::caching(claimed, &version());
+    Ok(prepared(path, file).answer(caching, &headers))
+}
+
+/// A file of `web/`, hashed and compressed.
+fn prepared(path: &str, file: EmbeddedFile) -> File {
+    let hash = hex::encode(&file.metadata.sha256_hash()[..16]);
+    files::prepared(path, &hash, || {
+        File::new(media_type(path), bytes(file.data), &hash).compressed()
+    })
 }
 
 /// `GET /bonafide.js` and `/bonafide.d.ts`: what merchants' own pages load.
 pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
-    let name = uri.path().trim_start_matches('/');
-    let file = Embed::get(name).ok_or_else(absent)?;
-    let hash = file.metadata.sha256_hash();
-    let mut response = answer(name, bytes(file.data), &hash, FIVE_MINUTES, &headers);
+    let path = format!("embed{}", uri.path());
+    let file = file(&path).ok_or_else(absent)?;
+    let mut response = prepared(&path, file).answer(FIVE_MINUTES, &headers);
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(
@@ -184,11 +178,10 @@ pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
 }
 
 /// `GET /verify/assets/guidance/{file}`: the camera guidance's runtime and model, from `web` in the model folder.
-/// Without them 404: the page works without.
+/// Without them 404: the page works without. They have no versions, so browsers ask again.
 pub async fn guidance(
     State(app): State<Shared>,
     PathText(name): PathText,
-    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -196,27 +189,21 @@ pub async fn guidance(
         return Err(absent());
     }
     let path = guidance_dir(&app).ok_or_else(absent)?.join(&name);
-    let bytes = tokio::fs::read(&path).await.map_err(|_| absent())?;
-    let caching = if version_of(&uri).is_some() {
-        FOR_EVER
-    } else {
-        ASK_AGAIN
+    let found = tokio::fs::metadata(&path).await.map_err(|_| absent())?;
+    let changed = found.modified().map_err(Problem::internal)?;
+    let stamp = format!("{} {changed:?}", found.len());
+    let prepare = move || {
+        let key = format!("guidance/{name}");
+        files::try_prepared(&key, &stamp, || {
+            let bytes = std::fs::read(&path)?;
+            let hash = hex::encode(&Sha256::digest(&bytes)[..16]);
+            Ok(File::new(media_type(&name), bytes.into(), &hash).compressed())
+        })
     };
-    let hash = Sha256::digest(&bytes);
-    Ok(answer(&name, Bytes::from(bytes), &hash, caching, &headers))
-}
-
-/// The guidance files that are there.
-pub fn guidance_files(app: &App) -> Vec<String> {
-    let entries = guidance_dir(app).and_then(|dir| std::fs::read_dir(dir).ok());
-    let mut names: Vec<String> = entries
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.'))
-        .collect();
-    names.sort_unstable();
-    names
+    let file = spawn_blocking(prepare).await.map_err(Problem::internal)?;
+    Ok(file
+        .map_err(|_: std::io::Error| absent())?
+        .answer(files::ASK_AGAIN, &headers))
 }
 
 fn guidance_dir(app: &App) -> Option<PathBuf> {
@@ -235,31 +222,9 @@ fn absent() -> Problem {
     Problem::not_found("No such file")
 }
 
-fn version_of(uri: &Uri) -> Option<&str> {
+/// What `?v=` claims.
+pub fn version_of(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("v="))
-}
-
-/// The bytes, or 304 when the browser has them. The tag is weak, since compression changes the bytes on their way.
-pub fn answer(name: &str, bytes: Bytes, hash: &[u8], caching: HeaderValue, asked: &HeaderMap) -> Response {
-    let tag = format!("W/\"{}\"", hex::encode(&hash[..16.min(hash.len())]));
-    let known = asked
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|value| value.trim() == tag);
-    let mut response = if known {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        ([(CONTENT_TYPE, media_type(name))], bytes).into_response()
-    };
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, caching);
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(ETAG, tag);
-    }
-    response
 }
 
 fn media_type(name: &str) -> &'static str {
@@ -312,27 +277,5 @@ mod tests {
         );
         let modules = modules();
         assert!(modules.iter().all(|path| file(path).is_some()), "{modules:?}");
-    }
-
-    #[test]
-    fn a_known_tag_is_answered_without_the_bytes() {
-        let fresh = answer(
-            "a.js",
-            Bytes::from_static(b"x"),
-            &[1; 32],
-            ASK_AGAIN,
-            &HeaderMap::new(),
-        );
-        assert_eq!(fresh.status(), StatusCode::OK);
-        let mut asked = HeaderMap::new();
-        let tag = fresh.headers()[ETAG].to_str().unwrap();
-        asked.insert(
-            IF_NONE_MATCH,
-            HeaderValue::from_str(&format!("\"other\", {tag}")).unwrap(),
-        );
-        let known = answer("a.js", Bytes::from_static(b"x"), &[1; 32], ASK_AGAIN, &asked);
-        assert_eq!(known.status(), StatusCode::NOT_MODIFIED);
-        let other = answer("a.js", Bytes::from_static(b"y"), &[2; 32], ASK_AGAIN, &asked);
-        assert_eq!(other.status(), StatusCode::OK);
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing here changes anything: pages are looked at by mail scanners and link previews too.
 
 pub mod assets;
+pub mod files;
 pub mod locale;
 pub mod page;
 pub mod template;
@@ -21,10 +22,10 @@ pub fn router(app: Shared) -> Router<Shared> {
     Router::new()
         .route("/verify", get(page::page))
         .route_layer(from_fn_with_state(app, gate::visitors))
+        .layer(CompressionLayer::new())
         .route("/verify/logo/{shortId}", get(page::logo))
         .route("/verify/assets/guidance/{file}", get(assets::guidance))
         .route("/verify/assets/{*path}", get(assets::asset))
         .route("/bonafide.js", get(assets::embed))
         .route("/bonafide.d.ts", get(assets::embed))
-        .layer(CompressionLayer::new())
 }

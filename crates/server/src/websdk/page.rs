@@ -8,19 +8,20 @@ use axum::http::header::{
     ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use store::logos;
 use store::merchants::{self, Merchant};
 
+use super::files::{self, File};
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
 use super::{assets, theme};
-use crate::api::hosted::PreviewBody;
+use crate::api::hosted::{MerchantBody, PreviewBody};
 use crate::app::branding::{self, Branding};
 use crate::app::hosted::{self, Preview};
 use crate::app::merchants::settings;
@@ -60,7 +61,7 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
     if let Err(problem) = find(&app, &query, &mut visit).await {
         visit.found = Some(Err(problem));
     }
-    answer(&app, &visit)
+    answer(&visit)
 }
 
 async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem> {
@@ -86,7 +87,7 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
     Ok(())
 }
 
-fn answer(app: &App, visit: &Visit) -> Response {
+fn answer(visit: &Visit) -> Response {
     let (status, state, preview) = match &visit.found {
         None => (StatusCode::OK, "no_token", None),
         Some(Ok(preview)) => (StatusCode::OK, "open", Some(preview)),
@@ -101,7 +102,7 @@ fn answer(app: &App, visit: &Visit) -> Response {
         },
     };
     let css = preview.and_then(|preview| preview.branding.color).map(theme::css);
-    let html = html(app, visit, state, preview, css.as_deref());
+    let html = html(visit, state, preview, css.as_deref());
     let allowed = visit
         .merchant
         .as_ref()
@@ -116,7 +117,7 @@ fn answer(app: &App, visit: &Visit) -> Response {
     response
 }
 
-fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
+fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
     let locale = &visit.locale;
     let t = |key: &str| locale.text(key, &[]);
     // A claimed short id alone gives no name away.
@@ -130,6 +131,8 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
     let (icon, heading, lead) = match state {
         "open" if visit.is_handoff => ("phone", "claim.title", "claim.lead"),
         "open" => ("shield", "open.title", "open.lead"),
+        // Most likely reloaded: the browser knows where the person was, and draws that at once.
+        "no_token" if visit.merchant.is_some() => ("shield", "page.title", "page.moment"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
         "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
         "no_token" => ("link", "end.notoken.title", "end.notoken.body"),
@@ -175,11 +178,11 @@ fn html(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, css: O
             ),
             "action" => html(
                 preview
-                    .map(|_| start(locale, visit.is_handoff))
+                    .map(|preview| start(locale, visit.is_handoff, &preview.branding))
                     .unwrap_or_default(),
             ),
             "v" => text(&version),
-            "boot" => html(boot(app, visit, state, preview, &version)),
+            "boot" => html(boot(visit, state, preview, branding.as_ref(), &version)),
             _ => None,
         }
     })
@@ -256,11 +259,24 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
     format!(r#"<h2 class="small">{title}</h2><ul class="needs">{rows}</ul>"#)
 }
 
-fn start(locale: &Locale, is_handoff: bool) -> String {
+/// The button that begins. Pressed before the scripts have run, it opens a popover that only remembers it (and tells screen readers to
+/// wait); the scripts then begin at once.
+fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
     let text = |key| escape(&locale.text(key, &[]));
-    let button = |text| format!(r#"<button type="button" class="primary" id="start">{text}</button>"#);
+    let button = |text| {
+        format!(
+            r#"<button type="button" class="primary" id="start" popovertarget="starting" popovertargetaction="show">{text}</button>"#
+        )
+    };
+    let starting = format!(
+        r#"<div class="quiet" id="starting" role="status" popover="manual">{}</div>"#,
+        text("page.moment")
+    );
     if is_handoff {
-        return format!(r#"<div class="actions">{}</div>"#, button(text("claim.start")));
+        return format!(
+            r#"<div class="actions">{}{starting}</div>"#,
+            button(text("claim.start"))
+        );
     }
     // The time of day is the browser's to write: it knows the visitor's clock. Its place is kept.
     let time = if locale.language == "en" {
@@ -270,14 +286,52 @@ fn start(locale: &Locale, is_handoff: bool) -> String {
     };
     let until = escape(&locale.text("open.until", &[("time", time)]));
     format!(
-        r#"<div class="actions">{}<p class="fine">{} <span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
+        r#"{}<div class="actions">{}{starting}<p class="fine">{} <span class="ghost" aria-hidden="true">{until}</span></p></div>"#,
+        links(locale, branding),
         button(text("open.start")),
         text("open.privacy")
     )
 }
 
+/// The merchant's privacy notice and contact: the same elements that `web/verify/screens/links.js` makes.
+fn links(locale: &Locale, branding: &Branding) -> String {
+    let Branding {
+        name,
+        privacy_url,
+        contact,
+        ..
+    } = branding;
+    let link = |address: &str, key| {
+        let text = escape(&locale.text(key, &[("merchant", name)]));
+        let address = escape(address);
+        match address.contains('@') && !address.contains("://") {
+            true => format!(r#"<a href="mailto:{address}">{text}</a>"#),
+            false => {
+                format!(r#"<a href="{address}" target="_blank" rel="noopener noreferrer">{text}</a>"#)
+            }
+        }
+    };
+    let privacy = privacy_url
+        .as_deref()
+        .map(|address| link(address, "page.privacy"));
+    let contact = contact.as_deref().map(|address| link(address, "page.contact"));
+    match [privacy, contact] {
+        [None, None] => String::new(),
+        links => format!(
+            r#"<p class="links">{}</p>"#,
+            links.into_iter().flatten().collect::<String>()
+        ),
+    }
+}
+
 /// What the scripts begin with.
-fn boot(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, version: &str) -> String {
+fn boot(
+    visit: &Visit,
+    state: &str,
+    preview: Option<&Preview>,
+    branding: Option<&Branding>,
+    version: &str,
+) -> String {
     script_json(&json!({
         "state": state,
         "lang": visit.locale.language,
@@ -285,13 +339,13 @@ fn boot(app: &App, visit: &Visit, state: &str, preview: Option<&Preview>, versio
         "languages": assets::languages(),
         "strings": visit.locale.texts(),
         "preview": preview.map(PreviewBody::from),
+        "merchant": branding.cloned().map(MerchantBody::from),
         "embed": {"returnUrl": visit.return_url, "origin": visit.origin},
         // For the address that the page shows from now on, `/verify?m=…`: it keeps who may embed it.
         "m": visit.merchant.as_ref().map(|merchant| &merchant.short_id),
         "assets": {
             "base": address("", version),
             "v": version,
-            "guidance": assets::guidance_files(app),
         },
     }))
 }
@@ -343,20 +397,18 @@ fn secure(headers: &mut HeaderMap, policy: &str, is_alone: bool) {
 pub async fn logo(
     State(app): State<Shared>,
     PathText(short_id): PathText,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let merchant = merchants::by_short_id(&mut app.db.read().await?, &short_id).await?;
-    let logo = merchant.as_ref().and_then(branding::logo);
-    let (media_type, bytes) = logo.ok_or_else(|| Problem::not_found("No such logo"))?;
-    let hash = Sha256::digest(&bytes);
-    let name = media_type.replace('/', ".");
-    Ok(assets::answer(
-        &name,
-        Bytes::from(bytes),
-        &hash,
-        assets::FOR_EVER,
-        &headers,
-    ))
+    let mut conn = app.db.read().await?;
+    let logo = match merchants::by_short_id(&mut conn, &short_id).await? {
+        Some(merchant) => logos::get(&mut conn, merchant.id).await?,
+        None => None,
+    };
+    let logo = logo.ok_or_else(|| Problem::not_found("No such logo"))?;
+    let caching = files::caching(assets::version_of(&uri), &logo.version);
+    let file = File::new(&logo.media_type, logo.bytes.into(), &logo.version);
+    Ok(file.answer(caching, &headers))
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
     let token = account.token(&server).await;
     let expected = |preview: &Value| {
         let rest = json!({
-            "merchantName": "Test", "logoUrl": null, "color": null, "isSandbox": true,
+            "merchantName": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null, "isSandbox": true,
             "documentTypes": ["PASSPORT", "ID_CARD"], "biometricType": "live selfie", "documentUploadType": "fileCapture",
             "fields": ["dob"], "minutes": 2, "expiresAt": preview["expiresAt"],
         });
@@ -187,6 +187,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
     for (query, status, state) in [
         ("", 200, "no_token"),
         ("?m=zzzzzzzz", 200, "no_token"),
+        (&format!("?m={}", &token[..8]), 200, "no_token"),
         ("?token=x", 404, "invalid_token"),
         ("?handoff=x", 404, "invalid_token"),
         ("?token=a&token=b", 404, "invalid_token"),
@@ -194,7 +195,11 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
     ] {
         let response = page(&server, query).await;
         assert_eq!(response.status(), status, "{query}");
-        assert_eq!(boot(response).await.0["state"], state, "{query}");
+        let (boot, html) = boot(response).await;
+        assert_eq!(boot["state"], state, "{query}");
+        // A reload says nothing of links before the browser has said where it was.
+        let asks = html.contains("<h1 tabindex=\"-1\">Please open your link");
+        assert_eq!(asks, ["", "?m=zzzzzzzz"].contains(&query), "{query}");
     }
 });
 
@@ -233,27 +238,60 @@ on_both!(a_merchants_texts_stay_text, |backend| {
     );
 
     let logo = preview["logoUrl"].as_str().unwrap();
-    let picture = server
-        .http
-        .get(format!("{}{logo}", server.base))
-        .send()
-        .await
-        .unwrap();
+    let fetch = async |path: &str| {
+        let url = format!("{}{path}", server.base);
+        server.http.get(url).send().await.unwrap()
+    };
+    let picture = fetch(logo).await;
+    let headers = picture.headers();
+    assert_eq!(picture.status(), 200);
+    assert_eq!(headers[header::CONTENT_TYPE], "image/png");
     assert_eq!(
-        (
-            picture.status().as_u16(),
-            &picture.headers()[header::CONTENT_TYPE]
-        ),
-        (200, &"image/png".parse().unwrap())
+        headers[header::CACHE_CONTROL],
+        "public, max-age=31536000, immutable"
     );
     assert_eq!(picture.bytes().await.unwrap().len(), 11);
-    let other = server
-        .http
-        .get(format!("{}/verify/logo/nobody00", server.base))
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(other.status(), 404);
+    let (path, _) = logo.split_once('?').unwrap();
+    for other in [path.to_owned(), format!("{path}?v=0000000000000000")] {
+        let picture = fetch(&other).await;
+        assert_eq!(
+            (
+                picture.status().as_u16(),
+                &picture.headers()[header::CACHE_CONTROL]
+            ),
+            (200, &"no-cache".parse().unwrap()),
+            "{other}"
+        );
+    }
+    assert_eq!(fetch("/verify/logo/nobody00").await.status(), 404);
+    account.set(&server, &["brandLogo="]);
+    assert_eq!(fetch(logo).await.status(), 404);
+    let (status, preview) = anonymous(&server, "preview", json!({"token": token})).await;
+    assert_eq!((status, &preview["logoUrl"]), (200, &Value::Null));
+});
+
+on_both!(a_merchants_notice_and_contact_are_linked, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let account = Account::new(&server).await;
+    let (notice, contact) = ("https://acme.example/privacy?a=1&b=\"2", "help@acme.example");
+    let settings = [format!("privacyUrl={notice}"), format!("contact={contact}")];
+    account.set(&server, &settings.each_ref().map(String::as_str));
+    let token = account.token(&server).await;
+    let (boot, html) = boot(page(&server, &format!("?token={token}&lang=en")).await).await;
+    let given = |body: &Value| (body["privacyUrl"].clone(), body["contact"].clone());
+    let expected = (json!("https://acme.example/privacy?a=1&b=%222"), json!(contact));
+    assert_eq!(given(&boot["preview"]), expected);
+    assert_eq!(given(&boot["merchant"]), expected);
+    for link in [
+        r#"<a href="https://acme.example/privacy?a=1&amp;b=%222" target="_blank" rel="noopener noreferrer">Privacy notice of Test</a>"#,
+        r#"<a href="mailto:help@acme.example">Questions? Contact Test</a>"#,
+    ] {
+        assert!(html.contains(link), "{html}");
+    }
+    assert_eq!(
+        given(&anonymous(&server, "preview", json!({"token": token})).await.1),
+        expected
+    );
 });
 
 on_both!(only_allowed_origins_embed_and_are_returned_to, |backend| {
@@ -436,7 +474,7 @@ on_both!(a_session_tells_how_it_stands, |backend| {
         ("maxAttempts", json!(3)),
         (
             "merchant",
-            json!({"name": "Test", "logoUrl": null, "color": null}),
+            json!({"name": "Test", "logoUrl": null, "color": null, "privacyUrl": null, "contact": null}),
         ),
         ("consent", Value::Null),
         ("outcome", Value::Null),
