@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use axum::http::{HeaderMap, HeaderValue, Uri};
+use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use bytes::Bytes;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
 
 use crate::error::Problem;
 use crate::http::path::PathText;
-use crate::websdk::assets::{FOR_EVER, answer};
+use crate::websdk::assets::{prepared, version_of};
+use crate::websdk::files;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/portal/"]
@@ -56,18 +56,6 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
         .filter(|path| !path.starts_with("locales/"))
         .and_then(file);
     let file = found.ok_or_else(|| Problem::not_found("No such file"))?;
-    let asked = uri.query().and_then(|query| query.strip_prefix("v="));
-    let caching = if asked == Some(version().as_str()) {
-        FOR_EVER
-    } else {
-        HeaderValue::from_static("no-cache")
-    };
-    let hash = file.metadata.sha256_hash();
-    Ok(answer(
-        &path,
-        Bytes::from(file.data.into_owned()),
-        &hash,
-        caching,
-        &headers,
-    ))
+    let caching = files::caching(version_of(&uri), &version());
+    Ok(prepared(&format!("portal/{path}"), file).answer(caching, &headers))
 }

@@ -155,8 +155,8 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
     Ok(prepared(path, file).answer(caching, &headers))
 }
 
-/// A file of `web/`, hashed and compressed.
-fn prepared(path: &str, file: EmbeddedFile) -> File {
+/// An embedded file, hashed and compressed; `path` names it and its media type.
+pub fn prepared(path: &str, file: EmbeddedFile) -> File {
     let hash = hex::encode(&file.metadata.sha256_hash()[..16]);
     files::prepared(path, &hash, || {
         File::new(media_type(path), bytes(file.data), &hash).compressed()
