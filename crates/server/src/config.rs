@@ -149,6 +149,24 @@ pub struct ServeConfig {
     /// Failed authentications a minute, key and address; 0 is off.
     #[arg(long, env = "BONAFIDE_RATE_FAILED_AUTH")]
     pub rate_failed_auth: Option<u32>,
+    /// Tries of passwords and codes in the portal a quarter of an hour, account and address; 0 is off.
+    #[arg(long, env = "BONAFIDE_RATE_SIGN_IN")]
+    pub rate_sign_in: Option<u32>,
+    /// Whether strangers may open accounts in the portal; they begin as drafts with sandbox keys. By default only with `--demo`.
+    #[arg(long, env = "BONAFIDE_SIGN_UP")]
+    pub sign_up: Option<Switch>,
+    /// Mail server that sends invitations and password links: `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required`. Without it
+    /// links are shown, to be copied.
+    #[arg(
+        long,
+        env = "BONAFIDE_SMTP_URL",
+        hide_env_values = true,
+        requires = "mail_from"
+    )]
+    pub smtp_url: Option<SecretString>,
+    /// Whom mail comes from, such as `Bonafide <verify@example.com>`.
+    #[arg(long, env = "BONAFIDE_MAIL_FROM")]
+    pub mail_from: Option<String>,
     /// Days after which attempts are removed with their files, where their Flow's `retentionDays` says nothing; by default they stay.
     #[arg(long, env = "BONAFIDE_RETENTION_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub retention_days: Option<u32>,
@@ -170,6 +188,15 @@ pub struct ServeConfig {
     /// Log lines as JSON instead of text.
     #[arg(long, env = "BONAFIDE_LOG_JSON")]
     pub log_json: bool,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
 }
 
 /// What happens to visitors whose country is not known (`decisions.md` §3).
@@ -198,6 +225,8 @@ pub enum RateClass {
     Page,
     /// Failed authentications.
     FailedAuth,
+    /// Tries to sign in to the portal, a quarter of an hour.
+    SignIn,
 }
 
 impl RateClass {
@@ -211,12 +240,13 @@ impl RateClass {
             RateClass::Exchange => "exchange",
             RateClass::Page => "page",
             RateClass::FailedAuth => "failed-auth",
+            RateClass::SignIn => "sign-in",
         }
     }
 }
 
 impl ServeConfig {
-    /// Requests a minute for a class; `None` is off.
+    /// Requests a minute for a class (for [`RateClass::SignIn`] a quarter of an hour); `None` is off.
     pub fn rate(&self, class: RateClass) -> Option<u32> {
         let (set, default) = match class {
             RateClass::Verify => (self.rate_verify, 60),
@@ -226,9 +256,15 @@ impl ServeConfig {
             RateClass::Exchange => (self.rate_exchange, 30),
             RateClass::Page => (self.rate_exchange.map(|rate| rate.saturating_mul(10)), 300),
             RateClass::FailedAuth => (self.rate_failed_auth, 30),
+            RateClass::SignIn => (self.rate_sign_in, 10),
         };
         let rate = set.unwrap_or(if self.demo { 0 } else { default });
         (rate > 0).then_some(rate)
+    }
+
+    /// Whether strangers may open accounts in the portal.
+    pub fn sign_up_allowed(&self) -> bool {
+        self.sign_up.map_or(self.demo, |switch| switch == Switch::On)
     }
 
     /// What connections may take.

@@ -101,6 +101,19 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
     fetch!(optional, conn, Merchant, select!("where id = $1"), id)
 }
 
+/// One account, whose row stays locked until the transaction's end.
+///
+/// # Errors
+/// Database errors.
+pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, Error> {
+    execute!(
+        tx,
+        "update merchants set updated_at = updated_at where id = $1",
+        id
+    )?;
+    get(tx, id).await
+}
+
 /// One account, by the short id that its keys and tokens carry.
 ///
 /// # Errors

@@ -2,8 +2,10 @@
 //!
 //! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
 
+pub mod accounts;
 pub mod api_log;
 pub mod applicants;
+pub mod applications;
 pub mod branding;
 pub mod chain_sources;
 pub mod comparison;
@@ -22,6 +24,7 @@ pub mod housekeeping;
 pub mod identify;
 pub mod labels;
 pub mod lists;
+pub mod mail;
 pub mod merchants;
 pub mod monitoring;
 pub mod public_address;
@@ -49,6 +52,7 @@ use face_replicas::FaceReplicas;
 use geo::Geo;
 use labels::LabelSets;
 use lists::Lists;
+use mail::Mailer;
 use recent::Recent;
 
 /// The state, as handlers get it.
@@ -82,6 +86,10 @@ pub struct App {
     pub cpu: CpuPool,
     /// Capacity for screenings of addresses and transactions, which wait for other servers more than they reckon.
     pub screenings: CpuPool,
+    /// Capacity for hashing passwords, each of which takes 19 MiB.
+    pub passwords: CpuPool,
+    /// The mail server, if one is set.
+    pub mailer: Option<Mailer>,
     /// Each account's proven faces, for identification.
     pub faces: FaceReplicas,
     /// Verifications that are being recorded: a stopping server waits for them.

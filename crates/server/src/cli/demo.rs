@@ -12,12 +12,15 @@ use serde_json::{Value, json};
 use store::Scope;
 use store::credentials::{self, AuthOutcome};
 use store::groups::{self, NewGroup};
+use store::invitations;
 use store::merchants::MerchantStatus;
 use uuid::Uuid;
 
 use super::say;
+use crate::app::accounts::joining;
 use crate::app::{App, flows, merchants, sessions};
 use crate::http::gate::Caller;
+use crate::portal::permissions::Role;
 
 const GROUP: &str = "Demo group";
 
@@ -86,9 +89,27 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
     demo.specimens = std::path::absolute(&app.config.specimens)
         .ok()
         .filter(|dir| dir.join("index.json").exists());
+    demo.portal_url = Some(format!("{}/portal", app.public_url));
+    demo.owner_link = Some(owner_link(app, demo.merchant_id).await?);
     let link = link(app, &demo).await?;
     write(&file, &demo)?;
     say(&summary(&demo, &link))
+}
+
+/// A fresh link by which somebody becomes an owner of the demo merchant; unused ones of earlier starts work no more.
+async fn owner_link(app: &App, merchant_id: Uuid) -> anyhow::Result<String> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        for earlier in invitations::of_merchant(tx, merchant_id).await? {
+            if earlier.invited_by.is_none() && earlier.role.as_deref() == Some(Role::Owner.as_str()) {
+                invitations::revoke(tx, merchant_id, earlier.id).await?;
+            }
+        }
+        Ok(())
+    })?;
+    let made = joining::invite(&app.db, merchant_id, Role::Owner, None, None)
+        .await
+        .map_err(|problem| anyhow::anyhow!("the owner's link: {problem}"))?;
+    Ok(format!("{}{}", app.public_url, made.path))
 }
 
 /// A link to the hosted page, for any document.
@@ -203,8 +224,10 @@ fn summary(demo: &Demo, link: &str) -> String {
         secret,
         flows,
         group_id,
+        owner_link,
         ..
     } = demo;
+    let owner_link = owner_link.as_deref().unwrap_or_default();
     let any_document = flows.get("any-document").map(Uuid::to_string).unwrap_or_default();
     let passport = flows.get("passport").map(Uuid::to_string).unwrap_or_default();
     let call = match &demo.specimens {
@@ -225,6 +248,11 @@ Bonafide's sandbox is ready at {base_url}
   API key   {api_key}
   Secret    {secret}
   API docs  {base_url}/docs
+  Portal    {base_url}/portal
+
+Become the owner of the demo account in the portal (once, within seven days):
+
+  {owner_link}
 
 {call}
 

@@ -16,6 +16,7 @@ mod labels;
 mod lists;
 mod merchant;
 mod monitoring;
+mod portal;
 mod review;
 mod score;
 mod serve;
@@ -45,6 +46,8 @@ enum Command {
     Migrate(DataConfig),
     /// Create, approve, suspend and configure merchants.
     Merchant(merchant::MerchantCommand),
+    /// One-time links into the portal.
+    Portal(portal::PortalCommand),
     /// Create and update Flows (until the portal does).
     Flow(flow::FlowCommand),
     /// Decide attempts that wait for a person (until the portal does).
@@ -95,6 +98,7 @@ pub fn run() -> ExitCode {
         Command::Doctor(command) => doctor::run(&command),
         Command::Migrate(config) => block_on(data::migrate(&config)),
         Command::Merchant(command) => merchant::run(command),
+        Command::Portal(command) => portal::run(command),
         Command::Flow(command) => flow::run(command),
         Command::Review(command) => review::run(command),
         Command::Webhook(command) => webhook::run(command),

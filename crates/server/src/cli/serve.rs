@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
+use crate::app::accounts::joining;
 use crate::app::api_log::{self, ApiLog};
 use crate::app::chain_sources::ChainSources;
 use crate::app::cpu::CpuPool;
@@ -19,6 +20,7 @@ use crate::app::face_replicas::FaceReplicas;
 use crate::app::geo::Geo;
 use crate::app::labels::LabelSets;
 use crate::app::lists::Lists;
+use crate::app::mail::Mailer;
 use crate::app::recent::Recent;
 use crate::app::{App, READINESS_FOR, Shared};
 use crate::config::ServeConfig;
@@ -27,6 +29,8 @@ use crate::{logging, router};
 
 /// Most of a screening is waiting: for an index, or for the disk.
 const SCREENINGS_PER_WORKER: usize = 4;
+/// Argon2 fills a core and 19 MiB: few at once, and the rest waits.
+const PASSWORDS_AT_ONCE: usize = 4;
 /// Open files besides the connections: database, lists, spilled uploads.
 const FILES_BESIDES: u64 = 512;
 
@@ -80,6 +84,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         )),
         cpu: CpuPool::new(config.workers()),
         screenings: CpuPool::new(SCREENINGS_PER_WORKER * config.workers()),
+        passwords: CpuPool::new(config.workers().min(PASSWORDS_AT_ONCE)),
+        mailer: Mailer::open(&config)?,
         faces: FaceReplicas::default(),
         engines,
         recordings: TaskTracker::new(),
@@ -94,6 +100,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
+    show_operator_link(&app).await?;
     if app.config.demo {
         // The summary promises a working pipeline, so it waits for the models.
         let engines = app.engines.clone();
@@ -105,6 +112,24 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     writing.await?;
     app.db.close().await;
     tracing::info!("stopped");
+    Ok(())
+}
+
+/// Where nobody keeps the installation yet, somebody is shown how to become the first operator: loudly, and not in the log.
+async fn show_operator_link(app: &App) -> anyhow::Result<()> {
+    if !store::staff::operators(&mut app.db.read().await?)
+        .await?
+        .is_empty()
+    {
+        return Ok(());
+    }
+    let link = joining::operator_link(&app.db)
+        .await
+        .map_err(|problem| anyhow::anyhow!("the operator's link: {problem}"))?;
+    eprintln!(
+        "\n  !!  This installation has no operator yet. Whoever opens this link first becomes one:\n  !!\n  !!  {}{}\n  !!\n  !!  It works once, for seven days; `bonafide portal operator-link` makes another.\n",
+        app.public_url, link.path
+    );
     Ok(())
 }
 

@@ -237,9 +237,8 @@ async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
     }
 }
 
-/// How buckets name addresses, which are personal data.
 /// Whom an address is counted as: one customer of an IPv6 network has a whole /64.
-fn visitor(address: IpAddr) -> IpAddr {
+pub fn visitor(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();
@@ -249,7 +248,8 @@ fn visitor(address: IpAddr) -> IpAddr {
     }
 }
 
-fn hashed(text: &str) -> String {
+/// How buckets name addresses, which are personal data.
+pub fn hashed(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 

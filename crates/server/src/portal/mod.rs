@@ -2,6 +2,7 @@
 //!
 //! Every route is declared with the action it is ([`routes::Routes`]); nothing here is reachable without its guard.
 
+mod accounts;
 pub mod assets;
 pub mod error;
 pub mod nav;
@@ -29,7 +30,7 @@ use crate::error::Problem;
 
 /// All routes, area by area.
 fn all() -> Routes {
-    Routes::default()
+    accounts::routes(Routes::default())
 }
 
 /// Every route with its action, for tests that go through all of them.

@@ -1,0 +1,97 @@
+//! What a session remembers of its browser, in words that its owner recognises. Nothing is decided by it.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// Where somebody signed in from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// The browser's name; empty: not known.
+    pub browser: String,
+    /// The system's name; empty: not known.
+    pub system: String,
+    /// The address.
+    pub address: String,
+}
+
+/// What names browsers have in `User-Agent`; of several the first is the true one.
+const BROWSERS: [(&str, &str); 7] = [
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+];
+const SYSTEMS: [(&str, &str); 7] = [
+    ("Windows", "Windows"),
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+];
+
+impl Device {
+    /// Of a request's `User-Agent` and address.
+    pub fn of(user_agent: Option<&str>, address: IpAddr) -> Self {
+        let agent = user_agent.unwrap_or_default();
+        let name = |table: &[(&str, &'static str)]| {
+            let found = table.iter().find(|(part, _)| agent.contains(part));
+            found.map_or("", |(_, name)| name).to_owned()
+        };
+        Device {
+            browser: name(&BROWSERS),
+            system: name(&SYSTEMS),
+            address: address.to_string(),
+        }
+    }
+
+    /// As the store keeps it.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| "{}".into())
+    }
+
+    /// Of what the store kept.
+    pub fn from_json(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn browsers_are_named() {
+        for (agent, browser, system) in [
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+                "Firefox",
+                "Linux",
+            ),
+            (
+                "Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/128.0 Safari/537.36 Edg/128.0",
+                "Edge",
+                "Windows",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 Version/17.5 Safari/604.1",
+                "Safari",
+                "iOS",
+            ),
+            ("curl/8.9", "", ""),
+        ] {
+            let device = Device::of(Some(agent), [203, 0, 113, 9].into());
+            assert_eq!(
+                (device.browser.as_str(), device.system.as_str()),
+                (browser, system),
+                "{agent}"
+            );
+            assert_eq!(Device::from_json(&device.to_json()), device);
+        }
+    }
+}

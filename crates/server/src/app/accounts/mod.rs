@@ -1,0 +1,167 @@
+//! Who may enter the portal: signing in, second factors, one-time links, a merchant's staff. The pages are `portal`'s, the tables
+//! `store`'s; no password, code or token reaches a log line or an audit row.
+
+pub mod codes;
+pub mod devices;
+pub mod joining;
+pub mod passwords;
+pub mod profile;
+pub mod signing_in;
+pub mod staff;
+pub mod throttle;
+
+use store::audit::{self, Entry};
+use store::portal_sessions::{self, NewSession, Stage};
+use store::{Error, Scope, Tx};
+use uuid::Uuid;
+
+use secrecy::SecretString;
+
+use super::App;
+
+/// What is wrong with one thing that was filled in: its name, and the key of the text that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The field.
+    pub field: &'static str,
+    /// The text's key.
+    pub text: &'static str,
+}
+
+impl Fault {
+    /// A fault of a field.
+    pub fn new(field: &'static str, text: &'static str) -> Self {
+        Fault { field, text }
+    }
+}
+
+/// Checks a name; trimmed, at most 100 characters, nothing that would break a line.
+pub fn name_of(field: &'static str, text: &str) -> Result<String, Fault> {
+    let name = text.trim();
+    if name.is_empty() {
+        return Err(Fault::new(field, "accounts.fault.empty"));
+    }
+    if name.chars().count() > 100 || name.chars().any(char::is_control) {
+        return Err(Fault::new(field, "accounts.fault.name"));
+    }
+    Ok(name.to_owned())
+}
+
+/// Checks an address for mail.
+pub fn email_of(text: &str) -> Result<String, Fault> {
+    let email = text.trim();
+    let valid = email.len() <= 254 && email.parse::<lettre::Address>().is_ok() && !email.contains(['"', '[']);
+    if !valid {
+        return Err(Fault::new("email", "accounts.fault.email"));
+    }
+    Ok(email.to_owned())
+}
+
+/// How audit rows and decisions name a member of staff.
+pub fn actor(staff_id: Uuid) -> String {
+    format!("staff:{staff_id}")
+}
+
+/// Writes what concerns a member into the audit trail of every account they belong to. Operators' rows, who may belong to none,
+/// go to the log too.
+async fn audit_everywhere(
+    tx: &mut Tx,
+    staff_id: Uuid,
+    actor: &str,
+    action: &str,
+    detail: &str,
+) -> Result<(), Error> {
+    let merchants = store::staff::merchants_of(tx, staff_id).await?;
+    if merchants.is_empty() {
+        tracing::info!(staff = %staff_id, action, "staff of no account");
+    }
+    for (merchant, _) in merchants {
+        audit_at(tx, merchant.id, actor, action, &staff_id.to_string(), detail).await?;
+    }
+    Ok(())
+}
+
+/// Writes a row into an account's audit trail; accounts themselves are neither live nor sandbox, and count as live.
+pub(super) async fn audit_at(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    actor: &str,
+    action: &str,
+    subject: &str,
+    detail: &str,
+) -> Result<(), Error> {
+    let scope = Scope {
+        merchant_id,
+        sandbox: false,
+    };
+    let entry = Entry {
+        actor,
+        action,
+        subject,
+        detail,
+    };
+    audit::write(tx, scope, &entry).await
+}
+
+/// Begins a session in the only account that a member has, if it is one. Newcomers look round in the sandbox; later sessions begin in
+/// live mode where live data can be.
+async fn begin_session(
+    app: &App,
+    tx: &mut Tx,
+    staff_id: Uuid,
+    stage: Stage,
+    device: &str,
+) -> Result<SecretString, Error> {
+    let member = store::staff::get(tx, staff_id).await?;
+    let is_new = member.is_none_or(|member| member.signed_in_at.is_none());
+    let merchants = store::staff::merchants_of(tx, staff_id).await?;
+    let merchant = match merchants.as_slice() {
+        [(only, _)] => Some(only),
+        _ => None,
+    };
+    let new = NewSession {
+        staff_id,
+        merchant_id: merchant.map(|merchant| merchant.id),
+        sandbox: is_new || merchant.is_none_or(|merchant| begins_in_sandbox(app, merchant)),
+        stage,
+        device,
+    };
+    let (_, token) = portal_sessions::create(tx, &new).await?;
+    if stage == Stage::Full {
+        store::staff::signed_in(tx, staff_id).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_in", "{}").await?;
+    }
+    Ok(token)
+}
+
+/// Whether one looks at an account's sandbox first.
+fn begins_in_sandbox(app: &App, merchant: &store::merchants::Merchant) -> bool {
+    app.config.demo || merchant.status != store::merchants::MerchantStatus::Approved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_addresses_are_checked() {
+        assert_eq!(name_of("name", "  Ada Lovelace ").unwrap(), "Ada Lovelace");
+        for bad in ["", "  ", "a\nb", "\u{0}", &"x".repeat(101)] {
+            assert!(name_of("name", bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(email_of(" ada@example.com ").unwrap(), "ada@example.com");
+        for bad in [
+            "",
+            "ada",
+            "ada@",
+            "@example.com",
+            "a b@example.com",
+            "a@b@c",
+            "a@example.com\r\nBcc: b@example.com",
+            "\"<script>\"@example.com",
+            &format!("{}@example.com", "a".repeat(250)),
+        ] {
+            assert!(email_of(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A merchant's staff: roles, access, password links. An account always has an owner; only owners touch owners.
+
+use store::invitations::{self, Invitation};
+use store::staff::{self, Membership};
+use store::{Tx, portal_sessions};
+use uuid::Uuid;
+
+use super::joining::{NewLink, password_link};
+use super::{actor, audit_at, audit_everywhere};
+use crate::app::App;
+use crate::error::{Kind, Problem};
+use crate::portal::permissions::Role;
+
+/// Who changes an account's staff.
+#[derive(Clone, Copy, Debug)]
+pub struct Manager {
+    /// Who.
+    pub staff_id: Uuid,
+    /// Their own role.
+    pub role: Role,
+    /// The account.
+    pub merchant_id: Uuid,
+}
+
+/// Whether somebody of one role may give, change or take away another: only owners make and unmake owners.
+pub fn may_manage(manager: Role, other: Role) -> bool {
+    match manager {
+        Role::Owner => true,
+        Role::Admin => other != Role::Owner,
+        _ => false,
+    }
+}
+
+fn check(manager: Manager, other: Role) -> Result<(), Problem> {
+    if may_manage(manager.role, other) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Kind::Forbidden,
+        "Only an owner may do this to an owner",
+    ))
+}
+
+/// An account's staff, and the invitations that can still be used.
+pub async fn list(app: &App, merchant_id: Uuid) -> Result<(Vec<Membership>, Vec<Invitation>), Problem> {
+    let mut conn = app.db.read().await?;
+    let members = staff::of_merchant(&mut conn, merchant_id).await?;
+    Ok((members, invitations::of_merchant(&mut conn, merchant_id).await?))
+}
+
+/// The member whom something is done to, locked against leaving the account without an owner when `leaves` says that they stop
+/// being one.
+async fn target(
+    tx: &mut Tx,
+    manager: Manager,
+    staff_id: Uuid,
+    leaves: bool,
+) -> Result<(Membership, Role), Problem> {
+    // First the lock, then the look: what is decided on cannot change any more.
+    let owners = staff::lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
+    let member = staff::member(tx, manager.merchant_id, staff_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("There is no such member"))?;
+    let role = member
+        .role
+        .parse()
+        .map_err(|()| Problem::internal("a member has an unknown role"))?;
+    check(manager, role)?;
+    let is_owner = role == Role::Owner && member.disabled_at.is_none() && member.member.disabled_at.is_none();
+    if leaves && is_owner && owners < 2 {
+        let text = "An account always has an owner: make somebody else one first";
+        return Err(Problem::new(Kind::Conflict, text));
+    }
+    Ok((member, role))
+}
+
+/// Gives a member another role.
+pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -> Result<(), Problem> {
+    check(manager, role)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let (_, before) = target(tx, manager, staff_id, role != Role::Owner).await?;
+        if before == role {
+            return Ok(());
+        }
+        staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
+        let detail = format!(
+            "{{\"from\":\"{}\",\"to\":\"{}\"}}",
+            before.as_str(),
+            role.as_str()
+        );
+        did(tx, manager, "staff.role_changed", staff_id, &detail).await
+    })
+}
+
+/// Shuts a member out of the account, or lets them in again; their sessions in it end.
+pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        target(tx, manager, staff_id, shut_out).await?;
+        staff::set_membership_disabled(tx, manager.merchant_id, staff_id, shut_out).await?;
+        let action = if shut_out {
+            portal_sessions::end_at(tx, manager.merchant_id, staff_id).await?;
+            "staff.disabled"
+        } else {
+            "staff.enabled"
+        };
+        did(tx, manager, action, staff_id, "{}").await
+    })
+}
+
+/// A link by which a member sets a new password. Nobody gets one for somebody who is at home in other accounts too, or keeps the
+/// installation: it would open those as well.
+pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
+    store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
+        let (member, _) = target(tx, manager, staff_id, false).await?;
+        let elsewhere = staff::merchants_of(tx, staff_id).await?;
+        if member.member.operator
+            || elsewhere
+                .iter()
+                .any(|(merchant, _)| merchant.id != manager.merchant_id)
+        {
+            let text = "This member has access beyond your account: their password is not yours to reset";
+            return Err(Problem::new(Kind::Forbidden, text));
+        }
+        let link = password_link(tx, staff_id, Some(manager.staff_id)).await?;
+        audit_everywhere(
+            tx,
+            staff_id,
+            &actor(manager.staff_id),
+            "staff.password_link_made",
+            "{}",
+        )
+        .await?;
+        Ok(link)
+    })
+}
+
+/// Withdraws an invitation.
+pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !invitations::revoke(tx, manager.merchant_id, id).await? {
+            return Err(Problem::not_found("There is no such invitation"));
+        }
+        did(tx, manager, "staff.invitation_revoked", id, "{}").await
+    })
+}
+
+async fn did(
+    tx: &mut Tx,
+    manager: Manager,
+    action: &str,
+    subject: Uuid,
+    detail: &str,
+) -> Result<(), Problem> {
+    let by = actor(manager.staff_id);
+    Ok(audit_at(tx, manager.merchant_id, &by, action, &subject.to_string(), detail).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_owners_touch_owners_and_only_those_in_charge_anybody() {
+        for manager in Role::ALL {
+            for other in Role::ALL {
+                let expected = manager == Role::Owner || manager == Role::Admin && other != Role::Owner;
+                assert_eq!(may_manage(manager, other), expected, "{manager:?} {other:?}");
+            }
+        }
+    }
+}

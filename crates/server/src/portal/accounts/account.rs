@@ -1,0 +1,320 @@
+//! One's own account: name, password, second factor, sessions, which account and mode one looks at.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum_extra::extract::{CookieJar, Form};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use store::merchants::Merchant;
+use store::staff;
+use uuid::Uuid;
+
+use super::{Faults, Hidden, Visitor, again, enter};
+use crate::app::accounts::codes::SetUp;
+use crate::app::accounts::profile::{self, SessionRow};
+use crate::app::accounts::signing_in;
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::portal::page::{Page, done, html};
+use crate::portal::routes::safe_next;
+use crate::portal::session::{self, Member, same_site_referrer};
+
+const HERE: &str = "/portal/account";
+
+#[derive(Template)]
+#[template(path = "portal/accounts/account.html")]
+struct AccountPage {
+    page: Page,
+    faults: Faults,
+    name: String,
+    member: Member,
+    accounts: Vec<(Merchant, String)>,
+    sessions: Vec<SessionRow>,
+    recovery_left: usize,
+}
+
+impl AccountPage {
+    async fn of(app: &App, page: Page, member: Member) -> Result<Self, Problem> {
+        Ok(AccountPage {
+            page,
+            faults: Faults::default(),
+            name: member.name.clone(),
+            accounts: staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
+            sessions: profile::sessions(app, member.staff_id).await?,
+            recovery_left: profile::recovery_left(app, member.staff_id).await?,
+            member,
+        })
+    }
+
+    fn is_chosen(&self, id: &Uuid) -> bool {
+        self.member
+            .merchant
+            .as_ref()
+            .is_some_and(|merchant| merchant.id == *id)
+    }
+
+    fn is_this_one(&self, session: &SessionRow) -> bool {
+        session.id == self.member.session_id
+    }
+
+    fn browser(&self, session: &SessionRow) -> String {
+        let device = &session.device;
+        match (device.browser.as_str(), device.system.as_str()) {
+            ("", "") => self.page.t("accounts.sessions.unknown"),
+            (browser, "") => browser.to_owned(),
+            ("", system) => system.to_owned(),
+            (browser, system) => format!("{browser}, {system}"),
+        }
+    }
+}
+
+/// `GET /portal/account`
+pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    html(AccountPage::of(&app, page, member).await?)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct NameForm {
+    name: String,
+}
+
+/// `POST /portal/account/name`
+pub(super) async fn rename(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(form): Form<NameForm>,
+) -> Result<Response, Problem> {
+    match profile::rename(&app, member.staff_id, &form.name).await? {
+        Ok(()) => Ok(done(HERE, "saved")),
+        Err(faults) => again(AccountPage {
+            faults: Faults(faults),
+            name: form.name,
+            ..AccountPage::of(&app, page, member).await?
+        }),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PasswordForm {
+    current: Hidden,
+    password: Hidden,
+}
+
+/// `POST /portal/account/password`
+pub(super) async fn change_password(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<PasswordForm>,
+) -> Result<Response, Problem> {
+    let (staff_id, session_id) = (member.staff_id, member.session_id);
+    let changed = profile::change_password(
+        &app,
+        staff_id,
+        session_id,
+        &form.current.0,
+        &form.password.0,
+        visitor.address,
+    );
+    match changed.await? {
+        Ok(token) => Ok(enter(&app, &token, "/portal/account?done=password_changed")),
+        Err(faults) => again(AccountPage {
+            faults: Faults(faults),
+            ..AccountPage::of(&app, page, member).await?
+        }),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/totp.html")]
+struct TotpPage {
+    page: Page,
+    faults: Faults,
+    set_up: SetUp,
+    qr: String,
+}
+
+/// `GET /portal/account/totp`
+pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Problem> {
+    if member.has_totp {
+        return Ok(Redirect::to(HERE).into_response());
+    }
+    let set_up = SetUp::new(&member.email)?;
+    html(TotpPage {
+        page,
+        faults: Faults::default(),
+        qr: set_up.qr()?,
+        set_up,
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TotpForm {
+    key: Hidden,
+    code: String,
+    proof: Hidden,
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/recovery.html")]
+struct RecoveryPage {
+    page: Page,
+    codes: Vec<String>,
+}
+
+/// `POST /portal/account/totp`
+pub(super) async fn totp_on(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<TotpForm>,
+) -> Result<Response, Problem> {
+    if member.has_totp {
+        return Ok(Redirect::to(HERE).into_response());
+    }
+    let Some(set_up) = SetUp::again(form.key.0.expose_secret(), &member.email) else {
+        return Ok(Redirect::to("/portal/account/totp").into_response());
+    };
+    let turned = profile::turn_totp_on(
+        &app,
+        member.staff_id,
+        member.session_id,
+        &set_up,
+        &form.code,
+        &form.proof.0,
+        visitor.address,
+    );
+    match turned.await? {
+        Ok(on) => {
+            let jar = CookieJar::new().add(session::cookie(&app, on.token.expose_secret().to_owned()));
+            let codes = on.recovery;
+            Ok((jar, html(RecoveryPage { page, codes })?).into_response())
+        }
+        Err(faults) => again(TotpPage {
+            page,
+            faults: Faults(faults),
+            qr: set_up.qr()?,
+            set_up,
+        }),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ProofForm {
+    proof: Hidden,
+}
+
+/// `POST /portal/account/totp/off`
+pub(super) async fn totp_off(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<ProofForm>,
+) -> Result<Response, Problem> {
+    match profile::turn_totp_off(&app, member.staff_id, &form.proof.0, visitor.address).await? {
+        Ok(()) => Ok(done(HERE, "totp_off")),
+        Err(faults) => again(AccountPage {
+            faults: Faults(faults),
+            ..AccountPage::of(&app, page, member).await?
+        }),
+    }
+}
+
+/// `POST /portal/account/recovery`
+pub(super) async fn renew_recovery(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<ProofForm>,
+) -> Result<Response, Problem> {
+    if !member.has_totp {
+        return Ok(Redirect::to("/portal/account/totp").into_response());
+    }
+    match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
+        Ok(codes) => html(RecoveryPage { page, codes }),
+        Err(faults) => again(AccountPage {
+            faults: Faults(faults),
+            ..AccountPage::of(&app, page, member).await?
+        }),
+    }
+}
+
+/// `POST /portal/account/sessions/end-all`: all but this one.
+pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+    profile::end_sessions(&app, member.staff_id, member.session_id, None).await?;
+    Ok(done(HERE, "sessions_ended"))
+}
+
+/// `POST /portal/account/sessions/{id}/end`
+pub(super) async fn end_one(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let id = id
+        .parse()
+        .map_err(|_| Problem::not_found("There is no such session"))?;
+    profile::end_sessions(&app, member.staff_id, member.session_id, Some(id)).await?;
+    Ok(done(HERE, "sessions_ended"))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ChooseForm {
+    account: String,
+}
+
+/// `POST /portal/account/choose`
+pub(super) async fn choose(
+    State(app): State<Shared>,
+    member: Member,
+    Form(form): Form<ChooseForm>,
+) -> Result<Response, Problem> {
+    let id = form.account.parse();
+    let id = id.map_err(|_| Problem::not_found("There is no such account"))?;
+    signing_in::choose_account(&app, member.staff_id, member.session_id, id).await?;
+    Ok(Redirect::to("/portal").into_response())
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModeForm {
+    sandbox: String,
+}
+
+/// `POST /portal/mode`
+pub(super) async fn mode(
+    State(app): State<Shared>,
+    member: Member,
+    headers: axum::http::HeaderMap,
+    Form(form): Form<ModeForm>,
+) -> Result<Response, Problem> {
+    let sandbox = match form.sandbox.as_str() {
+        "true" => true,
+        "false" => false,
+        _ => return Err(Problem::invalid("sandbox is true or false")),
+    };
+    signing_in::choose_mode(&app, member.session_id, member.merchant()?.id, sandbox).await?;
+    // What stands on a page of one mode is not there in the other: on to the page's kind.
+    let back = same_site_referrer(&headers);
+    let kind: String = safe_next(back.as_deref())
+        .split(['?', '#'])
+        .next()
+        .unwrap_or_default()
+        .split('/')
+        .take(3)
+        .collect::<Vec<_>>()
+        .join("/");
+    Ok(Redirect::to(if kind.is_empty() { "/portal" } else { &kind }).into_response())
+}

@@ -1,0 +1,218 @@
+//! Signing in, the second factor, the fresh proof, and out.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum_extra::extract::{CookieJar, Form};
+use serde::Deserialize;
+use store::portal_sessions::{self, SignedIn, Stage};
+
+use super::{Faults, Hidden, Visitor, again, enter};
+use crate::app::accounts::signing_in::{self, SignIn};
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::portal::page::{Page, html};
+use crate::portal::routes::{safe_next, with_next};
+use crate::portal::session::{self, Member};
+
+/// Where to go afterwards.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Next {
+    next: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/sign_in.html")]
+struct SignInPage {
+    page: Page,
+    faults: Faults,
+    email: String,
+    next: String,
+    can_sign_up: bool,
+}
+
+impl SignInPage {
+    fn new(app: &App, page: Page, next: Option<&str>) -> Self {
+        SignInPage {
+            page,
+            faults: Faults::default(),
+            email: String::new(),
+            next: safe_next(next).to_owned(),
+            can_sign_up: app.config.sign_up_allowed(),
+        }
+    }
+}
+
+/// `GET /portal/sign-in`
+pub(super) async fn page(
+    State(app): State<Shared>,
+    member: Option<Member>,
+    Query(Next { next }): Query<Next>,
+    page: Page,
+) -> Result<Response, Problem> {
+    if member.is_some() {
+        return Ok(Redirect::to(safe_next(next.as_deref())).into_response());
+    }
+    html(SignInPage::new(&app, page, next.as_deref()))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SignInForm {
+    email: String,
+    password: Hidden,
+    next: String,
+}
+
+/// `POST /portal/sign-in`
+pub(super) async fn submit(
+    State(app): State<Shared>,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<SignInForm>,
+) -> Result<Response, Problem> {
+    let outcome = signing_in::with_password(
+        &app,
+        &form.email,
+        &form.password.0,
+        &visitor.device,
+        visitor.address,
+    )
+    .await?;
+    let next = safe_next(Some(&form.next));
+    Ok(match outcome {
+        SignIn::Done(token) => enter(&app, &token, next),
+        SignIn::CodeNeeded(token) => enter(&app, &token, &with_next("/portal/sign-in/code", next)),
+        SignIn::Wrong => {
+            return again(SignInPage {
+                faults: Faults::one("form", "accounts.fault.sign_in"),
+                email: form.email,
+                ..SignInPage::new(&app, page, Some(next))
+            });
+        }
+    })
+}
+
+/// Whoever has given their password and not yet their code.
+async fn half(app: &App, headers: &HeaderMap) -> Result<Option<SignedIn>, Problem> {
+    let Some(token) = session::token(app, headers) else {
+        return Ok(None);
+    };
+    let found = portal_sessions::find(&mut app.db.read().await?, &token).await?;
+    Ok(found.filter(|found| found.stage == Stage::Password))
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/code.html")]
+struct CodePage {
+    page: Page,
+    faults: Faults,
+    next: String,
+}
+
+/// `GET /portal/sign-in/code`
+pub(super) async fn code_page(
+    State(app): State<Shared>,
+    Query(Next { next }): Query<Next>,
+    page: Page,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let next = safe_next(next.as_deref()).to_owned();
+    if half(&app, &headers).await?.is_none() {
+        return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
+    }
+    html(CodePage {
+        page,
+        faults: Faults::default(),
+        next,
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CodeForm {
+    code: String,
+    next: String,
+}
+
+/// `POST /portal/sign-in/code`
+pub(super) async fn code(
+    State(app): State<Shared>,
+    page: Page,
+    visitor: Visitor,
+    headers: HeaderMap,
+    Form(form): Form<CodeForm>,
+) -> Result<Response, Problem> {
+    let next = safe_next(Some(&form.next)).to_owned();
+    let Some(half) = half(&app, &headers).await? else {
+        return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
+    };
+    match signing_in::with_code(&app, &half, &form.code, visitor.address).await? {
+        Some(token) => Ok(enter(&app, &token, &next)),
+        None => again(CodePage {
+            page,
+            faults: Faults::one("code", "accounts.fault.code"),
+            next,
+        }),
+    }
+}
+
+/// `POST /portal/sign-out`
+pub(super) async fn out(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+    signing_in::out(&app, member.staff_id, member.session_id).await?;
+    let jar = CookieJar::new().add(session::no_cookie(&app));
+    Ok((jar, Redirect::to("/portal/sign-in")).into_response())
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/prove.html")]
+struct ProvePage {
+    page: Page,
+    faults: Faults,
+    next: String,
+    has_totp: bool,
+}
+
+/// `GET /portal/prove`
+pub(super) async fn prove_page(
+    Query(Next { next }): Query<Next>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Problem> {
+    html(ProvePage {
+        page,
+        faults: Faults::default(),
+        next: safe_next(next.as_deref()).to_owned(),
+        has_totp: member.has_totp,
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ProveForm {
+    proof: Hidden,
+    next: String,
+}
+
+/// `POST /portal/prove`
+pub(super) async fn prove(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<ProveForm>,
+) -> Result<Response, Problem> {
+    let next = safe_next(Some(&form.next)).to_owned();
+    let (staff_id, session_id) = (member.staff_id, member.session_id);
+    match signing_in::prove(&app, staff_id, session_id, &form.proof.0, visitor.address).await? {
+        Some(token) => Ok(enter(&app, &token, &next)),
+        None => again(ProvePage {
+            page,
+            faults: Faults::one("proof", "accounts.fault.proof"),
+            next,
+            has_totp: member.has_totp,
+        }),
+    }
+}

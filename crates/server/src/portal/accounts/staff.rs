@@ -1,0 +1,269 @@
+//! A merchant's staff: who belongs to it, with which role, and who is invited.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use axum_extra::extract::Form;
+use serde::Deserialize;
+use store::invitations::Invitation;
+use store::staff::Membership;
+use uuid::Uuid;
+
+use super::{Faults, again};
+use crate::app::accounts::email_of;
+use crate::app::accounts::joining::{self, NewLink};
+use crate::app::accounts::staff::{self, Manager, may_manage};
+use crate::app::mail::Letter;
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::portal::page::{Page, done, html};
+use crate::portal::permissions::Role;
+use crate::portal::session::Member;
+
+const HERE: &str = "/portal/staff";
+
+/// A link that was just made.
+struct Made {
+    url: String,
+    /// Whether a letter with it was taken by the mail server.
+    mailed: bool,
+    /// Whether it invites (else it sets a password).
+    invites: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/staff.html")]
+struct StaffPage {
+    page: Page,
+    me: Uuid,
+    my_role: Role,
+    members: Vec<Membership>,
+    invitations: Vec<Invitation>,
+    faults: Faults,
+    email: String,
+    role: String,
+    made: Option<Made>,
+    can_mail: bool,
+}
+
+impl StaffPage {
+    async fn of(app: &App, page: Page, member: &Member) -> Result<Self, Problem> {
+        let manager = manager(member)?;
+        let (members, invitations) = staff::list(app, manager.merchant_id).await?;
+        Ok(StaffPage {
+            page,
+            me: manager.staff_id,
+            my_role: manager.role,
+            members,
+            invitations,
+            faults: Faults::default(),
+            email: String::new(),
+            role: Role::Reviewer.as_str().into(),
+            made: None,
+            can_mail: app.mailer.is_some(),
+        })
+    }
+
+    /// The roles that the reader may give.
+    fn roles(&self) -> impl Iterator<Item = &'static str> {
+        let mine = self.my_role;
+        Role::ALL
+            .into_iter()
+            .filter(move |role| may_manage(mine, *role))
+            .map(Role::as_str)
+    }
+
+    fn is_mine_to_change(&self, member: &Membership) -> bool {
+        member
+            .role
+            .parse()
+            .is_ok_and(|role| may_manage(self.my_role, role))
+    }
+
+    fn is_same(&self, role: &str, other: &str) -> bool {
+        role == other
+    }
+
+    fn is_me(&self, member: &Membership) -> bool {
+        member.member.id == self.me
+    }
+}
+
+fn manager(member: &Member) -> Result<Manager, Problem> {
+    let role = member
+        .role
+        .ok_or_else(|| Problem::not_found("No account is chosen"))?;
+    Ok(Manager {
+        staff_id: member.staff_id,
+        role,
+        merchant_id: member.merchant()?.id,
+    })
+}
+
+fn id_of(text: &str) -> Result<Uuid, Problem> {
+    text.parse()
+        .map_err(|_| Problem::not_found("There is no such member"))
+}
+
+/// `GET /portal/staff`
+pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    html(StaffPage::of(&app, page, &member).await?)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InviteForm {
+    email: String,
+    role: String,
+    mail: Option<String>,
+}
+
+/// `POST /portal/staff/invite`: shows the link, which cannot be shown again.
+pub(super) async fn invite(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(form): Form<InviteForm>,
+) -> Result<Response, Problem> {
+    let manager = manager(&member)?;
+    let role = form
+        .role
+        .parse::<Role>()
+        .ok()
+        .filter(|role| may_manage(manager.role, *role));
+    let mut faults = Vec::new();
+    let email = match form.email.trim() {
+        "" if form.mail.is_none() => None,
+        email => email_of(email).map_err(|fault| faults.push(fault)).ok(),
+    };
+    let Some(role) = role else {
+        faults.push(crate::app::accounts::Fault::new("role", "accounts.fault.role"));
+        return refused(&app, page, &member, form, faults).await;
+    };
+    if !faults.is_empty() {
+        return refused(&app, page, &member, form, faults).await;
+    }
+    let link = joining::invite(
+        &app.db,
+        manager.merchant_id,
+        role,
+        email.as_deref(),
+        Some(manager.staff_id),
+    )
+    .await?;
+    let url = url(&app, &link);
+    let mut mailed = false;
+    if let (Some(mailer), Some(to), true) = (&app.mailer, email, form.mail.is_some()) {
+        let account = member.merchant()?.name.clone();
+        let letter = Letter {
+            to,
+            subject: page.tf("accounts.mail.invite.subject", &[("account", &account)]),
+            text: page.tf(
+                "accounts.mail.invite.text",
+                &[("account", &account), ("name", &member.name), ("link", &url)],
+            ),
+        };
+        mailed = mailer.send(letter).await;
+    }
+    html(StaffPage {
+        made: Some(Made {
+            url,
+            mailed,
+            invites: true,
+        }),
+        ..StaffPage::of(&app, page, &member).await?
+    })
+}
+
+async fn refused(
+    app: &App,
+    page: Page,
+    member: &Member,
+    form: InviteForm,
+    faults: Vec<crate::app::accounts::Fault>,
+) -> Result<Response, Problem> {
+    again(StaffPage {
+        faults: Faults(faults),
+        email: form.email,
+        role: form.role,
+        ..StaffPage::of(app, page, member).await?
+    })
+}
+
+fn url(app: &App, link: &NewLink) -> String {
+    format!("{}{}", app.public_url, link.path)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RoleForm {
+    role: String,
+}
+
+/// `POST /portal/staff/{id}/role`
+pub(super) async fn set_role(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+    Form(form): Form<RoleForm>,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    let role = form
+        .role
+        .parse()
+        .map_err(|()| Problem::invalid("There is no such role"))?;
+    staff::set_role(&app, manager(&member)?, id, role).await?;
+    Ok(done(HERE, "saved"))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AccessForm {
+    access: String,
+}
+
+/// `POST /portal/staff/{id}/access`
+pub(super) async fn set_access(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+    Form(form): Form<AccessForm>,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    let (shut_out, key) = match form.access.as_str() {
+        "off" => (true, "staff_disabled"),
+        "on" => (false, "staff_enabled"),
+        _ => return Err(Problem::invalid("access is on or off")),
+    };
+    staff::set_access(&app, manager(&member)?, id, shut_out).await?;
+    Ok(done(HERE, key))
+}
+
+/// `POST /portal/staff/{id}/password`: shows the link, which cannot be shown again.
+pub(super) async fn password_link(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let link = staff::password_link_for(&app, manager(&member)?, id_of(&id)?).await?;
+    html(StaffPage {
+        made: Some(Made {
+            url: url(&app, &link),
+            mailed: false,
+            invites: false,
+        }),
+        ..StaffPage::of(&app, page, &member).await?
+    })
+}
+
+/// `POST /portal/staff/invitations/{id}/revoke`
+pub(super) async fn revoke(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    staff::revoke(&app, manager(&member)?, id_of(&id)?).await?;
+    Ok(done(HERE, "invitation_revoked"))
+}
