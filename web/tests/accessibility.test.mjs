@@ -1,19 +1,15 @@
-// Every screen against WCAG 2.2 AA, in light, dark and Arabic, with a picture of each in .cache/screenshots.
+// Every screen against WCAG 2.2 AA, in light, dark and Arabic, with a picture of each in .cache/screenshots. The live camera's are camera.test's.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { accessibilityFaults, desktop, newVisitor, phone, smallTargets, startBrowser } from "./browser.mjs";
+import { answerTo, desktop, look as lookAt, newVisitor, startBrowser } from "./browser.mjs";
 import { person, t } from "./person.mjs";
-import { documentsFlow, root, specimen, startServer } from "./server.mjs";
-
-const folder = join(root, ".cache/screenshots");
+import { documentsFlow, specimen, startServer } from "./server.mjs";
 
 /** @type {import("./server.mjs").Server} */ let server;
 /** @type {import("./browser.mjs").Browser} */ let browser;
 before(async () => {
-  await mkdir(folder, { recursive: true });
   [server, browser] = await Promise.all([startServer(), startBrowser()]);
+  await server.cli("merchant", "set", server.merchantId, "privacyUrl=https://merchant.example/privacy", "contact=help@merchant.example");
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 
@@ -32,22 +28,14 @@ for (const variant of /** @type {const} */ ([
     );
 
     /** @param {import("playwright-core").Page} page @param {string} state */
-    async function look(page, state) {
-      for (const [size, viewport] of Object.entries({ phone, desktop })) {
-        await page.setViewportSize(viewport);
-        await page.waitForTimeout(100);
-        await page.screenshot({ path: join(folder, `${state}-${size}-${name}.png`), fullPage: true });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        if (wide > 0) faults.push(`${state} (${size}): ${wide} px wider than the window`);
-        for (const fault of [...(await accessibilityFaults(page)), ...(await smallTargets(page))]) faults.push(`${state} (${size}): ${fault}`);
-      }
-    }
+    const look = async (page, state) => faults.push(...(await lookAt(page, state, name)));
 
     /** @param {object} flow @param {string} who @param {object} [different] */
     async function arrive(flow, who, different = {}) {
       const watched = await newVisitor(browser, options);
-      await watched.open(await server.link(await server.flow(flow)));
-      return { watched, page: watched.page, me: person(watched.page, await specimen(who), { language, ...different }) };
+      const link = await server.link(await server.flow(flow));
+      await watched.open(link);
+      return { watched, link, page: watched.page, me: person(watched.page, await specimen(who), { language, ...different }) };
     }
 
     const main = await arrive(everything, "pass-id-card-td1");
@@ -76,12 +64,15 @@ for (const variant of /** @type {const} */ ([
     await look(main.page, "back");
     await main.me.to("selfie");
     await look(main.page, "selfie");
+    let send = () => {};
+    const looked = new Promise((resolve) => (send = () => resolve(undefined)));
     await main.page.route("**/v2/idv/verify", async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 4000));
+      await looked;
       await route.continue();
     });
     await main.me.to("upload");
     await look(main.page, "upload");
+    send();
     await main.me.toOutcome();
     await look(main.page, "outcome-approved");
     await main.watched.close(server);
@@ -123,10 +114,32 @@ for (const variant of /** @type {const} */ ([
     }
     await blocked.close(server);
 
+    const twice = await arrive({ defaultFields: {} }, "pass-data-only");
+    await twice.me.to("details");
+    const second = await twice.watched.context.newPage();
+    await second.goto(twice.link);
+    await person(second, await specimen("pass-data-only"), { language }).at("elsewhere");
+    await look(second, "elsewhere");
+    // Opened twice, so its address holds the token twice.
+    await twice.watched.context.close();
+
+    const late = await newVisitor(browser, options);
+    await late.page.clock.install();
+    await late.open(await server.link(await server.flow({ defaultFields: {} })));
+    const slow = person(late.page, await specimen("pass-data-only"), { language });
+    await slow.to("details");
+    await late.page.clock.fastForward("08:10");
+    await late.page.locator("#notices").getByText(t("page.warning", {}, language)).waitFor();
+    await look(late.page, "time-warning");
+    await late.page.clock.fastForward("02:00");
+    await slow.at("end");
+    await look(late.page, "end-expired");
+    await late.close(server);
+
     // A desktop, the phone beside it, and a camera that is not there.
     const live = documentsFlow({ documentFileUpload: false, documentCapture: true, liveSelfie: true });
     const desk = await newVisitor(browser, { ...options, viewport: desktop, screen: desktop, hasTouch: false });
-    const code = desk.page.waitForResponse((response) => response.url().endsWith("/session/handoff"));
+    const code = answerTo(desk.page, "/session/handoff");
     await desk.open(await server.link(await server.flow(live)));
     const sitting = person(desk.page, await specimen("pass-passport"), { language });
     await sitting.to("device");

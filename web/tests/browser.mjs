@@ -38,7 +38,8 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     reducedMotion: "reduce",
     ...options,
   });
-  context.setDefaultTimeout(40_000);
+  // A busy machine is no fault.
+  context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const faults = /** @type {string[]} */ ([]);
   const requests = /** @type {{method: string, url: string, referer: string | null}[]} */ ([]);

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { desktop, newVisitor, startBrowser } from "./browser.mjs";
+import { desktop, look, newVisitor, startBrowser } from "./browser.mjs";
 import { CAMERA_FLAGS, makeFilm } from "./fake-camera.mjs";
 import { person, t } from "./person.mjs";
 import { documentsFlow, specimen, startServer } from "./server.mjs";
@@ -79,6 +79,43 @@ test("the shutter is always there, and a file can be used instead", async () => 
   await page.locator("main .shot").waitFor();
   await watched.close(server);
 });
+
+for (const { name, language, ...options } of /** @type {const} */ ([
+  { name: "light", language: "en", colorScheme: "light", locale: "en-GB" },
+  { name: "dark", language: "en", colorScheme: "dark", locale: "en-GB" },
+  { name: "rtl", language: "ar", colorScheme: "light", locale: "ar" },
+])) {
+  test(`the live camera is for everyone, and photographed: ${name}`, async () => {
+    const faults = [];
+    // Too far away, so that the shutter waits while one looks.
+    const film = join(films, `${name}.mjpeg`);
+    const passport = await specimen("pass-passport");
+    await makeFilm(film, [{ picture: passport.file("passportFront"), seconds: 2, kind: "document", flaw: "small" }]);
+    const far = await startBrowser([...CAMERA_FLAGS, `--use-file-for-fake-video-capture=${film}`]);
+    const watched = await newVisitor(far, options);
+    const { page } = watched;
+    await watched.open(await server.link(await server.flow(live)));
+    const me = person(page, passport, { language });
+    await me.to("front");
+    faults.push(...(await look(page, "front-live", name)));
+    await me.button("picture.camera").click();
+    await me.at("front-camera");
+    await page.locator(".capture[data-state=live] .capture-hint").getByText(t("hint.closer", {}, language)).waitFor();
+    faults.push(...(await look(page, "front-camera", name)));
+    await page.getByRole("button", { name: t("capture.file", {}, language) }).click();
+    await me.at("front-file");
+    await me.chooseFile("front");
+    await page.locator("main .shot").waitFor();
+    await me.to("selfie");
+    await me.button("picture.camera").click();
+    await me.at("selfie-camera");
+    await page.locator(".capture[data-state=live]").waitFor();
+    faults.push(...(await look(page, "selfie-camera", name)));
+    await watched.close(server);
+    await far.close();
+    assert.deepEqual(faults, []);
+  });
+}
 
 test("a denied camera: help for this browser, then the file", async () => {
   const { watched, page, me } = await arrive(refusing, live);

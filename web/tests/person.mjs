@@ -118,7 +118,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
       main?.firstElementChild?.setAttribute("data-seen", "");
       return main?.dataset["screen"] ?? "";
     });
-  const changed = () => page.waitForFunction(() => !document.getElementById("main")?.firstElementChild?.hasAttribute("data-seen"), undefined, { timeout: 90_000 });
+  const changed = () => page.waitForFunction(() => !document.getElementById("main")?.firstElementChild?.hasAttribute("data-seen"), undefined, { timeout: 180_000 });
 
   return {
     button,

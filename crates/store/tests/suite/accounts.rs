@@ -5,11 +5,40 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret as _;
 use store::credentials::{self, AuthOutcome, NewCredential};
+use store::logos::{self, Logo};
 use store::merchants::{self, Merchant, MerchantStatus};
 use store::{Db, Error, Keyring, KeyringOrigin, Scope};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START, options};
+
+pub(crate) async fn a_logo_is_replaced_and_removed(bench: Bench) {
+    let (first, second) = (bench.merchant().await.id, bench.merchant().await.id);
+    let logo = |version: &str| Logo {
+        media_type: "image/png".into(),
+        bytes: version.as_bytes().to_vec(),
+        version: version.into(),
+    };
+    let stored = async |id| logos::get(&mut bench.read().await, id).await.unwrap();
+    assert_eq!(stored(first).await, None);
+    for version in ["1", "2"] {
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            logos::set(tx, first, &logo(version)).await
+        })
+        .unwrap();
+        assert_eq!(stored(first).await, Some(logo(version)));
+    }
+    assert_eq!(stored(second).await, None);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        logos::delete(tx, first).await
+    })
+    .unwrap();
+    assert_eq!(stored(first).await, None);
+    let unknown = store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        logos::set(tx, Uuid::new_v4(), &logo("1")).await
+    });
+    assert!(unknown.is_err());
+}
 
 pub(crate) async fn merchants_are_listed_and_changed(bench: Bench) {
     let first = bench.merchant().await;

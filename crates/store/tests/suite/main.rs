@@ -39,7 +39,7 @@ macro_rules! on_every_database {
 
 on_every_database! {
     api_log: calls_are_found_and_swept;
-    accounts: merchants_are_listed_and_changed, keys_open_their_own_mode_only, two_secrets_work_during_a_rotation,
+    accounts: merchants_are_listed_and_changed, a_logo_is_replaced_and_removed, keys_open_their_own_mode_only, two_secrets_work_during_a_rotation,
         a_revoked_key_works_no_more, rotated_master_keys_rewrap_every_account;
     configuration: groups_and_flows_are_listed_newest_first, names_are_unique_per_account_and_mode,
         foreign_and_repeated_flows_are_ignored, a_deleted_flow_leaves_every_group, a_group_changes_only_what_is_sent,
