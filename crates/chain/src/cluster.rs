@@ -236,7 +236,7 @@ pub fn cluster_of(
             break;
         }
         looked_up += 1;
-        let history = match source.history(&next, window) {
+        let history = match source.latest(&next, window) {
             Err(SourceError::Budget) if looked_up > 1 => {
                 complete = false;
                 break;

@@ -14,6 +14,7 @@ pub mod hash;
 pub mod ingest;
 pub mod labels;
 pub mod ondemand;
+pub mod parts;
 pub mod picture;
 pub mod pool;
 pub mod profile;

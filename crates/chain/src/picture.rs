@@ -6,11 +6,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use num_traits::{ToPrimitive, Zero};
 use serde::{Deserialize, Serialize};
 
 use crate::category::Category;
-use crate::pool::Share;
 use crate::profile::Profile;
 use crate::screen::{Detail, Screen};
 use crate::trace::{Direction, Trace};
@@ -58,10 +56,6 @@ pub struct Picture {
 
 type Key = (i32, Option<Category>, String);
 
-fn percent(share: &Share) -> f64 {
-    share.to_f64().unwrap_or(0.0) * 100.0
-}
-
 impl Picture {
     /// Draws what a screening found around its address or transaction, which is named as it was asked for.
     pub fn of(subject: &str, screen: &Screen, profile: &Profile) -> Picture {
@@ -74,7 +68,7 @@ impl Picture {
     }
 
     fn around(root: Key, traces: &[Trace], profile: &Profile) -> Picture {
-        let mut links: BTreeMap<(Key, Key), Share> = BTreeMap::new();
+        let mut links: BTreeMap<(Key, Key), f64> = BTreeMap::new();
         for trace in traces {
             let side = match trace.direction {
                 Direction::Incoming => -1,
@@ -91,7 +85,7 @@ impl Picture {
                 } else {
                     (near.clone(), key.clone())
                 };
-                *links.entry(link).or_insert_with(Share::zero) += &node.share;
+                *links.entry(link).or_default() += node.share;
             }
         }
         let links = gathered(links);
@@ -106,7 +100,7 @@ impl Picture {
             picture.links.push(Link {
                 from,
                 to,
-                percentage: percent(share),
+                percentage: share * 100.0,
             });
         }
         for index in 0..picture.nodes.len() {
@@ -167,14 +161,14 @@ fn keys(trace: &Trace, side: i32) -> Vec<Key> {
 }
 
 /// Puts the smaller parties of a crowded column together; labelled ones last.
-fn gathered(links: BTreeMap<(Key, Key), Share>) -> BTreeMap<(Key, Key), Share> {
-    let mut sizes: BTreeMap<Key, Share> = BTreeMap::new();
+fn gathered(links: BTreeMap<(Key, Key), f64>) -> BTreeMap<(Key, Key), f64> {
+    let mut sizes: BTreeMap<Key, f64> = BTreeMap::new();
     for ((from, to), share) in &links {
         for key in [from, to] {
-            *sizes.entry(key.clone()).or_insert_with(Share::zero) += share;
+            *sizes.entry(key.clone()).or_default() += share;
         }
     }
-    let mut columns: BTreeMap<i32, Vec<(bool, Share, Key)>> = BTreeMap::new();
+    let mut columns: BTreeMap<i32, Vec<(bool, f64, Key)>> = BTreeMap::new();
     for (key, size) in sizes {
         columns
             .entry(key.0)
@@ -183,17 +177,21 @@ fn gathered(links: BTreeMap<(Key, Key), Share>) -> BTreeMap<(Key, Key), Share> {
     }
     let mut others: BTreeMap<Key, Key> = BTreeMap::new();
     for (column, mut parties) in columns {
-        parties.sort_by(|a, b| b.cmp(a));
+        parties.sort_by(|a, b| {
+            (b.0.cmp(&a.0))
+                .then(b.1.total_cmp(&a.1))
+                .then_with(|| b.2.cmp(&a.2))
+        });
         for (_, _, key) in parties.into_iter().skip(COLUMN) {
             others.insert(key, (column, None, "others".to_owned()));
         }
     }
-    let mut gathered: BTreeMap<(Key, Key), Share> = BTreeMap::new();
+    let mut gathered: BTreeMap<(Key, Key), f64> = BTreeMap::new();
     for ((from, to), share) in links {
         let from = others.get(&from).cloned().unwrap_or(from);
         let to = others.get(&to).cloned().unwrap_or(to);
         if from != to {
-            *gathered.entry((from, to)).or_insert_with(Share::zero) += share;
+            *gathered.entry((from, to)).or_default() += share;
         }
     }
     gathered

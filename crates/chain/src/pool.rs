@@ -1,14 +1,15 @@
 //! Where the money of one payment out of a balance came from: the pool of lots behind an account, replayed in time order.
 //!
-//! Pure arithmetic with exact fractions; knows no chain, no labels.
+//! Pure arithmetic with exact parts ([`crate::parts`]); knows no chain, no labels.
 
 use std::collections::VecDeque;
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Zero};
 
 use crate::amount::Amount;
+use crate::parts::{self, Part, Scale};
 
 /// An exact part of a whole, 0 to 1.
 pub type Share = BigRational;
@@ -59,44 +60,43 @@ pub enum Event {
 /// What a payment consisted of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composition {
-    /// Lots with their shares, the oldest first.
-    pub lots: Vec<(usize, Share)>,
-    /// What the events cannot explain.
-    pub unknown: Share,
+    /// What the lots' parts are parts of.
+    pub whole: BigUint,
+    /// Lots with their parts, the oldest first.
+    pub lots: Vec<(usize, BigUint)>,
+    /// What the events cannot explain. What is neither here nor in a lot was lost by rounding ([`crate::parts`]).
+    pub missing: BigUint,
 }
 
-/// More bits than this and a fraction is rounded down; the rest is accounted for as unknown.
-const MOST_BITS: u64 = 4096;
-/// Where it is rounded.
-const ROUNDED_BITS: u32 = 512;
-
-/// Keeps a fraction small enough to reckon with: exact up to 4096 bits, then rounded down to 512 binary places.
-pub fn tame(share: Share) -> Share {
-    if share.denom().bits() <= MOST_BITS {
-        return share;
+impl Composition {
+    /// The lots with their shares.
+    pub fn shares(&self) -> Vec<(usize, Share)> {
+        let share = |(lot, part): &(usize, BigUint)| (*lot, parts::share(part, &self.whole));
+        self.lots.iter().map(share).collect()
     }
-    let scale = BigInt::one() << ROUNDED_BITS;
-    let scaled = (share.numer() * &scale) / share.denom();
-    Share::new(scaled, scale)
 }
 
 /// What a payment of `amount`, made after `events`, consisted of. Money that the events do not explain (a balance that
-/// would be negative) is unknown.
+/// would be negative) is missing.
 pub fn compose(events: &[Event], amount: &Amount, method: Method) -> Composition {
     match method {
         Method::Haircut => haircut(events, amount),
         Method::Fifo | Method::Lifo => in_order(events, amount, method == Method::Lifo),
         Method::Poison => {
-            let lots = held(events)
+            let lots: Vec<_> = held(events)
                 .into_iter()
-                .map(|lot| (lot, Share::one()))
-                .collect::<Vec<_>>();
-            let unknown = if lots.is_empty() {
-                Share::one()
+                .map(|lot| (lot, BigUint::one()))
+                .collect();
+            let missing = if lots.is_empty() {
+                BigUint::one()
             } else {
-                Share::zero()
+                BigUint::zero()
             };
-            Composition { lots, unknown }
+            Composition {
+                whole: BigUint::one(),
+                lots,
+                missing,
+            }
         }
     }
 }
@@ -130,6 +130,7 @@ fn haircut(events: &[Event], amount: &Amount) -> Composition {
     let mut balance = Amount::default();
     for event in events {
         match event {
+            Event::In(_, value) if value.is_zero() => {}
             Event::In(lot, value) => {
                 incoming.push((Some(*lot), value, balance.clone()));
                 balance += value;
@@ -138,31 +139,36 @@ fn haircut(events: &[Event], amount: &Amount) -> Composition {
             Event::Out(value) => balance = balance.saturating_sub(value),
         }
     }
-    let missing = amount.saturating_sub(&balance);
-    if !missing.is_zero() {
-        incoming.push((None, &missing, balance));
+    let short = amount.saturating_sub(&balance);
+    if !short.is_zero() {
+        incoming.push((None, &short, balance));
     }
-    let mut left = Share::one();
-    let mut given = Share::zero();
-    let mut lots = Vec::new();
+    let mut scale = Scale::default();
+    let mut left = scale.one();
+    let mut missing = scale.nothing();
+    let mut parts: Vec<(usize, Part)> = Vec::new();
     for (lot, value, before) in incoming.into_iter().rev() {
-        if left.is_zero() {
-            break;
-        }
         let after = before.clone() + value;
-        let share = tame(&left * value.part_of(&after));
-        left = tame(left * before.part_of(&after));
-        if let Some(lot) = lot
-            && !share.is_zero()
-        {
-            given += &share;
-            lots.push((lot, share));
+        let mut pieces = scale.split(&left, &[value.units(), before.units()], after.units());
+        let (Some(rest), Some(part)) = (pieces.pop(), pieces.pop()) else {
+            break;
+        };
+        left = rest;
+        match lot {
+            Some(lot) if !part.is_zero() => parts.push((lot, part)),
+            Some(_) => {}
+            None => missing = part,
         }
     }
-    lots.reverse();
+    scale.add(&mut missing, &left);
+    parts.reverse();
     Composition {
-        lots,
-        unknown: Share::one() - given,
+        missing: scale.numerator(&missing),
+        lots: parts
+            .iter()
+            .map(|(lot, part)| (*lot, scale.numerator(part)))
+            .collect(),
+        whole: scale.whole().clone(),
     }
 }
 
@@ -174,16 +180,17 @@ fn in_order(events: &[Event], amount: &Amount, newest_first: bool) -> Compositio
             Event::Out(value) => drop(take(&mut pool, value, newest_first)),
         }
     }
-    let mut lots: Vec<(usize, Share)> = take(&mut pool, amount, newest_first)
-        .into_iter()
-        .map(|(lot, part)| (lot, part.part_of(amount)))
-        .filter(|(_, share)| !share.is_zero())
-        .collect();
+    let mut lots = take(&mut pool, amount, newest_first);
     lots.sort_by_key(|(lot, _)| *lot);
-    let given: Share = lots.iter().map(|(_, share)| share).sum();
+    let given: Amount = lots.iter().map(|(_, part)| part).sum();
     Composition {
-        lots,
-        unknown: (Share::one() - given).abs(),
+        whole: amount.units().clone(),
+        missing: amount.saturating_sub(&given).units().clone(),
+        lots: lots
+            .into_iter()
+            .filter(|(_, part)| !part.is_zero())
+            .map(|(lot, part)| (lot, part.units().clone()))
+            .collect(),
     }
 }
 
@@ -228,7 +235,7 @@ pub fn tainted(lots: &[(Amount, bool)], spends: &[Amount], method: Method) -> Ve
     let mut parts = Vec::with_capacity(spends.len());
     for spend in spends {
         let part: Share = compose(&events, spend, method)
-            .lots
+            .shares()
             .into_iter()
             .filter(|(lot, _)| lots.get(*lot).is_some_and(|(_, bad)| *bad))
             .map(|(_, share)| share)
@@ -292,8 +299,8 @@ mod tests {
         ];
         for method in [Method::Haircut, Method::Fifo, Method::Lifo, Method::Poison] {
             let made = compose(&events, &Amount::from(2), method);
-            assert_eq!(made.lots, [(1, Share::one())], "{method:?}");
-            assert!(made.unknown.is_zero());
+            assert_eq!(made.shares(), [(1, Share::one())], "{method:?}");
+            assert!(made.missing.is_zero());
         }
     }
 
@@ -304,10 +311,10 @@ mod tests {
             &Amount::from(4),
             Method::Haircut,
         );
-        assert_eq!(made.lots, [(0, share(1, 4))]);
-        assert_eq!(made.unknown, share(3, 4));
+        assert_eq!(made.shares(), [(0, share(1, 4))]);
+        assert_eq!(parts::share(&made.missing, &made.whole), share(3, 4));
         let made = compose(&[], &Amount::from(4), Method::Fifo);
-        assert_eq!(made.unknown, Share::one());
+        assert_eq!(made.missing, made.whole);
     }
 
     #[test]
@@ -321,9 +328,10 @@ mod tests {
             })
             .collect();
         let made = compose(&events, &Amount::from(1000), Method::Haircut);
-        let sum: Share = made.lots.iter().map(|(_, share)| share).sum::<Share>() + &made.unknown;
-        assert_eq!(sum, Share::one());
-        assert!(made.unknown < share(1, 1_000_000_000_000));
+        assert!(made.whole.bits() <= parts::MOST_BITS && made.missing.is_zero());
+        let given: BigUint = made.lots.iter().map(|(_, part)| part).sum();
+        let lost = parts::to_f64(&(&made.whole - given), &made.whole);
+        assert!((0.0..1e-150).contains(&lost), "{lost}");
     }
 
     proptest! {
@@ -338,9 +346,8 @@ mod tests {
                 .collect();
             for method in [Method::Haircut, Method::Fifo, Method::Lifo] {
                 let made = compose(&events, &Amount::from(amount), method);
-                let sum: Share = made.lots.iter().map(|(_, share)| share).sum::<Share>() + &made.unknown;
-                prop_assert_eq!(sum, Share::one());
-                prop_assert!(!made.unknown.is_negative());
+                let sum = made.lots.iter().map(|(_, part)| part).sum::<BigUint>() + &made.missing;
+                prop_assert_eq!(sum, made.whole);
             }
         }
     }

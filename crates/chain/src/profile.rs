@@ -1,7 +1,7 @@
 //! Risk profiles: what each category weighs. Versioned, one per merchant; the built-in one is the table of
 //! `design/engines.md` §5.
 //!
-//! Data and its checks, no reckoning: that is [`crate::score`]'s.
+//! Data and its checks, no reckoning: that is [`crate::score`]'s and [`crate::trace`]'s.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use num_traits::{One, Zero};
 use serde::{Deserialize, Serialize};
 
 use crate::category::Category;
-use crate::pool::Share;
+use crate::pool::{Method, Share};
+use crate::trace::Options;
 
 /// What a category weighs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,16 +77,71 @@ impl<'de> Deserialize<'de> for Fraction {
     }
 }
 
+/// From which severity a counterparty has which rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Thresholds {
+    /// `medium` from here; below it is `low`.
+    pub medium: u8,
+    /// `high` from here.
+    pub high: u8,
+    /// `severe` from here.
+    pub severe: u8,
+}
+
+impl Default for Thresholds {
+    fn default() -> Thresholds {
+        Thresholds {
+            medium: 25,
+            high: 60,
+            severe: 90,
+        }
+    }
+}
+
+/// How far and how money is followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Following {
+    /// How mixed money is told apart.
+    pub method: Method,
+    /// The farthest hop, 1 to 20.
+    pub max_hops: u32,
+    /// Masses below this are not followed.
+    pub epsilon: Fraction,
+    /// At most so many coins are followed in each direction, 1 to 10000.
+    pub max_nodes: u32,
+}
+
+impl Default for Following {
+    fn default() -> Following {
+        let options = Options::default();
+        Following {
+            method: options.method,
+            max_hops: options.max_hops,
+            epsilon: Fraction(options.epsilon),
+            max_nodes: options.max_nodes as u32,
+        }
+    }
+}
+
 /// A version of a merchant's opinion of risk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Profile {
     /// Its version: 0 is built in; a merchant's own count from 1.
+    #[serde(default)]
     pub version: u32,
     /// What remains of a share for every hop beyond the first.
     pub hop_decay: Fraction,
     /// The categories; those left out weigh nothing.
     pub categories: BTreeMap<Category, Weight>,
+    /// Ranks.
+    #[serde(default)]
+    pub thresholds: Thresholds,
+    /// Following money.
+    #[serde(default)]
+    pub following: Following,
 }
 
 /// What is wrong with a profile.
@@ -106,6 +162,18 @@ pub enum BadProfile {
     /// Sanctions made light of: a screening that may not be turned off.
     #[error("categories.sanctions.severity - must be 100")]
     Sanctions,
+    /// Thresholds out of order.
+    #[error("thresholds - medium, high and severe must not fall, and be at most 100")]
+    Thresholds,
+    /// Too near, or too far.
+    #[error("following.maxHops - must be 1 to 20")]
+    MaxHops,
+    /// Nothing would be followed.
+    #[error("following.epsilon - must be 0 to 1")]
+    Epsilon,
+    /// None, or more than a screening may take.
+    #[error("following.maxNodes - must be 1 to 10000")]
+    MaxNodes,
 }
 
 impl Profile {
@@ -150,12 +218,37 @@ impl Profile {
             version: 0,
             hop_decay: fraction((4, 5)),
             categories,
+            thresholds: Thresholds::default(),
+            following: Following::default(),
         }
     }
 
     /// A category's severity, 0 for one left out.
     pub fn severity(&self, category: Category) -> u8 {
         self.categories.get(&category).map_or(0, |weight| weight.severity)
+    }
+
+    /// The rank of a category: `low`, `medium`, `high` or `severe`.
+    pub fn rank(&self, category: Category) -> &'static str {
+        let severity = self.severity(category);
+        let Thresholds { medium, high, severe } = self.thresholds;
+        match severity {
+            _ if severity >= severe => "severe",
+            _ if severity >= high => "high",
+            _ if severity >= medium => "medium",
+            _ => "low",
+        }
+    }
+
+    /// How a trace follows money by this profile.
+    pub fn options(&self) -> Options {
+        Options {
+            method: self.following.method,
+            max_hops: self.following.max_hops,
+            epsilon: self.following.epsilon.0.clone(),
+            max_nodes: self.following.max_nodes as usize,
+            ..Options::default()
+        }
     }
 
     /// Checks a merchant's own profile.
@@ -181,6 +274,19 @@ impl Profile {
         if self.severity(Category::Sanctions) != 100 {
             return Err(BadProfile::Sanctions);
         }
+        let Thresholds { medium, high, severe } = self.thresholds;
+        if !(medium <= high && high <= severe && severe <= 100) {
+            return Err(BadProfile::Thresholds);
+        }
+        if !(1..=20).contains(&self.following.max_hops) {
+            return Err(BadProfile::MaxHops);
+        }
+        if self.following.epsilon.0 > one {
+            return Err(BadProfile::Epsilon);
+        }
+        if !(1..=10_000).contains(&self.following.max_nodes) {
+            return Err(BadProfile::MaxNodes);
+        }
         Ok(())
     }
 }
@@ -199,6 +305,31 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), built_in);
+        assert_eq!(built_in.options(), Options::default());
+        let mut far = built_in.clone();
+        far.following.max_hops = 21;
+        assert_eq!(far.check(), Err(BadProfile::MaxHops));
+        let mut fallen = built_in.clone();
+        fallen.thresholds.high = 95;
+        assert_eq!(fallen.check(), Err(BadProfile::Thresholds));
+        for (category, rank) in [
+            (Category::Exchange, "low"),
+            (Category::DefiBridge, "medium"),
+            (Category::Mixer, "high"),
+            (Category::StolenFunds, "severe"),
+        ] {
+            assert_eq!(built_in.rank(category), rank);
+        }
+        // What a file leaves out is as built in.
+        let short = r#"{"hopDecay": "1/2", "categories": {}, "following": {"method": "fifo"}}"#;
+        let short: Profile = serde_json::from_str(short).unwrap();
+        assert_eq!((short.version, short.thresholds), (0, Thresholds::default()));
+        assert_eq!(
+            (short.following.method, short.following.max_hops),
+            (Method::Fifo, 5)
+        );
+        let misspelt = r#"{"hopDecay": "1/2", "categories": {}, "following": {"hops": 3}}"#;
+        assert!(serde_json::from_str::<Profile>(misspelt).is_err());
 
         let mut lenient = built_in.clone();
         lenient.categories.remove(&Category::Sanctions);

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 use serde::Serialize;
 
@@ -83,7 +84,7 @@ pub struct Score {
     pub exact: Share,
     /// What it is made of, the most points first.
     pub contributions: Vec<Contribution>,
-    /// What the score would be if all that is not attributed were of the gravest category, next door.
+    /// The highest score that any truth about the money without a name could make, however it mixes categories.
     pub upper_bound: Share,
 }
 
@@ -111,7 +112,7 @@ pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown:
     let exact = combined(profile, &effective);
     let mut score = Score {
         contributions: contributions(profile, &effective, &exact),
-        upper_bound: upper_bound(profile, &effective, unknown, &exact),
+        upper_bound: upper_bound(profile, &effective, unknown),
         exact,
     };
     if let Some(own) = own {
@@ -185,11 +186,14 @@ fn risk(profile: &Profile, direction: Direction, category: Category, effective: 
 }
 
 fn combined(profile: &Profile, effective: &Effective) -> Share {
-    let safe: Share = effective
-        .iter()
-        .map(|((direction, category), share)| Share::one() - risk(profile, *direction, *category, share))
-        .product();
-    Share::from_integer(100.into()) * (Share::one() - safe)
+    // Reduced once: the factors' fractions are long.
+    let (mut above, mut below) = (BigInt::one(), BigInt::one());
+    for ((direction, category), share) in effective {
+        let safe = Share::one() - risk(profile, *direction, *category, share);
+        above *= safe.numer();
+        below *= safe.denom();
+    }
+    Share::new((&below - above) * 100, below)
 }
 
 fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec<Contribution> {
@@ -225,40 +229,119 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
     found.into_iter().map(|(contribution, _)| contribution).collect()
 }
 
-/// The greatest score that any truth about the unknown money could make.
-fn upper_bound(profile: &Profile, effective: &Effective, unknown: &Unknown, exact: &Share) -> Share {
-    let choices = |direction: Direction, share: &Share| -> Vec<Option<(Direction, Category)>> {
-        if share.is_zero() {
-            return vec![None];
-        }
-        Category::ALL
-            .into_iter()
-            .map(|category| Some((direction, category)))
-            .collect()
-    };
-    let mut bound = exact.clone();
-    // Each direction's unknown money is tried as each category. Risk weighs by -ln(1-x), which is convex, so splitting the
-    // money between categories gives no more than the best of these, as long as no category fills up at less than 100.
+/// The highest score that any truth about the unknown money could make.
+///
+/// The money counts most next door, where nothing has decayed. Of a category with the effective share e it adds
+/// −ln(1 − a·(e+u)/full) to the score's logarithm, a convex function of its amount u up to full − e and constant beyond. The
+/// sum of convex functions is greatest at a corner of what may be: some categories filled up, at most one filled in part,
+/// the others empty. Every corner is tried. The directions' money is apart, and so are their factors.
+fn upper_bound(profile: &Profile, effective: &Effective, unknown: &Unknown) -> Share {
     let mut worst = effective.clone();
     for (direction, share) in [
         (Direction::Incoming, &unknown.incoming),
         (Direction::Outgoing, &unknown.outgoing),
     ] {
-        let mut best = worst.clone();
-        let mut best_score = combined(profile, &best);
-        for choice in choices(direction, share).into_iter().flatten() {
-            let mut guess = worst.clone();
-            *guess.entry(choice).or_insert_with(Share::zero) += share;
-            let score = combined(profile, &guess);
-            if score > best_score {
-                best = guess;
-                best_score = score;
-            }
+        let vessels: Vec<Vessel> = Category::ALL
+            .into_iter()
+            .filter_map(|category| Vessel::of(profile, effective, direction, category))
+            .collect();
+        let mut search = Search {
+            vessels: &vessels,
+            best: Vec::new(),
+            gain: 0.0,
+        };
+        search.pour(share.to_f64().unwrap_or(0.0), &mut Vec::new(), 0.0);
+        let best = search.best;
+        let mut left = share.clone();
+        for place in best {
+            let vessel: &Vessel = &vessels[place];
+            let poured = left.clone().min(vessel.room.clone());
+            left -= &poured;
+            *worst
+                .entry((direction, vessel.category))
+                .or_insert_with(Share::zero) += poured;
         }
-        worst = best;
-        bound = bound.max(best_score);
     }
-    bound
+    combined(profile, &worst)
+}
+
+/// A category that unknown money could be of.
+struct Vessel {
+    category: Category,
+    /// The share that fills it up, exactly and about.
+    room: Share,
+    fills: f64,
+    /// The risk for each unit of share, and the risk that is there.
+    slope: f64,
+    risk: f64,
+}
+
+impl Vessel {
+    fn of(
+        profile: &Profile,
+        effective: &Effective,
+        direction: Direction,
+        category: Category,
+    ) -> Option<Vessel> {
+        let full = &profile.categories.get(&category)?.full_share.0;
+        let present = effective
+            .get(&(direction, category))
+            .cloned()
+            .unwrap_or_else(Share::zero);
+        let highest = risk(profile, direction, category, full).to_f64()?;
+        let room = full - &present;
+        (room > Share::zero() && highest > 0.0).then(|| Vessel {
+            category,
+            slope: highest / full.to_f64().unwrap_or(1.0),
+            risk: risk(profile, direction, category, &present)
+                .to_f64()
+                .unwrap_or(0.0),
+            fills: room.to_f64().unwrap_or(0.0),
+            room,
+        })
+    }
+
+    /// What pouring adds to −ln(1−x).
+    fn gain(&self, poured: f64) -> f64 {
+        let risk = (self.risk + poured * self.slope).min(1.0);
+        (-self.risk).ln_1p() - (-risk).ln_1p()
+    }
+}
+
+/// The search for the corner with the greatest gain.
+struct Search<'a> {
+    vessels: &'a [Vessel],
+    /// Filled up in this order; the last takes what is left.
+    best: Vec<usize>,
+    gain: f64,
+}
+
+impl Search<'_> {
+    fn pour(&mut self, left: f64, filled: &mut Vec<usize>, gain: f64) {
+        self.note(filled, gain);
+        let next = filled.last().map_or(0, |last| last + 1);
+        for place in 0..self.vessels.len() {
+            // Nothing is worse than certain.
+            if self.gain.is_infinite() || filled.contains(&place) {
+                continue;
+            }
+            let vessel = &self.vessels[place];
+            filled.push(place);
+            if vessel.fills >= left {
+                self.note(filled, gain + vessel.gain(left));
+            } else if place >= next {
+                self.pour(left - vessel.fills, filled, gain + vessel.gain(vessel.fills));
+            }
+            filled.pop();
+        }
+    }
+
+    fn note(&mut self, filled: &[usize], gain: f64) {
+        if gain > self.gain {
+            self.best = filled.to_vec();
+            self.gain = gain;
+        }
+    }
 }
 
 /// How the severities of a transaction's sources are spread, weighted by value.
@@ -394,6 +477,30 @@ mod tests {
         assert_eq!(paid.exact, fraction(20, 1));
     }
 
+    /// Two categories that fill at a twentieth: a tenth fills both, and neither alone is the worst.
+    #[test]
+    fn a_mixture_may_be_worse_than_any_one_category() {
+        let mut profile = Profile::built_in();
+        for weight in profile.categories.values_mut() {
+            weight.severity = 0;
+        }
+        for category in [Category::Mixer, Category::Scam] {
+            let weight = profile.categories.get_mut(&category).unwrap();
+            weight.severity = 50;
+            weight.full_share.0 = fraction(1, 20);
+        }
+        for (unknown, bound) in [(fraction(1, 10), 75), (fraction(1, 20), 50), (fraction(1, 1), 75)] {
+            let unknown = Unknown {
+                incoming: unknown,
+                outgoing: Share::zero(),
+            };
+            assert_eq!(
+                score(&profile, &[], None, &unknown).upper_bound,
+                fraction(bound, 1)
+            );
+        }
+    }
+
     #[test]
     fn severities_are_spread_by_value() {
         let profile = Profile::built_in();
@@ -448,6 +555,37 @@ mod tests {
             prop_assert!(first.upper_bound <= fraction(100, 1));
             let all: Vec<Finding> = findings.iter().chain(&more).cloned().collect();
             prop_assert!(score(&profile, &all, None, &unknown).exact >= first.exact);
+        }
+
+        /// Whatever mixture the unknown money turns out to be, at whatever distance.
+        #[test]
+        fn nothing_scores_above_the_bound(
+            findings in any_findings(),
+            unknown in 1u32..120,
+            mixture in prop::collection::vec((0usize..16, 1u32..4, 1u32..100), 1..6),
+            severities in prop::collection::vec((0u8..=100, 1u32..40), 16),
+        ) {
+            let mut profile = Profile::built_in();
+            for (weight, (severity, full)) in profile.categories.values_mut().zip(severities) {
+                weight.severity = severity;
+                weight.full_share.0 = fraction(1, full);
+            }
+            let whole: u32 = mixture.iter().map(|(_, _, part)| part).sum();
+            let unseen = Unknown { incoming: fraction(unknown, 1000), outgoing: fraction(unknown, 2000) };
+            let bound = score(&profile, &findings, None, &unseen).upper_bound;
+            for direction in [Direction::Incoming, Direction::Outgoing] {
+                let money = match direction {
+                    Direction::Incoming => &unseen.incoming,
+                    Direction::Outgoing => &unseen.outgoing,
+                };
+                let truth = mixture.iter().map(|(category, hop, part)| {
+                    finding(direction, Category::ALL[*category], *hop, money * fraction(*part, whole))
+                });
+                let all: Vec<Finding> = findings.iter().cloned().chain(truth).collect();
+                let found = score(&profile, &all, None, &Unknown::default()).exact;
+                let above = (&found - &bound).to_f64().unwrap();
+                prop_assert!(above <= 1e-9, "{found} is above {bound}");
+            }
         }
     }
 }

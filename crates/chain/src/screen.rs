@@ -6,11 +6,15 @@
 
 mod detail;
 mod label_screen;
+mod reading;
 #[cfg(test)]
 mod tests;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
+use num_bigint::BigUint;
+use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::detail::{
@@ -18,11 +22,13 @@ pub use self::detail::{
     TransactionDetail,
 };
 pub use self::label_screen::screen_labels;
+use self::reading::Reading;
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster::{self, Cluster};
 use crate::currency::{Currency, Ledger};
 use crate::labels::{Label, Labels};
+use crate::parts::{self, Part, Scale};
 use crate::pool::{Method, Share};
 use crate::profile::Profile;
 use crate::score::{Finding, Own, Score, Unknown, score, spread};
@@ -30,7 +36,7 @@ use crate::score::{Finding, Own, Score, Unknown, score, spread};
 use crate::source::{
     History, Movement, Party, Position, Source, SourceError, Tip, Transaction, Transfer, TxId, Window,
 };
-use crate::trace::{Attribution, Coin, Cut, Direction, Options, Seed, Step, Trace, trace};
+use crate::trace::{Attribution, Coin, Cut, Direction, Options, Seed, Step, Trace, all_known, trace};
 
 /// What is screened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +119,7 @@ fn traced_address(
     address: &str,
     mut own: Vec<Label>,
 ) -> Result<Screen, SourceError> {
+    let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(request, &tip);
     let window = Window {
@@ -153,7 +160,7 @@ fn traced_address(
     }
     let attribute = attributing(labels, request);
     let received = received(&history, address);
-    let sent = sent(&history, address, &members);
+    let sent = sent(source, &history, address, &members)?;
     let incoming = trace(
         source,
         &attribute,
@@ -170,12 +177,7 @@ fn traced_address(
         sent.seeds,
         &options,
     )?;
-    let mut traces = vec![incoming, outgoing];
-    for (trace, flow) in traces.iter_mut().zip([&received.unseen, &sent.unseen]) {
-        if !num_traits::Zero::is_zero(flow) {
-            *trace.cuts.entry(Cut::History).or_default() += flow;
-        }
-    }
+    let traces = vec![incoming, outgoing];
     let findings = findings(&traces);
     let score = score(profile, &findings, strongest(profile, &own), &unknown(&traces));
     let context = detail::Context {
@@ -210,6 +212,7 @@ pub fn screen_transaction(
     let Subject::Transaction(id) = request.subject else {
         return Err(SourceError::NotFound);
     };
+    let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(request, &tip);
     let transaction = source.transaction(id)?;
@@ -324,18 +327,22 @@ fn attributing<'a>(
     }
 }
 
+/// What traces found, by direction, category and hop.
 fn findings(traces: &[Trace]) -> Vec<Finding> {
-    traces
-        .iter()
-        .flat_map(|trace| {
-            trace.exposures.iter().map(|exposure| Finding {
-                direction: trace.direction,
-                category: exposure.category,
-                hop: exposure.hop,
-                share: exposure.share.clone(),
-            })
-        })
-        .collect()
+    let of = |trace: &Trace| {
+        let mut sums: BTreeMap<(Category, u32), BigUint> = BTreeMap::new();
+        for exposure in &trace.exposures {
+            *sums.entry((exposure.category, exposure.hop)).or_default() += &exposure.part;
+        }
+        let finding = |((category, hop), part)| Finding {
+            direction: trace.direction,
+            category,
+            hop,
+            share: parts::share(&part, &trace.whole),
+        };
+        sums.into_iter().map(finding).collect::<Vec<_>>()
+    };
+    traces.iter().flat_map(of).collect()
 }
 
 fn unknown(traces: &[Trace]) -> Unknown {
@@ -354,14 +361,6 @@ fn unknown(traces: &[Trace]) -> Unknown {
 struct Flows {
     seeds: Vec<Seed>,
     total: Amount,
-    /// What part the history that was given does not show.
-    unseen: Share,
-}
-
-/// A sum of money before it is known what part of the whole it is.
-struct Sum {
-    amount: Amount,
-    start: Start,
 }
 
 /// Where following a sum begins.
@@ -369,62 +368,62 @@ enum Start {
     /// Its other side is to be found.
     Coin(Coin),
     /// Its other side is known.
-    Step {
-        transaction: TxId,
-        party: Option<Party>,
-        next: Option<Coin>,
-    },
+    Step(Step),
 }
 
 impl Start {
-    fn with_mass(self, mass: Share) -> Seed {
-        match self {
-            Start::Coin(coin) => Seed::Coin(coin, mass),
-            Start::Step {
-                transaction,
-                party,
-                next,
-            } => Seed::Step(Step {
-                transaction,
-                party,
-                weight: mass,
-                next,
-            }),
-        }
-    }
-
     /// A transfer from or to a party; nobody, for new or burnt money, ends the way.
     fn transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
-        let next = party.map(|_| Coin::Payment(transaction.clone(), number));
-        Start::Step {
+        Start::Step(Step {
             transaction: transaction.clone(),
             party: party.cloned(),
-            next,
-        }
+            next: party.map(|_| Coin::Payment(transaction.clone(), number)),
+        })
     }
 
     /// An output that was made for a party.
     fn output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
-        let next = Some(Coin::Output(transaction.clone(), number));
-        Start::Step {
+        Start::Step(Step {
             transaction: transaction.clone(),
             party: party.cloned(),
-            next,
-        }
+            next: Some(Coin::Output(transaction.clone(), number)),
+        })
     }
 }
 
-/// Turns sums into masses of their whole; `more` is money known of but not seen.
-fn weigh(sums: Vec<Sum>, more: &Amount) -> Flows {
-    let total = sums.iter().map(|sum| &sum.amount).sum::<Amount>() + more;
-    let seeds = sums
+/// Turns sums into masses of their whole; `unseen` is money known of but not seen.
+fn weigh(sums: Vec<(BigUint, Start)>, unseen: Vec<(Cut, BigUint)>) -> Vec<Seed> {
+    let total: BigUint = sums
+        .iter()
+        .map(|(sum, _)| sum)
+        .chain(unseen.iter().map(|(_, sum)| sum))
+        .sum();
+    let seen = sums
         .into_iter()
-        .filter(|sum| !sum.amount.is_zero())
-        .map(|sum| sum.start.with_mass(sum.amount.part_of(&total)))
+        .filter(|(sum, _)| !sum.is_zero())
+        .map(|(sum, start)| {
+            let mass = parts::share(&sum, &total);
+            match start {
+                Start::Coin(coin) => Seed::Coin(coin, mass),
+                Start::Step(step) => Seed::Step(step, mass),
+            }
+        });
+    let unseen = unseen
+        .iter()
+        .filter(|(_, sum)| !sum.is_zero())
+        .map(|(why, sum)| Seed::Unseen(*why, parts::share(sum, &total)));
+    seen.chain(unseen).collect()
+}
+
+/// The same of amounts, with what a history does not show.
+fn flows(sums: Vec<(Amount, Start)>, more: &Amount) -> Flows {
+    let total = sums.iter().map(|(amount, _)| amount).sum::<Amount>() + more;
+    let sums = sums
+        .into_iter()
+        .map(|(amount, start)| (amount.units().clone(), start))
         .collect();
     Flows {
-        seeds,
-        unseen: more.part_of(&total),
+        seeds: weigh(sums, vec![(Cut::History, more.units().clone())]),
         total,
     }
 }
@@ -448,10 +447,7 @@ fn received(history: &History, address: &str) -> Flows {
                     seen += &output.amount;
                     if !change {
                         let start = Start::Coin(Coin::Output(id.clone(), number));
-                        sums.push(Sum {
-                            amount: output.amount.clone(),
-                            start,
-                        });
+                        sums.push((output.amount.clone(), start));
                     }
                 }
             }
@@ -460,32 +456,38 @@ fn received(history: &History, address: &str) -> Flows {
                     if is_it(&transfer.to) && !is_it(&transfer.from) {
                         seen += &transfer.amount;
                         let start = Start::transfer(id, number, transfer.from.as_ref());
-                        sums.push(Sum {
-                            amount: transfer.amount.clone(),
-                            start,
-                        });
+                        sums.push((transfer.amount.clone(), start));
                     }
                 }
             }
         }
     }
-    weigh(
+    flows(
         sums,
         &unseen(history, |totals| totals.received.saturating_sub(&seen)),
     )
 }
 
-/// What an address paid to others.
-fn sent(history: &History, address: &str, members: &FxHashSet<Party>) -> Flows {
-    let mut sums = Vec::new();
+/// What an address paid to others. Of an output that several paid for, its part; of a payment whose inputs are not all
+/// known, nobody knows what part that is.
+fn sent(
+    source: &dyn Source,
+    history: &History,
+    address: &str,
+    members: &FxHashSet<Party>,
+) -> Result<Flows, SourceError> {
+    // Outputs with the part of them that was paid for, over one denominator, which stops growing well before that of a trace.
+    let mut scale = Scale::within(parts::MOST_BITS / 2);
+    let mut sums: Vec<(Part, Amount, Start)> = Vec::new();
+    let mut lost = Amount::default();
     let mut seen = Amount::default();
+    let mut unknown = Amount::default();
     let is_it = |party: &Option<Party>| party.as_deref() == Some(address);
     let is_own = |party: &Option<Party>| party.as_ref().is_some_and(|party| members.contains(party));
     for transaction in &history.transactions {
         let id = &transaction.id;
         match &transaction.movement {
             Movement::Outputs { inputs, outputs, .. } => {
-                let whole: Amount = inputs.iter().map(|input| &input.amount).sum();
                 let own: Amount = inputs
                     .iter()
                     .filter(|input| is_it(&input.party))
@@ -495,17 +497,23 @@ fn sent(history: &History, address: &str, members: &FxHashSet<Party>) -> Flows {
                 if own.is_zero() {
                     continue;
                 }
+                if !all_known(source, inputs)? {
+                    unknown += &own;
+                    continue;
+                }
+                let whole: Amount = inputs.iter().map(|input| &input.amount).sum();
+                let paid_for = scale.hold(&own.part_of(&whole));
+                let is_exact = scale.share(&paid_for) == own.part_of(&whole);
                 for (output, number) in outputs
                     .iter()
                     .zip(0u32..)
                     .filter(|(output, _)| !is_own(&output.party))
                 {
-                    // Of an output that several paid for, this address's part, rounded down.
-                    let amount = Amount::from(output.amount.units() * own.units() / whole.units());
-                    sums.push(Sum {
-                        amount,
-                        start: Start::output(id, number, output.party.as_ref()),
-                    });
+                    let start = Start::output(id, number, output.party.as_ref());
+                    sums.push((paid_for.clone(), output.amount.clone(), start));
+                    if !is_exact {
+                        lost += &output.amount;
+                    }
                 }
             }
             Movement::Transfers(transfers) => {
@@ -513,16 +521,27 @@ fn sent(history: &History, address: &str, members: &FxHashSet<Party>) -> Flows {
                     if is_it(&transfer.from) && !is_own(&transfer.to) {
                         seen += &transfer.amount;
                         let start = Start::transfer(id, number, transfer.to.as_ref());
-                        sums.push(Sum {
-                            amount: transfer.amount.clone(),
-                            start,
-                        });
+                        sums.push((scale.one(), transfer.amount.clone(), start));
                     }
                 }
             }
         }
     }
-    weigh(sums, &unseen(history, |totals| totals.sent.saturating_sub(&seen)))
+    let more = unseen(history, |totals| totals.sent.saturating_sub(&seen)) + &unknown;
+    let sums: Vec<(BigUint, Start)> = sums
+        .into_iter()
+        .map(|(part, amount, start)| (scale.numerator(&part) * amount.units(), start))
+        .collect();
+    let unseen = vec![
+        (Cut::History, more.units() * scale.whole()),
+        // A part that was rounded down lacks less than one of its denominator.
+        (Cut::Precision, lost.units().clone()),
+    ];
+    let total: BigUint = sums.iter().map(|(sum, _)| sum).sum::<BigUint>() / scale.whole();
+    Ok(Flows {
+        seeds: weigh(sums, unseen),
+        total: Amount::from(total) + &more,
+    })
 }
 
 /// Transfers of the chain's own money, with their numbers.
@@ -562,25 +581,18 @@ impl Sides {
                 // Pro rata, every output has the same origins: they are followed once for all.
                 let alike = matches!(method, Method::Haircut | Method::Poison);
                 if alike {
-                    back.push(Sum {
-                        amount: outputs.iter().map(|output| &output.amount).sum(),
-                        start: Start::Coin(Coin::Output(id.clone(), 0)),
-                    });
+                    let whole: Amount = outputs.iter().map(|output| &output.amount).sum();
+                    back.push((whole, Start::Coin(Coin::Output(id.clone(), 0))));
                 }
                 for (output, number) in outputs.iter().zip(0u32..) {
                     let amount = &output.amount;
                     if !alike {
-                        back.push(Sum {
-                            amount: amount.clone(),
-                            start: Start::Coin(Coin::Output(id.clone(), number)),
-                        });
+                        let start = Start::Coin(Coin::Output(id.clone(), number));
+                        back.push((amount.clone(), start));
                     }
                     if output.party.as_ref().is_none_or(|party| !payers.contains(party)) {
                         let start = Start::output(id, number, output.party.as_ref());
-                        on.push(Sum {
-                            amount: amount.clone(),
-                            start,
-                        });
+                        on.push((amount.clone(), start));
                     }
                 }
             }
@@ -589,20 +601,14 @@ impl Sides {
                 for (transfer, number) in native(transfers) {
                     let amount = &transfer.amount;
                     let start = Start::transfer(id, number, transfer.from.as_ref());
-                    back.push(Sum {
-                        amount: amount.clone(),
-                        start,
-                    });
+                    back.push((amount.clone(), start));
                     let start = Start::transfer(id, number, transfer.to.as_ref());
-                    on.push(Sum {
-                        amount: amount.clone(),
-                        start,
-                    });
+                    on.push((amount.clone(), start));
                 }
             }
         }
-        let back = weigh(back, &Amount::default());
-        let on = weigh(on, &Amount::default());
+        let back = flows(back, &Amount::default());
+        let on = flows(on, &Amount::default());
         Sides {
             back: back.seeds,
             on: on.seeds,

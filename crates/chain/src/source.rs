@@ -256,6 +256,14 @@ pub trait Source: Send + Sync {
     /// When the source cannot say.
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError>;
 
+    /// The same without counters beyond the window, which may be dear to count.
+    ///
+    /// # Errors
+    /// When the source cannot say.
+    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        self.history(party, window)
+    }
+
     /// A transaction, with what its inputs were worth.
     ///
     /// # Errors

@@ -519,14 +519,16 @@ impl Graph {
         }
     }
 
-    fn history_of(&self, party: &str, window: Window) -> Result<History, GraphError> {
+    /// The latest transactions; of so many before them the counters, if they reach the first.
+    fn history_of(&self, party: &str, window: Window, counted: usize) -> Result<History, GraphError> {
+        let most = window.limit.saturating_add(counted);
         let end = self.end_of(window.up_to)?;
         let range = party_entry(party, 0)..party_entry(party, end);
         let mut transactions = Vec::new();
         let mut totals = Totals::default();
         let mut seen = 0;
         for entry in self.parties.range(range).rev() {
-            if seen >= window.limit.saturating_add(COUNTED) {
+            if seen >= most {
                 break;
             }
             seen += 1;
@@ -543,7 +545,7 @@ impl Graph {
         Ok(History {
             transactions,
             complete,
-            totals: (!complete && seen < window.limit.saturating_add(COUNTED)).then_some(totals),
+            totals: (!complete && counted > 1 && seen < most).then_some(totals),
         })
     }
 
@@ -605,7 +607,12 @@ impl Source for Graph {
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        Ok(self.history_of(party, window)?)
+        Ok(self.history_of(party, window, COUNTED)?)
+    }
+
+    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        // One more tells whether that was all.
+        Ok(self.history_of(party, window, 1)?)
     }
 
     fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {

@@ -239,12 +239,12 @@ impl Fixture {
                 .get(number as usize)
                 .and_then(|transfer| transfer.from.clone());
             let next = party.is_some().then(|| Coin::Payment(id.into(), number));
-            return Seed::Step(crate::trace::Step {
+            let step = crate::trace::Step {
                 transaction: id.into(),
                 party,
-                weight: mass,
                 next,
-            });
+            };
+            return Seed::Step(step, mass);
         }
         Seed::Coin(Coin::Output(id.into(), number), mass)
     }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 use serde::Serialize;
 
@@ -12,9 +13,10 @@ use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster::Cluster;
 use crate::labels::Label;
+use crate::parts;
 use crate::pool::Method;
 use crate::profile::Profile;
-use crate::score::{Origin, Score, Spread, decayed};
+use crate::score::{Origin, Score, Spread};
 use crate::source::{History, Movement, Transaction};
 use crate::trace::{Cut, Direction, Exposure, Trace, Via};
 
@@ -193,7 +195,7 @@ pub struct ShareAt {
 /// Money by the gravity of its other side.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ranked {
-    /// `low` below 25, `medium` below 60, `high` below 90, `severe` from there.
+    /// `low`, `medium`, `high` or `severe`, by the profile's thresholds.
     pub rank: &'static str,
     /// Which way.
     pub direction: Direction,
@@ -233,6 +235,8 @@ pub struct Coverage {
     pub score_upper_bound: f64,
     /// How many coins were followed.
     pub transactions_examined: usize,
+    /// How many parties without a label were looked up by their cluster.
+    pub clusters_examined: usize,
     /// Whether a limit, not a definition, ended the trace.
     pub truncated: bool,
     /// Why money was not followed, in percent by reason.
@@ -272,18 +276,20 @@ fn percent(share: &Share) -> f64 {
     (share * Share::from_integer(100.into())).to_f64().unwrap_or(0.0)
 }
 
-/// A share of money in whole coins, rounded down.
-fn coins(total: &Amount, share: &Share, decimals: u8) -> String {
-    let units = total.units() * share.numer().magnitude() / share.denom().magnitude();
-    Amount::from(units).to_coins(decimals)
+/// A part of money.
+struct Piece<'a> {
+    part: BigUint,
+    whole: &'a BigUint,
 }
 
-fn rank(severity: u8) -> &'static str {
-    match severity {
-        0..25 => "low",
-        25..60 => "medium",
-        60..90 => "high",
-        _ => "severe",
+impl Piece<'_> {
+    fn percentage(&self) -> f64 {
+        parts::to_f64(&(&self.part * 100u8), self.whole)
+    }
+
+    /// In whole coins, rounded down.
+    fn coins(&self, total: &Amount, decimals: u8) -> String {
+        Amount::from(total.units() * &self.part / self.whole).to_coins(decimals)
     }
 }
 
@@ -329,22 +335,19 @@ impl Exposures {
                 (by_entity, &mut exposures.entity, true),
                 (by_category, &mut exposures.flag, false),
             ] {
-                let of_category = effective_by_category(&groups);
+                let mut of_category: BTreeMap<Category, f64> = BTreeMap::new();
+                for group in &groups {
+                    *of_category.entry(group.category).or_default() += group.effective;
+                }
                 into.extend(groups.into_iter().map(|group| {
-                    let whole = &of_category[&group.category];
-                    let points = points(score, trace.direction, group.category);
-                    let part = if whole.is_zero() {
-                        Share::zero()
+                    let whole = of_category[&group.category];
+                    let part = if whole == 0.0 {
+                        0.0
                     } else {
-                        &group.effective / whole
+                        group.effective / whole
                     };
-                    group.exposed(
-                        trace.direction,
-                        points * part.to_f64().unwrap_or(0.0),
-                        total,
-                        decimals,
-                        ways,
-                    )
+                    let points = points(score, trace.direction, group.category) * part;
+                    group.exposed(trace, points, total, decimals, ways)
                 }));
             }
             exposures
@@ -377,6 +380,7 @@ impl Exposures {
                 .map(|(why, share)| (*why, percent(share)))
                 .collect();
             self.coverage.transactions_examined += trace.expansions;
+            self.coverage.clusters_examined += trace.clusters;
             self.coverage.truncated |= trace
                 .cuts
                 .keys()
@@ -405,14 +409,17 @@ struct Group {
     name: String,
     category: Category,
     direct: bool,
-    shares: BTreeMap<u32, Share>,
-    effective: Share,
+    /// Parts by hop.
+    parts: BTreeMap<u32, BigUint>,
+    /// With distance counted: for dividing points.
+    effective: f64,
     confidence: u8,
     path: Vec<Via>,
-    largest: Share,
+    largest: BigUint,
 }
 
 fn grouped(profile: &Profile, trace: &Trace, name: impl Fn(&Exposure) -> String) -> Vec<Group> {
+    let decay = profile.hop_decay.0.to_f64().unwrap_or(1.0);
     let mut groups: BTreeMap<(Category, String, bool), Group> = BTreeMap::new();
     for exposure in &trace.exposures {
         let direct = exposure.hop <= 1;
@@ -423,29 +430,22 @@ fn grouped(profile: &Profile, trace: &Trace, name: impl Fn(&Exposure) -> String)
                 name,
                 category: exposure.category,
                 direct,
-                shares: BTreeMap::new(),
-                effective: Share::zero(),
+                parts: BTreeMap::new(),
+                effective: 0.0,
                 confidence: 0,
                 path: Vec::new(),
-                largest: Share::zero(),
+                largest: BigUint::zero(),
             });
-        *group.shares.entry(exposure.hop).or_default() += &exposure.share;
-        group.effective += decayed(profile, &exposure.share, exposure.hop);
+        *group.parts.entry(exposure.hop).or_default() += &exposure.part;
+        let hops = i32::try_from(exposure.hop.saturating_sub(1)).unwrap_or(i32::MAX);
+        group.effective += parts::to_f64(&exposure.part, &trace.whole) * decay.powi(hops);
         group.confidence = group.confidence.max(exposure.confidence);
-        if exposure.share > group.largest {
-            group.largest = exposure.share.clone();
+        if exposure.part > group.largest {
+            group.largest = exposure.part.clone();
             group.path.clone_from(&exposure.path);
         }
     }
     groups.into_values().collect()
-}
-
-fn effective_by_category(groups: &[Group]) -> BTreeMap<Category, Share> {
-    let mut effective: BTreeMap<Category, Share> = BTreeMap::new();
-    for group in groups {
-        *effective.entry(group.category).or_default() += &group.effective;
-    }
-    effective
 }
 
 fn points(score: &Score, direction: Direction, category: Category) -> f64 {
@@ -459,32 +459,28 @@ fn points(score: &Score, direction: Direction, category: Category) -> f64 {
 }
 
 impl Group {
-    fn exposed(
-        self,
-        direction: Direction,
-        points: f64,
-        total: &Amount,
-        decimals: u8,
-        with_path: bool,
-    ) -> Exposed {
-        let share: Share = self.shares.values().sum();
+    fn exposed(self, trace: &Trace, points: f64, total: &Amount, decimals: u8, with_path: bool) -> Exposed {
+        let piece = Piece {
+            part: self.parts.values().sum(),
+            whole: &trace.whole,
+        };
         Exposed {
             name: self.name,
             category: self.category,
-            direction,
+            direction: trace.direction,
             r#type: if self.direct { "direct" } else { "indirect" },
-            amount: coins(total, &share, decimals),
-            percentage: percent(&share),
-            min_hops: self.shares.keys().next().copied().unwrap_or(1),
+            amount: piece.coins(total, decimals),
+            percentage: piece.percentage(),
+            min_hops: self.parts.keys().next().copied().unwrap_or(1),
             confidence: self.confidence,
             points,
             path: if with_path { self.path } else { Vec::new() },
             shares: self
-                .shares
+                .parts
                 .into_iter()
-                .map(|(hop, share)| ShareAt {
+                .map(|(hop, part)| ShareAt {
                     hop,
-                    share: share.to_string(),
+                    share: parts::share(&part, &trace.whole).to_string(),
                 })
                 .collect(),
         }
@@ -492,24 +488,25 @@ impl Group {
 }
 
 fn ranks(profile: &Profile, trace: &Trace, total: &Amount, decimals: u8) -> Vec<Ranked> {
-    let mut shares: [(&'static str, Share); 4] =
-        ["low", "medium", "high", "severe"].map(|rank| (rank, Share::zero()));
-    for exposure in &trace.exposures {
-        let rank = rank(profile.severity(exposure.category));
-        for (name, share) in &mut shares {
-            if *name == rank {
-                *share += &exposure.share;
-            }
-        }
-    }
-    shares
+    ["low", "medium", "high", "severe"]
         .into_iter()
-        .filter(|(_, share)| !share.is_zero())
-        .map(|(rank, share)| Ranked {
-            rank,
-            direction: trace.direction,
-            amount: coins(total, &share, decimals),
-            percentage: percent(&share),
+        .filter_map(|rank| {
+            let of_rank = |exposure: &&Exposure| profile.rank(exposure.category) == rank;
+            let part = trace
+                .exposures
+                .iter()
+                .filter(of_rank)
+                .map(|exposure| &exposure.part);
+            let piece = Piece {
+                part: part.sum(),
+                whole: &trace.whole,
+            };
+            (!piece.part.is_zero()).then(|| Ranked {
+                rank,
+                direction: trace.direction,
+                amount: piece.coins(total, decimals),
+                percentage: piece.percentage(),
+            })
         })
         .collect()
 }

@@ -216,3 +216,133 @@ fn a_transaction_after_the_block_asked_for_is_not_there_yet() {
     let screen = screen_transaction(&chain, &chain, &Profile::built_in(), &request);
     assert_eq!(screen.unwrap_err(), SourceError::NotFound);
 }
+
+fn output(party: &str, amount: u64) -> crate::source::Output {
+    crate::source::Output {
+        party: Some(party.into()),
+        amount: amount.into(),
+    }
+}
+
+fn input(transaction: &str, output: u32, party: Option<&str>, amount: u64) -> crate::source::Input {
+    crate::source::Input {
+        transaction: transaction.into(),
+        output,
+        party: party.map(Into::into),
+        amount: amount.into(),
+    }
+}
+
+/// A chain of transactions, one a block.
+fn chain_of(
+    transactions: Vec<(&str, Vec<crate::source::Input>, Vec<crate::source::Output>)>,
+    labels: &Value,
+) -> Fixture {
+    let mut chain = Fixture::from_json(&json!({ "labels": labels })).unwrap();
+    for (height, (id, inputs, outputs)) in (1..).zip(transactions) {
+        let mut transaction = Transaction::of_outputs(id.into(), inputs, outputs);
+        transaction.position = Some(Position { height, index: 0 });
+        chain.add(transaction);
+    }
+    chain
+}
+
+fn screen_of(chain: &Fixture, address: &str, change: impl FnOnce(&mut Request<'_>)) -> Screen {
+    let mut request = Request::new(Currency::Btc, Subject::Address(address));
+    change(&mut request);
+    screen_address(chain, chain, &Profile::built_in(), &request).unwrap()
+}
+
+fn entity_share<'a>(screen: &'a Screen, name: &str) -> Option<&'a Share> {
+    let mut exposures = screen.traces.iter().flat_map(|trace| &trace.exposures);
+    exposures
+        .find(|exposure| exposure.entity == name)
+        .map(|found| &found.share)
+}
+
+#[test]
+fn parts_of_a_satoshi_are_not_lost() {
+    // A holds one of the three that pay a sanctioned party one and a shop one: two thirds of a satoshi leave A.
+    let chain = chain_of(
+        vec![
+            ("a", vec![], vec![output("A", 1)]),
+            ("b", vec![], vec![output("B", 2)]),
+            (
+                "pay",
+                vec![input("a", 0, Some("A"), 1), input("b", 0, Some("B"), 2)],
+                vec![output("S", 1), output("X", 1), output("C", 1)],
+            ),
+        ],
+        &json!({"S": {"name": "Listed", "category": "sanctions", "authority": true}}),
+    );
+    let screen = screen_of(&chain, "A", |_| {});
+    assert_eq!(
+        entity_share(&screen, "Listed"),
+        Some(&Share::new(1.into(), 3.into()))
+    );
+    assert_eq!(screen.score.value(), 100.0);
+}
+
+#[test]
+fn what_an_unknown_input_paid_for_stays_unknown() {
+    // The graph begins after `old` was made: nobody knows what A's ten were beside it.
+    let old = input("old", 0, None, 0);
+    let chain = chain_of(
+        vec![
+            ("a", vec![], vec![output("A", 10)]),
+            (
+                "pay",
+                vec![input("a", 0, Some("A"), 10), old],
+                vec![output("S", 500), output("B", 400)],
+            ),
+        ],
+        &json!({"S": {"name": "Listed", "category": "sanctions"}}),
+    );
+    let screen = screen_of(&chain, "A", |_| {});
+    assert_eq!(entity_share(&screen, "Listed"), None);
+    assert_eq!(
+        screen.traces[1].cuts.get(&Cut::History),
+        Some(&Share::from_integer(1.into()))
+    );
+    assert_eq!(screen.score.value(), 0.0);
+    assert_eq!(screen.score.upper_bound, Share::from_integer(100.into()));
+}
+
+#[test]
+fn a_screening_reads_no_more_than_its_budget() {
+    // Everybody was paid by one transaction of 20,000 inputs and 20,000 outputs, and A by a thousand of those.
+    let many = 20_000u32;
+    let inputs = (0..many)
+        .map(|n| input("c", n, Some(&format!("i{n}")), 10))
+        .collect();
+    let outputs: Vec<_> = (0..many).map(|n| output(&format!("o{n}"), 10)).collect();
+    let spent: Vec<_> = (0..1000)
+        .map(|n| {
+            let id = format!("p{n}");
+            (id, input("big", n, Some(&format!("o{n}")), 10))
+        })
+        .collect();
+    let mut transactions = vec![("big", inputs, outputs)];
+    for (id, spent) in &spent {
+        transactions.push((id.as_str(), vec![spent.clone()], vec![output("A", 10)]));
+    }
+    let chain = chain_of(transactions, &json!({}));
+    let begun = std::time::Instant::now();
+    let screen = screen_of(&chain, "A", |request| request.options.epsilon = Share::zero());
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    let incoming = &screen.traces[0];
+    assert!(incoming.nodes.len() < 300_000, "{}", incoming.nodes.len());
+    assert!(
+        incoming.cuts.contains_key(&Cut::Budget),
+        "{:?}",
+        incoming.cuts.keys()
+    );
+    let whole: Share = incoming.attributed() + incoming.unresolved() + &incoming.unattributed;
+    assert_eq!(whole, Share::from_integer(1.into()));
+    let coverage = serde_json::to_value(&screen.detail).unwrap()["exposures"]["coverage"].clone();
+    assert_eq!(coverage["truncated"], true);
+}

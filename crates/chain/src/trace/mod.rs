@@ -3,7 +3,8 @@
 //!
 //! The definition (`design/engines.md` §5): mass moves pro rata to value; a labelled party absorbs what reaches it; own
 //! change costs no hop; the largest mass goes first; what lies beyond the hops, below ε or behind the budget is
-//! unresolved. Masses are exact fractions and sum to 1. Nothing here weighs risk.
+//! unresolved. Masses are exact parts ([`crate::parts`]) and sum to 1: what their bounded size cannot hold is told as
+//! [`Cut::Precision`]. Nothing here weighs risk.
 
 mod step;
 #[cfg(test)]
@@ -12,13 +13,17 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use num_traits::{One, Zero};
-use rustc_hash::FxHashSet;
+use num_bigint::BigUint;
+use num_traits::Zero;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+pub(crate) use self::step::all_known;
 pub use self::step::{Coin, Step};
 use crate::category::Category;
+use crate::cluster;
+use crate::parts::{self, Part, Scale};
 pub use crate::pool::{Method, Share};
-use crate::source::{Party, Position, Source, SourceError, TxId};
+use crate::source::{Party, Position, Source, SourceError, TxId, Window};
 
 /// Which way money is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -43,8 +48,13 @@ pub struct Options {
     pub max_nodes: usize,
     /// At most so many transactions of an account's history are replayed.
     pub max_history: usize,
+    /// At most so many inputs, outputs and transfers are read for one screening, whatever it asks for.
+    pub max_entries: usize,
     /// Whether inputs spent together share a label, and CoinJoins absorb what they mixed.
     pub heuristics: bool,
+    /// At most so many histories are read in each direction to see whether a party without a label has one by its
+    /// cluster (needs `heuristics`).
+    pub max_clusters: usize,
     /// Nothing after this place is known: for repeating an old decision.
     pub up_to: Option<Position>,
 }
@@ -57,7 +67,9 @@ impl Default for Options {
             epsilon: Share::new(1.into(), 1000.into()),
             max_nodes: 1000,
             max_history: 1000,
+            max_entries: 200_000,
             heuristics: true,
+            max_clusters: 16,
             up_to: None,
         }
     }
@@ -80,7 +92,9 @@ pub enum Seed {
     /// A coin whose other side is not yet known.
     Coin(Coin, Share),
     /// A coin that is known to have come from, or gone to, a party.
-    Step(Step),
+    Step(Step, Share),
+    /// Money of which is known only that it is there, and why.
+    Unseen(Cut, Share),
 }
 
 /// Where a path led, from the screened address outwards.
@@ -103,6 +117,8 @@ pub struct Exposure {
     pub hop: u32,
     /// What part of the traced money.
     pub share: Share,
+    /// The same over [`Trace::whole`], for adding up.
+    pub part: BigUint,
     /// How sure the label is, 0-100: the greatest of those met.
     pub confidence: u8,
     /// The way of the largest part.
@@ -123,6 +139,8 @@ pub enum Cut {
     Budget,
     /// A history too long, or not known to the source.
     History,
+    /// Parts too fine to be written exactly.
+    Precision,
 }
 
 /// One edge of what was traced, for the picture.
@@ -136,8 +154,8 @@ pub struct Node {
     pub party: Option<Party>,
     /// The hop.
     pub hop: u32,
-    /// The mass that moved.
-    pub share: Share,
+    /// The mass that moved, about: for drawing.
+    pub share: f64,
     /// What absorbed it, if that was its end.
     pub absorbed: Option<(Category, String)>,
 }
@@ -147,6 +165,8 @@ pub struct Node {
 pub struct Trace {
     /// Which way.
     pub direction: Direction,
+    /// What the exposures' parts are parts of.
+    pub whole: BigUint,
     /// By category, entity and hop.
     pub exposures: Vec<Exposure>,
     /// Followed to an end that nobody has labelled (an unspent output, a script without an address).
@@ -155,6 +175,8 @@ pub struct Trace {
     pub cuts: BTreeMap<Cut, Share>,
     /// How many coins were followed.
     pub expansions: usize,
+    /// How many parties' clusters were looked for.
+    pub clusters: usize,
     /// Every edge met.
     pub nodes: Vec<Node>,
 }
@@ -164,10 +186,12 @@ impl Trace {
     pub fn empty(direction: Direction) -> Trace {
         Trace {
             direction,
+            whole: BigUint::from(1u8),
             exposures: Vec::new(),
             unattributed: Share::zero(),
             cuts: BTreeMap::new(),
             expansions: 0,
+            clusters: 0,
             nodes: Vec::new(),
         }
     }
@@ -179,13 +203,16 @@ impl Trace {
 
     /// What labelled parties (and miners) absorbed.
     pub fn attributed(&self) -> Share {
-        self.exposures.iter().map(|exposure| &exposure.share).sum()
+        let attributed = self.exposures.iter().map(|exposure| &exposure.part).sum();
+        parts::share(&attributed, &self.whole)
     }
 }
 
 /// A coin waiting to be followed. The largest mass goes first; equals in the order that they were met.
 struct Waiting {
-    mass: Share,
+    mass: Part,
+    /// Of the mass, for quick comparison.
+    key: u128,
     order: Reverse<usize>,
     hop: u32,
     seed: usize,
@@ -206,11 +233,24 @@ impl PartialOrd for Waiting {
 }
 impl Ord for Waiting {
     fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
-        (&self.mass, self.order).cmp(&(&other.mass, other.order))
+        (self.key, &self.mass, self.order).cmp(&(other.key, &other.mass, other.order))
     }
 }
 
 type ExposureKey = (Category, String, u32);
+
+/// An exposure in progress.
+struct Met {
+    by: Attribution,
+    hop: u32,
+    mass: Part,
+    /// The largest mass of one way, and that way.
+    largest: Part,
+    path: Vec<Via>,
+}
+
+/// At most so many transactions, the latest, tell a party's cluster.
+const CLUSTER_HISTORY: usize = 100;
 
 /// One trace in progress.
 struct Tracer<'a> {
@@ -219,8 +259,13 @@ struct Tracer<'a> {
     own: &'a FxHashSet<Party>,
     options: &'a Options,
     trace: Trace,
-    /// Exposures with the largest single mass of each, whose way is kept.
-    exposures: BTreeMap<(&'static str, String, u32), (Exposure, Share)>,
+    scale: Scale,
+    epsilon: Part,
+    exposures: BTreeMap<(&'static str, String, u32), Met>,
+    unattributed: Part,
+    cuts: BTreeMap<Cut, Part>,
+    /// Labels that parties have by their clusters.
+    clusters: FxHashMap<Party, Option<Attribution>>,
     waiting: BinaryHeap<Waiting>,
     met: usize,
     /// Poison counts each source once for each seed.
@@ -240,35 +285,48 @@ pub fn trace(
     seeds: Vec<Seed>,
     options: &Options,
 ) -> Result<Trace, SourceError> {
+    let mut scale = Scale::default();
+    let masses: Vec<Part> = seeds
+        .iter()
+        .map(|seed| match seed {
+            Seed::Coin(_, mass) | Seed::Step(_, mass) | Seed::Unseen(_, mass) => scale.hold(mass),
+        })
+        .collect();
     let mut tracer = Tracer {
         source,
         attribute,
         own,
         options,
         trace: Trace::empty(direction),
+        // Only compared with: on a scale of its own.
+        epsilon: Scale::default().hold(&options.epsilon),
         exposures: BTreeMap::new(),
+        unattributed: scale.nothing(),
+        cuts: BTreeMap::new(),
+        clusters: FxHashMap::default(),
         waiting: BinaryHeap::new(),
         met: 0,
         counted: FxHashSet::default(),
         followed: FxHashSet::default(),
+        scale,
     };
-    for (seed, money) in seeds.into_iter().enumerate() {
-        match money {
-            Seed::Coin(coin, mass) => tracer.wait(coin, mass, 1, seed, None),
-            Seed::Step(step) => {
-                let mass = step.weight.clone();
-                tracer.arrive(step, mass, 1, seed, None, None);
-            }
+    let mut money = tracer.scale.nothing();
+    for (seed, (start, mass)) in seeds.into_iter().zip(masses).enumerate() {
+        tracer.scale.add(&mut money, &mass);
+        match start {
+            Seed::Coin(coin, _) => tracer.wait(coin, mass, 1, seed, None),
+            Seed::Step(step, _) => tracer.arrive(step, mass, 1, seed, None, None)?,
+            Seed::Unseen(why, _) => tracer.cut(why, &mass, seed),
         }
     }
-    tracer.run()
+    tracer.run(&money)
 }
 
 impl Tracer<'_> {
-    fn run(mut self) -> Result<Trace, SourceError> {
+    fn run(mut self, money: &Part) -> Result<Trace, SourceError> {
         while let Some(next) = self.waiting.pop() {
             if self.trace.expansions >= self.options.max_nodes {
-                self.cut(Cut::Nodes, next.mass, next.seed);
+                self.cut(Cut::Nodes, &next.mass, next.seed);
                 continue;
             }
             if self.options.method == Method::Poison
@@ -279,12 +337,46 @@ impl Tracer<'_> {
             self.trace.expansions += 1;
             self.expand(next)?;
         }
-        self.trace.exposures = self
-            .exposures
-            .into_values()
-            .map(|(exposure, _)| exposure)
+        Ok(self.told(money))
+    }
+
+    /// The trace, its parts over one denominator. What rounding lost is what the money lacks.
+    fn told(mut self, money: &Part) -> Trace {
+        let scale = &self.scale;
+        let mut trace = self.trace;
+        trace.whole = scale.whole().clone();
+        let mut given = scale.numerator(&self.unattributed);
+        given += self
+            .cuts
+            .values()
+            .map(|mass| scale.numerator(mass))
+            .sum::<BigUint>();
+        for met in self.exposures.into_values() {
+            let part = scale.numerator(&met.mass);
+            given += &part;
+            trace.exposures.push(Exposure {
+                category: met.by.category,
+                entity: met.by.name,
+                hop: met.hop,
+                share: scale.share(&met.mass),
+                part,
+                confidence: met.by.confidence,
+                path: met.path,
+            });
+        }
+        let money = scale.numerator(money);
+        if self.options.method != Method::Poison && given < money {
+            let lost = scale.part(money - given);
+            let sum = self.cuts.entry(Cut::Precision).or_insert_with(|| scale.nothing());
+            scale.add(sum, &lost);
+        }
+        trace.unattributed = scale.share(&self.unattributed);
+        trace.cuts = self
+            .cuts
+            .iter()
+            .map(|(why, mass)| (*why, scale.share(mass)))
             .collect();
-        Ok(self.trace)
+        trace
     }
 
     fn expand(&mut self, next: Waiting) -> Result<(), SourceError> {
@@ -295,11 +387,11 @@ impl Tracer<'_> {
         let ends = match found {
             Ok(ends) => ends,
             Err(SourceError::Budget) => {
-                self.cut(Cut::Budget, next.mass, next.seed);
+                self.cut(Cut::Budget, &next.mass, next.seed);
                 return Ok(());
             }
             Err(SourceError::NotFound | SourceError::Unsupported(_)) => {
-                self.cut(Cut::History, next.mass, next.seed);
+                self.cut(Cut::History, &next.mass, next.seed);
                 return Ok(());
             }
             Err(error) => return Err(error),
@@ -310,14 +402,9 @@ impl Tracer<'_> {
                 category,
                 confidence,
             };
-            let node = self.note(
-                next.node,
-                next.coin.transaction().clone(),
-                None,
-                next.hop,
-                &next.mass,
-            );
-            self.absorb(by, next.mass, next.hop, next.seed, node);
+            let transaction = next.coin.transaction().clone();
+            let node = self.note(next.node, transaction, None, next.hop, &next.mass);
+            self.absorb(by, &next.mass, next.hop, next.seed, node);
             return Ok(());
         }
         let shared = if self.options.heuristics && ends.one_spender {
@@ -325,42 +412,41 @@ impl Tracer<'_> {
         } else {
             None
         };
-        let own_spend = ends.one_spender && ends.steps.iter().any(|step| self.is_own(step));
-        let mut given = Share::zero();
-        for step in ends.steps {
-            given += &step.weight;
-            let label = if own_spend && self.options.heuristics {
-                None
-            } else {
-                shared.as_ref()
+        let own_spend = ends.one_spender && ends.steps.iter().any(|(_, step)| self.is_own(step));
+        let label = shared.as_ref().filter(|_| !own_spend);
+        let poison = self.options.method == Method::Poison;
+        let mut amounts: Vec<&BigUint> = ends.steps.iter().map(|(part, _)| part).collect();
+        amounts.extend([&ends.resting, &ends.missing]);
+        let mut masses = if poison {
+            let whole_or_nothing = |part: &&BigUint| {
+                if part.is_zero() {
+                    self.scale.nothing()
+                } else {
+                    next.mass.clone()
+                }
             };
-            let mass = match self.options.method {
-                Method::Poison if !step.weight.is_zero() => next.mass.clone(),
-                _ => &next.mass * &step.weight,
-            };
-            self.arrive(step, mass, next.hop, next.seed, next.node, label);
+            amounts.iter().map(whole_or_nothing).collect()
+        } else {
+            self.scale.split(&next.mass, &amounts, &ends.whole)
+        };
+        let missing = masses.pop().unwrap_or_else(|| self.scale.nothing());
+        let resting = masses.pop().unwrap_or_else(|| self.scale.nothing());
+        for ((_, step), mass) in ends.steps.into_iter().zip(masses) {
+            self.arrive(step, mass, next.hop, next.seed, next.node, label)?;
         }
-        if self.options.method == Method::Poison {
-            if !ends.resting.is_zero() {
-                self.rest(next.mass, next.seed);
-            }
-            return Ok(());
+        if !resting.is_zero() {
+            self.rest(&resting, next.seed);
         }
-        given += &ends.resting;
-        if !ends.resting.is_zero() {
-            self.rest(&next.mass * &ends.resting, next.seed);
-        }
-        let lost = Share::one() - given;
-        if !lost.is_zero() {
-            self.cut(Cut::History, &next.mass * lost, next.seed);
+        if !missing.is_zero() {
+            self.cut(Cut::History, &missing, next.seed);
         }
         Ok(())
     }
 
     /// The label that inputs spent together share: that of those labelled, if they agree.
-    fn shared_label(&self, steps: &[Step]) -> Option<Attribution> {
+    fn shared_label(&self, steps: &[(BigUint, Step)]) -> Option<Attribution> {
         let mut found: Option<Attribution> = None;
-        for step in steps {
+        for (_, step) in steps {
             let Some(label) = step.party.as_deref().and_then(self.attribute) else {
                 continue;
             };
@@ -377,29 +463,67 @@ impl Tracer<'_> {
         step.party.as_ref().is_some_and(|party| self.own.contains(party))
     }
 
+    /// The gravest label among those that spent together with a party: one holder's. Looked for in its own history, as
+    /// often as the options allow.
+    fn cluster_label(&mut self, party: &Party) -> Result<Option<Attribution>, SourceError> {
+        if let Some(known) = self.clusters.get(party) {
+            return Ok(known.clone());
+        }
+        if self.trace.clusters >= self.options.max_clusters {
+            return Ok(None);
+        }
+        self.trace.clusters += 1;
+        let window = Window {
+            up_to: self.options.up_to,
+            limit: CLUSTER_HISTORY,
+        };
+        let members = match cluster::cluster_of(self.source, party, window, 1) {
+            Ok(cluster) => cluster.members,
+            Err(SourceError::Budget | SourceError::NotFound | SourceError::Unsupported(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let label = members
+            .iter()
+            .filter_map(|member| (self.attribute)(member))
+            .min_by(|a, b| {
+                (a.category, Reverse(a.confidence), &a.name).cmp(&(
+                    b.category,
+                    Reverse(b.confidence),
+                    &b.name,
+                ))
+            });
+        self.clusters.insert(party.clone(), label.clone());
+        Ok(label)
+    }
+
     /// Money reached a party: it is absorbed, or waits to be followed on.
     fn arrive(
         &mut self,
         step: Step,
-        mass: Share,
+        mass: Part,
         hop: u32,
         seed: usize,
         parent: Option<usize>,
         shared: Option<&Attribution>,
-    ) {
+    ) -> Result<(), SourceError> {
         if mass.is_zero() {
-            return;
+            return Ok(());
         }
         let own = self.is_own(&step);
         let node = self.note(parent, step.transaction, step.party.clone(), hop, &mass);
-        let label = step
-            .party
-            .as_deref()
-            .filter(|_| !own)
-            .and_then(|party| (self.attribute)(party));
-        if let Some(label) = label.or_else(|| shared.filter(|_| !own).cloned()) {
-            self.absorb(label, mass, hop, seed, node);
-            return;
+        if let Some(party) = step.party.as_ref().filter(|_| !own) {
+            let mut label = (self.attribute)(party).or_else(|| shared.cloned());
+            let on_outputs = matches!(step.next, Some(Coin::Output(..)));
+            if label.is_none() && self.options.heuristics && on_outputs && mass >= self.epsilon {
+                label = self.cluster_label(party)?;
+            }
+            if let Some(label) = label {
+                self.absorb(label, &mass, hop, seed, node);
+                return Ok(());
+            }
+        } else if let Some(shared) = shared.filter(|_| !own) {
+            self.absorb(shared.clone(), &mass, hop, seed, node);
+            return Ok(());
         }
         match step.next {
             Some(coin) => self.wait(coin, mass, if own { hop } else { hop + 1 }, seed, Some(node)),
@@ -409,26 +533,24 @@ impl Tracer<'_> {
                     category: Category::Mining,
                     confidence: 100,
                 };
-                self.absorb(mint, mass, hop, seed, node);
+                self.absorb(mint, &mass, hop, seed, node);
             }
-            None => self.rest(mass, seed),
+            None => self.rest(&mass, seed),
         }
+        Ok(())
     }
 
-    fn wait(&mut self, coin: Coin, mass: Share, hop: u32, seed: usize, node: Option<usize>) {
-        let tamed = crate::pool::tame(mass.clone());
-        if tamed != mass {
-            self.cut(Cut::Epsilon, mass - &tamed, seed);
-        }
+    fn wait(&mut self, coin: Coin, mass: Part, hop: u32, seed: usize, node: Option<usize>) {
         if hop > self.options.max_hops {
-            return self.cut(Cut::Hops, tamed, seed);
+            return self.cut(Cut::Hops, &mass, seed);
         }
-        if tamed < self.options.epsilon {
-            return self.cut(Cut::Epsilon, tamed, seed);
+        if mass < self.epsilon {
+            return self.cut(Cut::Epsilon, &mass, seed);
         }
         self.met += 1;
         self.waiting.push(Waiting {
-            mass: tamed,
+            key: mass.key(),
+            mass,
             order: Reverse(self.met),
             hop,
             seed,
@@ -443,69 +565,63 @@ impl Tracer<'_> {
         transaction: TxId,
         party: Option<Party>,
         hop: u32,
-        share: &Share,
+        mass: &Part,
     ) -> usize {
         self.trace.nodes.push(Node {
             parent,
             transaction,
             party,
             hop,
-            share: share.clone(),
+            share: mass.to_f64(),
             absorbed: None,
         });
         self.trace.nodes.len() - 1
     }
 
-    fn absorb(&mut self, by: Attribution, mass: Share, hop: u32, seed: usize, node: usize) {
-        let poison = self.options.method == Method::Poison;
-        if poison
-            && !self
-                .counted
-                .insert((seed, Some((by.category, by.name.clone(), hop))))
-        {
+    fn absorb(&mut self, by: Attribution, mass: &Part, hop: u32, seed: usize, node: usize) {
+        if self.spoilt_already(seed, Some((by.category, by.name.clone(), hop))) {
             return;
         }
         self.trace.nodes[node].absorbed = Some((by.category, by.name.clone()));
         let key = (by.category.as_str(), by.name.clone(), hop);
         match self.exposures.get_mut(&key) {
-            Some((exposure, largest)) => {
-                exposure.share += &mass;
-                exposure.confidence = exposure.confidence.max(by.confidence);
-                if mass > *largest {
-                    exposure.path = path(&self.trace.nodes, node);
-                    *largest = mass;
+            Some(met) => {
+                self.scale.add(&mut met.mass, mass);
+                met.by.confidence = met.by.confidence.max(by.confidence);
+                if *mass > met.largest {
+                    met.path = path(&self.trace.nodes, node);
+                    met.largest = mass.clone();
                 }
             }
             None => {
-                let exposure = Exposure {
-                    category: by.category,
-                    entity: by.name,
+                let met = Met {
+                    by,
                     hop,
-                    share: mass.clone(),
-                    confidence: by.confidence,
+                    mass: mass.clone(),
+                    largest: mass.clone(),
                     path: path(&self.trace.nodes, node),
                 };
-                self.exposures.insert(key, (exposure, mass));
+                self.exposures.insert(key, met);
             }
         }
     }
 
-    fn rest(&mut self, mass: Share, seed: usize) {
-        if self.options.method == Method::Poison
-            && !self
-                .counted
-                .insert((seed, Some((Category::Unattributed, String::new(), 0))))
-        {
-            return;
+    fn rest(&mut self, mass: &Part, seed: usize) {
+        if !self.spoilt_already(seed, Some((Category::Unattributed, String::new(), 0))) {
+            self.scale.add(&mut self.unattributed, mass);
         }
-        self.trace.unattributed += mass;
     }
 
-    fn cut(&mut self, why: Cut, mass: Share, seed: usize) {
-        if self.options.method == Method::Poison && !self.counted.insert((seed, None)) {
-            return;
+    fn cut(&mut self, why: Cut, mass: &Part, seed: usize) {
+        if !self.spoilt_already(seed, None) {
+            let sum = self.cuts.entry(why).or_insert_with(|| self.scale.nothing());
+            self.scale.add(sum, mass);
         }
-        *self.trace.cuts.entry(why).or_insert_with(Share::zero) += mass;
+    }
+
+    /// Whether poison was counted already: it counts each end once for each seed.
+    fn spoilt_already(&mut self, seed: usize, end: Option<ExposureKey>) -> bool {
+        self.options.method == Method::Poison && !self.counted.insert((seed, end))
     }
 }
 

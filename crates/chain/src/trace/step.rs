@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 
+use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use super::{Options, Share};
+use super::Options;
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster;
+use crate::parts::{Part, Scale};
 use crate::pool::{self, Event, Method};
-use crate::source::{Movement, Party, Source, SourceError, Transaction, Transfer, TxId, Window};
+use crate::source::{Input, Movement, Party, Source, SourceError, Transaction, Transfer, TxId, Window};
 
 /// Money that can be followed from a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,18 +38,20 @@ pub struct Step {
     pub transaction: TxId,
     /// The party, if known.
     pub party: Option<Party>,
-    /// What part of the coin.
-    pub weight: Share,
     /// Where the trace would go on; `None`: newly made money, or nowhere.
     pub next: Option<Coin>,
 }
 
 /// What lies on the other side of a coin.
-#[derive(Default)]
 pub(super) struct Ends {
-    pub(super) steps: Vec<Step>,
-    /// What part stays where it is: unspent, burnt, paid as a fee.
-    pub(super) resting: Share,
+    /// What everything here is parts of.
+    pub(super) whole: BigUint,
+    /// The parties with their parts.
+    pub(super) steps: Vec<(BigUint, Step)>,
+    /// What stays where it is: unspent, burnt, paid as a fee.
+    pub(super) resting: BigUint,
+    /// What nobody knows.
+    pub(super) missing: BigUint,
     /// Everything is absorbed by this.
     pub(super) absorbed: Option<(Category, &'static str, u8)>,
     /// Whether all steps are inputs that one holder signed for.
@@ -58,19 +62,56 @@ pub(super) struct Ends {
 const COINJOIN_CONFIDENCE: u8 = 80;
 
 impl Ends {
+    /// Nothing yet of a whole.
+    fn of(whole: BigUint) -> Ends {
+        Ends {
+            whole,
+            steps: Vec::new(),
+            resting: BigUint::zero(),
+            missing: BigUint::zero(),
+            absorbed: None,
+            one_spender: false,
+        }
+    }
+
     fn absorbed_by(category: Category, name: &'static str, confidence: u8) -> Ends {
         Ends {
             absorbed: Some((category, name, confidence)),
-            ..Ends::default()
+            ..Ends::of(BigUint::one())
         }
     }
 
     fn resting() -> Ends {
         Ends {
-            resting: Share::one(),
-            ..Ends::default()
+            resting: BigUint::one(),
+            ..Ends::of(BigUint::one())
         }
     }
+
+    fn unknown() -> Ends {
+        Ends {
+            missing: BigUint::one(),
+            ..Ends::of(BigUint::one())
+        }
+    }
+}
+
+/// Whether a source knows what every input was worth. A graph that begins in the middle of a chain does not know what was
+/// made before.
+///
+/// # Errors
+/// When the source cannot be asked.
+pub(crate) fn all_known(source: &dyn Source, inputs: &[Input]) -> Result<bool, SourceError> {
+    for input in inputs {
+        if input.party.is_none() && input.amount.is_zero() {
+            match source.transaction(&input.transaction) {
+                Ok(_) => {}
+                Err(SourceError::NotFound) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Who funded a coin.
@@ -95,31 +136,24 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
                     COINJOIN_CONFIDENCE,
                 ));
             }
-            // An input from before the source's first block: nobody knows what part of the money it was.
-            for input in inputs {
-                if input.party.is_none() && input.amount.is_zero() {
-                    source.transaction(&input.transaction)?;
-                }
+            // Of a sum with an unknown part nobody knows what part of it the others are.
+            if !all_known(source, inputs)? {
+                return Ok(Ends::unknown());
             }
             let paid: Vec<&Amount> = inputs.iter().map(|input| &input.amount).collect();
             let made: Vec<&Amount> = outputs.iter().map(|output| &output.amount).collect();
-            let weights = spread(&made, *output as usize, &paid, options.method);
-            let steps = inputs
-                .iter()
-                .zip(weights)
-                .map(|(input, weight)| Step {
-                    transaction: transaction.id.clone(),
-                    party: input.party.clone(),
-                    weight,
-                    next: Some(Coin::Output(input.transaction.clone(), input.output)),
-                })
-                .collect();
-            let one_spender = cluster::one_spender(&transaction);
-            Ok(Ends {
-                steps,
-                one_spender,
-                ..Ends::default()
-            })
+            let mut ends = spread(&made, *output as usize, &paid, options.method, |input| Step {
+                transaction: transaction.id.clone(),
+                party: inputs[input].party.clone(),
+                next: Some(Coin::Output(
+                    inputs[input].transaction.clone(),
+                    inputs[input].output,
+                )),
+            });
+            // What an output has beyond its inputs came from nowhere.
+            ends.missing = std::mem::take(&mut ends.resting);
+            ends.one_spender = cluster::one_spender(&transaction);
+            Ok(ends)
         }
         (Coin::Payment(_, transfer), Movement::Transfers(transfers)) => {
             let Some(transfer_made) = transfers.get(*transfer as usize) else {
@@ -153,11 +187,8 @@ pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<
                     COINJOIN_CONFIDENCE,
                 ));
             }
-            Ok(through(
-                &spender,
-                |input| input.transaction == *made_by && input.output == *output,
-                options.method,
-            ))
+            let is_it = |input: &Input| input.transaction == *made_by && input.output == *output;
+            through(source, &spender, is_it, options.method)
         }
         Coin::Payment(id, transfer) => {
             let transaction = source.transaction(id)?;
@@ -173,72 +204,81 @@ pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<
 }
 
 /// Where one input of a transaction went.
-fn through(spender: &Transaction, is_it: impl Fn(&crate::source::Input) -> bool, method: Method) -> Ends {
+fn through(
+    source: &dyn Source,
+    spender: &Transaction,
+    is_it: impl Fn(&Input) -> bool,
+    method: Method,
+) -> Result<Ends, SourceError> {
     let Movement::Outputs { inputs, outputs, .. } = &spender.movement else {
-        return Ends::default();
+        return Ok(Ends::unknown());
     };
     let Some(spent) = inputs.iter().position(is_it) else {
-        return Ends::default();
+        return Ok(Ends::unknown());
     };
+    // Pro rata, an input goes where all go; in order, it matters how much the others were.
+    let in_order = matches!(method, Method::Fifo | Method::Lifo);
+    if in_order && !all_known(source, inputs)? {
+        return Ok(Ends::unknown());
+    }
     let paid: Vec<&Amount> = inputs.iter().map(|input| &input.amount).collect();
     let made: Vec<&Amount> = outputs.iter().map(|output| &output.amount).collect();
-    let weights = spread(&paid, spent, &made, method);
-    let steps: Vec<Step> = outputs
-        .iter()
-        .zip(0u32..)
-        .zip(weights)
-        .map(|((output, number), weight)| Step {
-            transaction: spender.id.clone(),
-            party: output.party.clone(),
-            weight,
-            next: Some(Coin::Output(spender.id.clone(), number)),
-        })
-        .collect();
-    // In the order of arrival, part of an input may be the miner's fee.
-    let resting = match method {
-        Method::Fifo | Method::Lifo => Share::one() - steps.iter().map(|step| &step.weight).sum::<Share>(),
-        Method::Haircut | Method::Poison => Share::zero(),
-    };
-    Ends {
-        steps,
-        resting,
-        ..Ends::default()
-    }
+    Ok(spread(&paid, spent, &made, method, |output| Step {
+        transaction: spender.id.clone(),
+        party: outputs[output].party.clone(),
+        next: u32::try_from(output)
+            .ok()
+            .map(|number| Coin::Output(spender.id.clone(), number)),
+    }))
 }
 
 /// How one of `from` is spread over `to`, both being the sides of one transaction: by value, or by matching the two rows
-/// of money from the front (or the back).
-fn spread(from: &[&Amount], which: usize, to: &[&Amount], method: Method) -> Vec<Share> {
-    match method {
-        Method::Poison => to
-            .iter()
-            .map(|amount| {
-                if amount.is_zero() {
-                    Share::zero()
-                } else {
-                    Share::one()
-                }
-            })
-            .collect(),
+/// of money from the front (or the back). What finds nothing on the other side rests: a fee.
+fn spread(
+    from: &[&Amount],
+    which: usize,
+    to: &[&Amount],
+    method: Method,
+    step: impl Fn(usize) -> Step,
+) -> Ends {
+    let (whole, parts, resting) = match method {
+        Method::Poison => {
+            let one = |amount: &&Amount| BigUint::from(u8::from(!amount.is_zero()));
+            (BigUint::one(), to.iter().map(one).collect(), BigUint::zero())
+        }
         Method::Haircut => {
-            let whole: Amount = to.iter().copied().sum();
-            to.iter().map(|amount| amount.part_of(&whole)).collect()
+            let parts: Vec<BigUint> = to.iter().map(|amount| amount.units().clone()).collect();
+            (parts.iter().sum(), parts, BigUint::zero())
         }
         Method::Fifo | Method::Lifo => {
             let last_first = method == Method::Lifo;
             let Some(wanted) = from.get(which) else {
-                return vec![Share::zero(); to.len()];
+                return Ends::unknown();
             };
             let before: Amount = from.iter().take(which).copied().sum();
             let mut row: VecDeque<(usize, Amount)> =
                 to.iter().map(|amount| (*amount).clone()).enumerate().collect();
             drop(pool::take(&mut row, &before, last_first));
-            let mut weights = vec![Share::zero(); to.len()];
-            for (index, part) in pool::take(&mut row, wanted, last_first) {
-                weights[index] += part.part_of(wanted);
+            let mut parts = vec![BigUint::zero(); to.len()];
+            let mut rest = wanted.units().clone();
+            for (place, part) in pool::take(&mut row, wanted, last_first) {
+                rest -= part.units();
+                parts[place] += part.units();
             }
-            weights
+            (wanted.units().clone(), parts, rest)
         }
+    };
+    if parts.iter().all(Zero::is_zero) {
+        return Ends::resting();
+    }
+    Ends {
+        steps: parts
+            .into_iter()
+            .enumerate()
+            .map(|(place, part)| (part, step(place)))
+            .collect(),
+        resting,
+        ..Ends::of(whole)
     }
 }
 
@@ -291,7 +331,7 @@ fn pool_behind(
         return Ok(Ends::absorbed_by(Category::Mining, "coinbase", 100));
     };
     let up_to = transaction.position.or(options.up_to);
-    let history = source.history(
+    let history = source.latest(
         payer,
         Window {
             up_to,
@@ -300,7 +340,7 @@ fn pool_behind(
     )?;
     if !history.complete {
         // What the balance held before is not known, so nothing can be said about the mixture.
-        return Ok(Ends::default());
+        return Ok(Ends::unknown());
     }
     let mut lots: Vec<Moved<'_>> = Vec::new();
     let mut events = Vec::new();
@@ -324,24 +364,25 @@ fn pool_behind(
     let steps = made
         .lots
         .into_iter()
-        .filter_map(|(lot, weight)| {
+        .filter_map(|(lot, part)| {
             let moved = lots.get(lot)?;
             let id = moved.transaction.id.clone();
-            Some(Step {
-                transaction: id.clone(),
-                party: moved.transfer.from.clone(),
-                weight,
-                next: moved
-                    .transfer
-                    .from
-                    .is_some()
-                    .then_some(Coin::Payment(id, moved.number)),
-            })
+            let from = moved.transfer.from.clone();
+            let next = from.is_some().then(|| Coin::Payment(id.clone(), moved.number));
+            Some((
+                part,
+                Step {
+                    transaction: id,
+                    party: from,
+                    next,
+                },
+            ))
         })
         .collect();
     Ok(Ends {
         steps,
-        ..Ends::default()
+        missing: made.missing,
+        ..Ends::of(made.whole)
     })
 }
 
@@ -356,7 +397,7 @@ fn spent_after(
     let Some(payee) = payment.to.as_deref() else {
         return Ok(Ends::resting());
     };
-    let history = source.history(
+    let history = source.latest(
         payee,
         Window {
             up_to: options.up_to,
@@ -364,16 +405,17 @@ fn spent_after(
         },
     )?;
     if !history.complete {
-        return Ok(Ends::default());
+        return Ok(Ends::unknown());
     }
     let mut purse = Purse::new(options.method);
-    let mut steps = Vec::new();
-    let mut resting = Share::zero();
+    let mut steps: Vec<(Part, Step)> = Vec::new();
+    let mut fees = purse.scale.nothing();
     for moved in moves(&history.transactions, payee, payment.asset.as_deref()) {
         let moved = match moved {
             Ok(moved) => moved,
             Err(fee) => {
-                resting += purse.pay(fee);
+                let part = purse.pay(fee);
+                purse.scale.add(&mut fees, &part);
                 continue;
             }
         };
@@ -383,50 +425,57 @@ fn spent_after(
             let is_it = moved.transaction.id == transaction.id && moved.number == number;
             purse.receive(&moved.transfer.amount, is_it);
         } else if pays && !is_paid {
-            let weight = purse.pay(&moved.transfer.amount);
-            if !weight.is_zero() {
+            let part = purse.pay(&moved.transfer.amount);
+            if !part.is_zero() {
                 let id = moved.transaction.id.clone();
                 let next = Some(Coin::Payment(id.clone(), moved.number));
-                steps.push(Step {
+                let step = Step {
                     transaction: id,
                     party: moved.transfer.to.clone(),
-                    weight,
                     next,
-                });
+                };
+                steps.push((part, step));
             }
         }
     }
     if !purse.received {
-        return Ok(Ends::default());
+        return Ok(Ends::unknown());
     }
-    resting += purse.left();
+    let Purse { scale, left, .. } = purse;
     Ok(Ends {
-        steps,
-        resting,
-        ..Ends::default()
+        steps: steps
+            .into_iter()
+            .map(|(part, step)| (scale.numerator(&part), step))
+            .collect(),
+        resting: scale.numerator(&left) + scale.numerator(&fees),
+        ..Ends::of(scale.whole().clone())
     })
 }
 
 /// A balance in which one payment is watched.
 struct Purse {
     method: Method,
+    scale: Scale,
     received: bool,
     value: Amount,
     /// Lots, watched or not; for haircut only the balance counts.
     lots: VecDeque<(bool, Amount)>,
     balance: Amount,
-    left: Share,
+    /// What part of the watched payment is still there.
+    left: Part,
 }
 
 impl Purse {
     fn new(method: Method) -> Purse {
+        let scale = Scale::default();
         Purse {
             method,
             received: false,
             value: Amount::default(),
             lots: VecDeque::new(),
             balance: Amount::default(),
-            left: Share::zero(),
+            left: scale.nothing(),
+            scale,
         }
     }
 
@@ -436,50 +485,54 @@ impl Purse {
         if watched {
             self.received = true;
             self.value = amount.clone();
-            self.left = Share::one();
+            self.left = self.scale.one();
         }
     }
 
     /// Takes an amount out; answers what part of the watched payment went with it.
-    fn pay(&mut self, amount: &Amount) -> Share {
+    fn pay(&mut self, amount: &Amount) -> Part {
         let before = self.balance.clone();
         self.balance = before.saturating_sub(amount);
         match self.method {
             Method::Fifo | Method::Lifo => {
                 let taken = pool::take(&mut self.lots, amount, self.method == Method::Lifo);
-                let part: Share = taken
+                let gone: Amount = taken
                     .iter()
                     .filter(|(watched, _)| *watched)
-                    .map(|(_, part)| part.part_of(&self.value))
+                    .map(|(_, part)| part)
                     .sum();
-                self.left -= &part;
-                part
+                let kept: Amount = self
+                    .lots
+                    .iter()
+                    .filter(|(watched, _)| *watched)
+                    .map(|(_, part)| part)
+                    .sum();
+                let one = self.scale.one();
+                self.cut(&one, &gone, &kept, &self.value.clone())
             }
             Method::Haircut => {
-                let part = if *amount >= before {
-                    self.left.clone()
-                } else {
-                    &self.left * amount.part_of(&before)
-                };
-                let part = pool::tame(part);
-                self.left -= &part;
-                part
+                let left = self.left.clone();
+                let gone = amount.clone().min(before.clone());
+                self.cut(&left, &gone, &self.balance.clone(), &before)
             }
             Method::Poison => {
-                let part = if self.left.is_zero() {
-                    Share::zero()
-                } else {
-                    Share::one()
-                };
+                let gone = !self.left.is_zero();
                 if self.balance.is_zero() {
-                    self.left = Share::zero();
+                    self.left = self.scale.nothing();
                 }
-                part
+                if gone {
+                    self.scale.one()
+                } else {
+                    self.scale.nothing()
+                }
             }
         }
     }
 
-    fn left(&self) -> Share {
-        self.left.clone()
+    /// Divides a part into what goes and what stays.
+    fn cut(&mut self, part: &Part, gone: &Amount, kept: &Amount, of: &Amount) -> Part {
+        let mut pieces = self.scale.split(part, &[gone.units(), kept.units()], of.units());
+        self.left = pieces.pop().unwrap_or_else(|| self.scale.nothing());
+        pieces.pop().unwrap_or_else(|| self.scale.nothing())
     }
 }

@@ -211,6 +211,109 @@ fn twenty_thousand_inputs_are_one_step() {
     assert_eq!(trace.expansions, 1);
 }
 
+/// A pays itself again and again (no hop), each time together with somebody's coin; all sums are coprime.
+fn mixing(steps: u64) -> Value {
+    let mut transactions = serde_json::Map::new();
+    transactions.insert("t0".to_owned(), json!({"in": [], "out": [["A", 1_000_003]]}));
+    let mut own = 1_000_003u64;
+    for step in 1..=steps {
+        let mixed = 900_007 + 1_234 * step;
+        let from = ["thief", "exchange", "gambler"][step as usize % 3];
+        transactions.insert(format!("c{step}"), json!({"in": [], "out": [[from, mixed]]}));
+        let inputs = json!([[format!("t{}", step - 1), 0], [format!("c{step}"), 0]]);
+        let kept = (own + mixed) / 2 + step;
+        transactions.insert(
+            format!("t{step}"),
+            json!({"in": inputs, "out": [["A", kept], ["shop", own + mixed - kept]]}),
+        );
+        own = kept;
+    }
+    json!({
+        "txs": transactions,
+        "labels": {
+            "thief": {"name": "Thief", "category": "stolen_funds"},
+            "exchange": {"name": "Exchange", "category": "exchange"},
+            "gambler": {"name": "Casino", "category": "gambling"},
+        },
+        "received": [[format!("t{steps}"), 0]],
+        "options": {"eps": "0", "budget": 10_000},
+    })
+}
+
+#[test]
+fn long_chains_of_mixing_stay_small_and_say_what_was_lost() {
+    for (steps, exact) in [(10, true), (40, true), (400, false)] {
+        let trace = run(&mixing(steps));
+        assert!(trace.whole.bits() <= parts::MOST_BITS);
+        let lost = trace.cuts.get(&Cut::Precision).cloned().unwrap_or_default();
+        assert_eq!(lost.is_zero(), exact, "{steps}");
+        assert!(lost < Share::new(1.into(), num_bigint::BigInt::one() << 500));
+        assert_eq!(trace.attributed() + trace.unresolved(), Share::one());
+        assert!(
+            trace
+                .exposures
+                .iter()
+                .all(|exposure| exposure.share.denom().bits() <= parts::MOST_BITS)
+        );
+    }
+}
+
+#[test]
+fn a_label_of_the_cluster_absorbs() {
+    // P has no label; it once spent together with the mixer's address.
+    let case = |heuristics: bool| {
+        json!({
+            "txs": {
+                "m": {"in": [], "out": [["mixer", 7]]},
+                "p": {"in": [], "out": [["P", 5]]},
+                "q": {"in": [], "out": [["P", 9]]},
+                "together": {"in": [["m", 0], ["p", 0]], "out": [["shop", 11], ["rest", 1]]},
+                "pay": {"in": [["q", 0]], "out": [["A", 9]]},
+            },
+            "labels": {"mixer": {"name": "Mixer", "category": "mixer"}},
+            "received": [["pay", 0]],
+            "options": {"heuristics": heuristics},
+        })
+    };
+    let trace = run(&case(true));
+    assert_eq!(shares(&trace), [("Mixer".to_owned(), 1, "1".to_owned())]);
+    assert_eq!(trace.clusters, 1);
+    let trace = run(&case(false));
+    assert_eq!(shares(&trace), [("coinbase".to_owned(), 2, "1".to_owned())]);
+    assert_eq!(trace.clusters, 0);
+}
+
+#[test]
+fn a_duplicated_id_and_empty_outputs_end() {
+    // Both spend and make the same id; everything else is worth nothing.
+    let case = json!({
+        "txs": {
+            "zero": {"in": [], "out": [["thief", 0], ["A", 0]]},
+            "t": {"in": [["zero", 0], ["zero", 0], ["t", 0]], "out": [["A", 0]]},
+        },
+        "labels": {"thief": {"name": "Thief", "category": "stolen_funds"}},
+        "received": [["t", 0], ["zero", 1]],
+    });
+    let trace = run(&case);
+    assert_eq!(
+        (trace.attributed(), trace.unresolved()),
+        (Share::zero(), Share::zero())
+    );
+    let burnt = json!({
+        "txs": {"c": {"in": [], "out": [["A", 5]]}, "t": {"in": [["c", 0]], "out": [["B", 0]]}},
+        "received": [["c", 0]],
+    });
+    let fixture = Fixture::from_json(&burnt).unwrap();
+    let seeds = vec![Seed::Coin(Coin::Output("c".into(), 0), Share::one())];
+    let none = FxHashSet::default();
+    let on = trace_of(&fixture, &none, Direction::Outgoing, seeds);
+    assert_eq!(on.unattributed, Share::one(), "all was paid to the miner");
+}
+
+fn trace_of(source: &Fixture, own: &FxHashSet<Party>, direction: Direction, seeds: Vec<Seed>) -> Trace {
+    trace(source, &|_| None, own, direction, seeds, &Options::default()).unwrap()
+}
+
 #[test]
 fn amounts_beyond_64_bits_are_exact() {
     let large = "115792089237316195423570985008687907853269984665640564039457584007913129639935";

@@ -1,0 +1,276 @@
+//! Exact parts of one whole, in bounded size: whole numbers over one denominator that all parts of a reckoning share.
+//!
+//! The sum of many fractions needs a denominator that every one of them divides, and those grow without end. Here that
+//! denominator grows as long as it has at most [`MOST_BITS`] bits, which some forty transactions with amounts of bitcoin
+//! in coprime sums need; up to there everything is exact. After that what cannot be written over it is rounded down, by
+//! less than one part in 2^512, and whoever reckons sees it: what was split no longer sums to what there was.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use num_bigint::{BigInt, BigUint};
+use num_rational::Ratio;
+use num_traits::{One, ToPrimitive, Zero};
+
+use crate::pool::Share;
+
+/// The shared denominator has at most so many bits.
+pub const MOST_BITS: u64 = 2048;
+/// Rounding is never coarser than a part in two to this power.
+const FINE_BITS: u64 = 512;
+
+/// A part, from 0 to 1. Two parts compare exactly.
+#[derive(Clone, Debug)]
+pub struct Part {
+    numerator: BigUint,
+    denominator: Arc<BigUint>,
+}
+
+impl Part {
+    /// Whether it is nothing.
+    pub fn is_zero(&self) -> bool {
+        self.numerator.is_zero()
+    }
+
+    /// About how much it is.
+    pub fn to_f64(&self) -> f64 {
+        to_f64(&self.numerator, &self.denominator)
+    }
+
+    /// A number that never orders two parts otherwise than they are, made once for many comparisons.
+    pub(crate) fn key(&self) -> u128 {
+        ((&self.numerator << 120u32) / &*self.denominator)
+            .to_u128()
+            .unwrap_or(u128::MAX)
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Part {}
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Part) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Part {
+    fn cmp(&self, other: &Part) -> Ordering {
+        if self.denominator == other.denominator {
+            return self.numerator.cmp(&other.numerator);
+        }
+        (&self.numerator * &*other.denominator).cmp(&(&other.numerator * &*self.denominator))
+    }
+}
+
+/// The denominator that the parts of one reckoning share.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    denominator: Arc<BigUint>,
+    most_bits: u64,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale::within(MOST_BITS)
+    }
+}
+
+impl Scale {
+    /// A scale whose denominator has at most so many bits, at least 512.
+    pub fn within(most_bits: u64) -> Scale {
+        Scale {
+            denominator: Arc::new(BigUint::one()),
+            most_bits: most_bits.max(FINE_BITS),
+        }
+    }
+
+    /// The whole.
+    pub fn one(&self) -> Part {
+        self.part((*self.denominator).clone())
+    }
+
+    /// Nothing.
+    pub fn nothing(&self) -> Part {
+        self.part(BigUint::zero())
+    }
+
+    /// The denominator as it is now.
+    pub fn whole(&self) -> &BigUint {
+        &self.denominator
+    }
+
+    /// A numerator over the denominator as it is now, as a part.
+    pub fn part(&self, numerator: BigUint) -> Part {
+        Part {
+            numerator,
+            denominator: Arc::clone(&self.denominator),
+        }
+    }
+
+    /// A part's numerator over the denominator as it is now. Exact: a denominator only ever grows by factors.
+    pub fn numerator(&self, part: &Part) -> BigUint {
+        if Arc::ptr_eq(&self.denominator, &part.denominator) {
+            return part.numerator.clone();
+        }
+        &part.numerator * (&*self.denominator / &*part.denominator)
+    }
+
+    /// Multiplies the denominator, unless it would be too long; then makes it at least long enough to round finely.
+    fn grow(&mut self, factor: &BigUint) {
+        if factor.is_one() {
+            return;
+        }
+        let bits = self.denominator.bits();
+        if bits + factor.bits() <= self.most_bits {
+            self.denominator = Arc::new(&*self.denominator * factor);
+        } else if bits < FINE_BITS {
+            self.denominator = Arc::new(&*self.denominator << (FINE_BITS - bits));
+        }
+    }
+
+    /// Writes a fraction as a part.
+    pub fn hold(&mut self, share: &Share) -> Part {
+        let (numerator, denominator) = (share.numer().magnitude(), share.denom().magnitude());
+        self.split(&self.one(), &[numerator], denominator)
+            .pop()
+            .unwrap_or_else(|| self.nothing())
+    }
+
+    /// What each of several amounts, being parts of `of`, makes of a part. Each is rounded down where it must be.
+    pub fn split(&mut self, part: &Part, amounts: &[&BigUint], of: &BigUint) -> Vec<Part> {
+        if of.is_zero() {
+            return vec![self.nothing(); amounts.len()];
+        }
+        let numerator = self.numerator(part);
+        // The smallest factor that makes every amount of the part a whole number.
+        let missing = Ratio::new((&numerator * common(amounts)) % of, of.clone());
+        self.grow(missing.denom());
+        let numerator = self.numerator(part);
+        amounts
+            .iter()
+            .map(|amount| self.part(&numerator * *amount / of))
+            .collect()
+    }
+
+    /// Adds a part to a sum.
+    pub fn add(&self, sum: &mut Part, part: &Part) {
+        *sum = self.part(self.numerator(sum) + self.numerator(part));
+    }
+
+    /// A part as a fraction in lowest terms.
+    pub fn share(&self, part: &Part) -> Share {
+        share(&self.numerator(part), &self.denominator)
+    }
+}
+
+/// A fraction in lowest terms.
+pub fn share(numerator: &BigUint, denominator: &BigUint) -> Share {
+    Share::new(numerator.clone().into(), denominator.clone().into())
+}
+
+/// A fraction as the nearest number, however long it is.
+pub fn to_f64(numerator: &BigUint, denominator: &BigUint) -> f64 {
+    Ratio::<BigInt>::new_raw(numerator.clone().into(), denominator.clone().into())
+        .to_f64()
+        .unwrap_or(0.0)
+}
+
+/// The greatest common divisor of amounts, as far as it is quickly found; 1 divides all.
+fn common(amounts: &[&BigUint]) -> BigUint {
+    let mut common = 0u128;
+    for amount in amounts {
+        let Some(mut rest) = amount.to_u128() else {
+            return BigUint::one();
+        };
+        while rest != 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        if common == 1 {
+            break;
+        }
+    }
+    common.max(1).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fraction(numerator: u64, denominator: u64) -> Share {
+        Share::new(numerator.into(), denominator.into())
+    }
+
+    #[test]
+    fn parts_of_parts_are_exact() {
+        let mut scale = Scale::default();
+        let third = scale.hold(&fraction(1, 3));
+        let pieces = scale.split(&third, &[&2u8.into(), &5u8.into()], &7u8.into());
+        assert_eq!(scale.share(&pieces[0]), fraction(2, 21));
+        assert_eq!(scale.share(&pieces[1]), fraction(5, 21));
+        let mut sum = scale.nothing();
+        for piece in &pieces {
+            scale.add(&mut sum, piece);
+        }
+        assert_eq!(sum, third, "an older part over a smaller denominator");
+        assert!(pieces[0] < pieces[1] && pieces[0].key() < pieces[1].key());
+        assert_eq!(scale.whole(), &21u8.into());
+        // Everything of a part, or of a sum that the denominator holds already, needs no longer one.
+        scale.split(&third, &[&10u8.into()], &10u8.into());
+        scale.split(&third, &[&2u8.into(), &4u8.into()], &14u8.into());
+        assert_eq!(scale.whole(), &21u8.into());
+    }
+
+    #[test]
+    fn a_denominator_stops_growing_and_what_is_lost_is_little() {
+        let mut scale = Scale::default();
+        let mut left = scale.one();
+        let mut sum = scale.nothing();
+        for step in 0..3000u64 {
+            let of: BigUint = (1_000_000_007 + 2 * step).into();
+            let pieces = scale.split(&left, &[&7u8.into(), &(&of - 7u8)], &of);
+            scale.add(&mut sum, &pieces[0]);
+            left = pieces[1].clone();
+        }
+        scale.add(&mut sum, &left);
+        assert!(scale.whole().bits() <= MOST_BITS);
+        let lost = Share::from_integer(1.into()) - scale.share(&sum);
+        assert!(lost > Share::zero() && lost < share(&1u8.into(), &(BigUint::one() << 500)));
+    }
+
+    #[test]
+    fn amounts_of_any_length_are_split() {
+        let mut scale = Scale::default();
+        let long = (BigUint::one() << 3000u32) + 1u8;
+        let half = &long / 2u8;
+        let pieces = scale.split(&scale.one(), &[&half, &half], &long);
+        assert!(scale.whole().bits() <= MOST_BITS);
+        assert!((to_f64(&scale.numerator(&pieces[0]), scale.whole()) - 0.5).abs() < 1e-12);
+        let nothing = scale.split(&scale.one(), &[&half], &BigUint::zero());
+        assert!(nothing[0].is_zero());
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_what_fractions_say(
+            steps in prop::collection::vec(prop::collection::vec(1u64..1000, 1..5), 1..12),
+            which in 0usize..5,
+        ) {
+            let mut scale = Scale::default();
+            let (mut part, mut expected) = (scale.one(), fraction(1, 1));
+            for amounts in &steps {
+                let of: u64 = amounts.iter().sum();
+                let units: Vec<BigUint> = amounts.iter().map(|amount| (*amount).into()).collect();
+                let pieces = scale.split(&part, &units.iter().collect::<Vec<_>>(), &of.into());
+                let which = which % amounts.len();
+                part = pieces[which].clone();
+                expected *= fraction(amounts[which], of);
+                prop_assert_eq!(scale.share(&part), expected.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! One screening's view of a source: what was read is not read again, and no more is read than its budget.
+//!
+//! The budget counts inputs, outputs and transfers, because that is what time and memory go into; it does not look at a
+//! clock, so that the same screening ends at the same place again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use crate::source::{History, Movement, Party, Source, SourceError, Tip, Transaction, TxId, Window};
+
+type Histories = FxHashMap<(Party, usize), (Window, History)>;
+
+pub(super) struct Reading<'a> {
+    source: &'a dyn Source,
+    left: AtomicUsize,
+    transactions: Mutex<FxHashMap<TxId, Arc<Transaction>>>,
+    histories: Mutex<Histories>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn entries(transaction: &Transaction) -> usize {
+    1 + match &transaction.movement {
+        Movement::Outputs { inputs, outputs, .. } => inputs.len() + outputs.len(),
+        Movement::Transfers(transfers) => transfers.len(),
+    }
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(source: &'a dyn Source, budget: usize) -> Reading<'a> {
+        Reading {
+            source,
+            left: AtomicUsize::new(budget),
+            transactions: Mutex::default(),
+            histories: Mutex::default(),
+        }
+    }
+
+    /// Whether anything may still be read. The reading that goes beyond the budget is answered and is the last.
+    fn open(&self) -> Result<(), SourceError> {
+        if self.left.load(Ordering::Relaxed) == 0 {
+            return Err(SourceError::Budget);
+        }
+        Ok(())
+    }
+
+    fn spend(&self, cost: usize) {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(cost), Ordering::Relaxed);
+    }
+
+    fn kept(
+        &self,
+        party: &str,
+        window: Window,
+        read: impl FnOnce() -> Result<History, SourceError>,
+    ) -> Result<History, SourceError> {
+        self.open()?;
+        let key = (Party::from(party), window.limit);
+        let known = locked(&self.histories)
+            .get(&key)
+            .filter(|(of, _)| *of == window)
+            .map(|(_, history)| history.clone());
+        let history = match known {
+            Some(history) => history,
+            None => {
+                let history = read()?;
+                locked(&self.histories).insert(key, (window, history.clone()));
+                history
+            }
+        };
+        self.spend(history.transactions.iter().map(|read| entries(read)).sum());
+        Ok(history)
+    }
+}
+
+impl Source for Reading<'_> {
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.source.is_whole()
+    }
+
+    fn tip(&self) -> Result<Tip, SourceError> {
+        self.source.tip()
+    }
+
+    fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        self.kept(party, window, || self.source.history(party, window))
+    }
+
+    fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {
+        self.open()?;
+        let known = locked(&self.transactions).get(id).cloned();
+        let transaction = match known {
+            Some(transaction) => transaction,
+            None => {
+                let transaction = self.source.transaction(id)?;
+                locked(&self.transactions).insert(transaction.id.clone(), Arc::clone(&transaction));
+                transaction
+            }
+        };
+        self.spend(entries(&transaction));
+        Ok(transaction)
+    }
+
+    fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
+        self.open()?;
+        let spends = self.source.spends(id)?;
+        self.spend(1 + spends.len());
+        Ok(spends)
+    }
+}
