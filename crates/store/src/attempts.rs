@@ -46,9 +46,11 @@ pub struct NewAttempt<'a> {
     pub response: &'a str,
     /// What else reviewers and reports need, as JSON (sealed).
     pub detail: &'a str,
-    /// The document's country (alpha-3), for figures.
+    /// The document's country (alpha-3), for figures and filters.
     pub country: Option<&'a str>,
-    /// How long the answer took (ms), for figures.
+    /// How urgent a review would be, 1 first.
+    pub priority: i64,
+    /// How long the answer took (ms).
     pub took_ms: i64,
 }
 
@@ -89,6 +91,12 @@ pub struct Attempt {
     pub response: String,
     /// See [`NewAttempt::detail`].
     pub detail: String,
+    /// See [`NewAttempt::country`].
+    pub country: Option<String>,
+    /// See [`NewAttempt::priority`].
+    pub priority: i64,
+    /// See [`NewAttempt::took_ms`]; `None` when it was logged by an older version.
+    pub took_ms: Option<i64>,
     /// When it was made (ms).
     pub created_at: i64,
     /// When a reviewer last decided on it (ms).
@@ -127,6 +135,9 @@ struct Row {
     request_sealed: Vec<u8>,
     response_sealed: Vec<u8>,
     detail_sealed: Vec<u8>,
+    country: Option<String>,
+    priority: i64,
+    took_ms: Option<i64>,
     created_at: i64,
     decided_at: Option<i64>,
     person_key: Vec<u8>,
@@ -137,8 +148,8 @@ macro_rules! select {
         concat!(
             "select a.log_id, a.id, a.facemap_id, a.registration_id, a.grouping_id, a.session_id, a.flow_id,
                     a.flow_name, a.status, a.success, a.codes, a.document_types, a.wrapped_key,
-                    a.external_id_sealed, a.request_sealed, a.response_sealed, a.detail_sealed, a.created_at,
-                    a.decided_at, p.wrapped_key as person_key
+                    a.external_id_sealed, a.request_sealed, a.response_sealed, a.detail_sealed, a.country,
+                    a.priority, a.took_ms, a.created_at, a.decided_at, p.wrapped_key as person_key
              from attempts a join people p
                  on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
              where a.merchant_id = $1 and a.sandbox = $2 ",
@@ -148,11 +159,15 @@ macro_rules! select {
 }
 
 fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error> {
-    let person_key = people::unwrap_key(merchant_key, scope, &row.facemap_id, &row.person_key)?;
-    let key = person_key.unwrap_key(&place(scope, "attempts.wrapped_key", &row.id), &row.wrapped_key)?;
+    let key = unwrap(
+        merchant_key,
+        scope,
+        (&row.facemap_id, &row.person_key),
+        (&row.id, &row.wrapped_key),
+    )?;
     let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
     Ok(Attempt {
-        external_user_id: text("attempts.external_id", &row.external_id_sealed)?,
+        external_user_id: open_external_id(&key, scope, &row.id, &row.external_id_sealed)?,
         request: text("attempts.request", &row.request_sealed)?,
         response: text("attempts.response", &row.response_sealed)?,
         detail: text("attempts.detail", &row.detail_sealed)?,
@@ -169,9 +184,33 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error
         success: row.success,
         codes: row.codes,
         document_types: row.document_types,
+        country: row.country,
+        priority: row.priority,
+        took_ms: row.took_ms,
         created_at: row.created_at,
         decided_at: row.decided_at,
     })
+}
+
+/// An attempt's key, from the keys above it: each an id and what is wrapped for it.
+pub(crate) fn unwrap(
+    merchant_key: &DataKey,
+    scope: Scope,
+    (facemap_id, person_key): (&Uuid, &[u8]),
+    (id, wrapped): (&Uuid, &[u8]),
+) -> Result<DataKey, Error> {
+    let person_key = people::unwrap_key(merchant_key, scope, facemap_id, person_key)?;
+    person_key.unwrap_key(&place(scope, "attempts.wrapped_key", id), wrapped)
+}
+
+/// The label of an attempt.
+pub(crate) fn open_external_id(
+    key: &DataKey,
+    scope: Scope,
+    id: &Uuid,
+    sealed: &[u8],
+) -> Result<String, Error> {
+    key.open_text(&place(scope, "attempts.external_id", id), sealed)
 }
 
 async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<Attempt>, Error> {
@@ -247,10 +286,9 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         tx,
         "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
              external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
-             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country,
-             took_ms)
+             external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country, priority, took_ms)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23)",
+             $23, $24)",
         scope.merchant_id,
         scope.sandbox,
         log_id,
@@ -273,6 +311,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         &sealed.detail,
         now,
         attempt.country,
+        attempt.priority,
         attempt.took_ms,
     )?;
     if let Some(registration_id) = attempt.registration_id {
@@ -412,7 +451,43 @@ pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     open_all(conn, scope, rows).await
 }
 
-/// The review queue: pending attempts after a number, oldest first, at most `limit`.
+/// A person's newest attempt.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn newest_of_facemap(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Option<Attempt>, Error> {
+    let sql = select!("and a.facemap_id = $3 order by a.log_id desc limit 1");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    Ok(open_all(conn, scope, rows).await?.pop())
+}
+
+/// The number of a session's newest attempt.
+///
+/// # Errors
+/// Database errors.
+pub async fn newest_of_session(
+    conn: &mut Conn,
+    scope: Scope,
+    session_id: Uuid,
+) -> Result<Option<i64>, Error> {
+    let sql = "select max(log_id) from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3";
+    let (log_id,) = fetch!(
+        one,
+        conn,
+        (Option<i64>,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        session_id
+    )?;
+    Ok(log_id)
+}
+
+/// Attempts that wait for a person after a number, oldest first, at most `limit`.
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.

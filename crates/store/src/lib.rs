@@ -67,11 +67,15 @@ pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod portal_sessions;
+pub mod reason_templates;
 pub mod registrations;
 pub mod risk_profiles;
+pub mod review;
+pub mod saved_views;
 pub mod session_events;
 pub mod sessions;
 pub mod staff;
+pub mod suppressions;
 mod text_enum;
 pub mod webhooks;
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::attempts;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
-use crate::{Conn, Error, Scope, Tx, counters, faces, merchants, registrations};
+use crate::{Conn, Error, Scope, Tx, counters, faces, merchants, registrations, suppressions};
 
 /// A person in an account.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -133,6 +133,7 @@ pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<
     let into_key = key(tx, scope, into).await?;
     registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
     attempts::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
+    suppressions::move_to(tx, scope, from, into).await?;
     execute!(
         tx,
         "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
@@ -234,6 +235,105 @@ pub async fn find_by_name_word(
         limit
     )?;
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
+}
+
+/// Words that a search by name looks at.
+pub const MOST_NAME_WORDS: usize = 5;
+
+/// The people whose names hold all of these whole normalised words (the first [`MOST_NAME_WORDS`] of them), at most `limit`; and
+/// whether that is all: of the rarest word only the first `at_most` people are looked at.
+///
+/// # Errors
+/// Database errors.
+pub async fn find_by_name_words(
+    conn: &mut Conn,
+    scope: Scope,
+    words: &[&str],
+    at_most: i64,
+    limit: i64,
+) -> Result<(Vec<Uuid>, bool), Error> {
+    let mut counted = Vec::new();
+    for word in words.iter().take(MOST_NAME_WORDS) {
+        let word_ref = conn.keyring().blind(scope, "name word", word);
+        let sql = "select count(*) from (select facemap_id from name_words
+                   where merchant_id = $1 and sandbox = $2 and word_ref = $3 limit $4) n";
+        let (count,) = fetch!(
+            one,
+            conn,
+            (i64,),
+            sql,
+            scope.merchant_id,
+            scope.sandbox,
+            &word_ref,
+            at_most
+        )?;
+        counted.push((count, word_ref));
+    }
+    counted.sort();
+    let Some((fewest, rarest)) = counted.first() else {
+        return Ok((Vec::new(), true));
+    };
+    let other = |n: usize| counted.get(n).map(|(_, word_ref)| word_ref.as_slice());
+    macro_rules! holds {
+        ($word:literal) => {
+            concat!(
+                " and (",
+                $word,
+                " is null or exists (select 1 from name_words o where o.merchant_id = $1 and o.sandbox = $2
+                   and o.facemap_id = n.facemap_id and o.word_ref = ",
+                $word,
+                "))"
+            )
+        };
+    }
+    let sql = concat!(
+        "select n.facemap_id from (select facemap_id from name_words
+             where merchant_id = $1 and sandbox = $2 and word_ref = $3 order by facemap_id limit $4) n where true",
+        holds!("$5"),
+        holds!("$6"),
+        holds!("$7"),
+        holds!("$8"),
+        " order by n.facemap_id limit $9"
+    );
+    let rows = fetch!(
+        all,
+        conn,
+        (Uuid,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        rarest,
+        at_most,
+        other(1),
+        other(2),
+        other(3),
+        other(4),
+        limit,
+    )?;
+    let complete = *fewest < at_most && (rows.len() as i64) < limit;
+    Ok((
+        rows.into_iter().map(|(facemap_id,)| facemap_id).collect(),
+        complete,
+    ))
+}
+
+/// The ids that a person had before merges.
+///
+/// # Errors
+/// Database errors.
+pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
+    let sql = "select alias from facemap_aliases
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by alias";
+    let rows = fetch!(
+        all,
+        conn,
+        (Uuid,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )?;
+    Ok(rows.into_iter().map(|(alias,)| alias).collect())
 }
 
 /// Erases a person: the key (and with it the meaning of every backup's ciphertext), faces, registrations, attempts,

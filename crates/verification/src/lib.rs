@@ -19,6 +19,7 @@ pub mod link;
 pub mod refusal;
 pub mod requirements;
 pub mod response;
+pub mod review;
 pub mod settings;
 pub mod status;
 pub mod submission;

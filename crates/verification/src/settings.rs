@@ -33,6 +33,8 @@ pub struct Settings {
     pub webhook_secret: Option<String>,
     /// The hosted page is not told what a sanctions hit was.
     pub hide_sanctions_detail: bool,
+    /// A reviewer's decision counts when a second one confirms it.
+    pub four_eyes: bool,
 }
 
 impl Default for Settings {
@@ -45,13 +47,14 @@ impl Default for Settings {
             retention_days: None,
             webhook_secret: None,
             hide_sanctions_detail: false,
+            four_eyes: false,
         }
     }
 }
 
 impl Settings {
     /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`), `attemptsPerLink`,
-    /// `retentionDays`, `webhookSecret`, `hideSanctionsDetail`; null and absent are the same.
+    /// `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`; null and absent are the same.
     /// Unknown members are ignored.
     ///
     /// # Errors
@@ -105,6 +108,8 @@ impl Settings {
                 Value::as_bool,
             )
             .unwrap_or_default(),
+            four_eyes: read(&mut body, "fourEyes", "must be true or false", Value::as_bool)
+                .unwrap_or_default(),
         };
         if let (Some(band), Some(threshold)) = (settings.review_band, settings.match_threshold)
             && band > threshold
@@ -171,7 +176,8 @@ mod tests {
         );
         let set = parse(
             &json!({"matchThreshold": 85, "reviewBand": 70.5, "reviewPolicy": "always",
-            "attemptsPerLink": 1, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true}),
+            "attemptsPerLink": 1, "retentionDays": 30, "webhookSecret": "whsec_x", "hideSanctionsDetail": true,
+            "fourEyes": true}),
         );
         let set = set.expect("valid");
         assert_eq!((set.match_threshold, set.review_band), (Some(85.0), Some(70.5)));
@@ -179,6 +185,7 @@ mod tests {
             (set.review_policy, set.attempts_per_link),
             (ReviewPolicy::Always, 1)
         );
+        assert!(set.four_eyes && set.hide_sanctions_detail);
     }
 
     #[test]

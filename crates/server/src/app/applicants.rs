@@ -1,6 +1,5 @@
 //! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). Reads only.
 
-use serde::Deserialize;
 use store::applicants::{self, Applicant};
 use store::attempts::{self, Attempt};
 use store::registrations::{self, Registration};
@@ -9,6 +8,7 @@ use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 
 use super::App;
+use super::seen::Detail;
 use crate::error::Problem;
 
 /// A label's facemaps.
@@ -47,15 +47,6 @@ pub struct AttemptRecord {
     pub document_types: Vec<String>,
     /// The document types that the Flow asked for.
     pub required_documents: Vec<String>,
-}
-
-/// The parts of an attempt's `detail` that reports read.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Detail {
-    info: ApplicantInfo,
-    reasons: Vec<String>,
-    required_documents: Vec<String>,
 }
 
 /// All facemaps and groups that a label has been seen with, or 404.
@@ -105,6 +96,7 @@ fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
         info,
         reasons,
         required_documents,
+        ..
     } = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
     let document_types = serde_json::from_str(&attempt.document_types).map_err(Problem::internal)?;
     Ok((
@@ -116,4 +108,18 @@ fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
         },
         info,
     ))
+}
+
+/// Words of names searched for at most; the rest of a longer text is not looked at.
+const MOST_WORDS: usize = 12;
+
+/// A name's words in the form in which they are searched: lower case, without accents and punctuation.
+pub fn name_words(name: &str) -> Vec<String> {
+    let normalised = reference::normalise_name(name);
+    normalised
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .take(MOST_WORDS)
+        .map(str::to_owned)
+        .collect()
 }

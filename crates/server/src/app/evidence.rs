@@ -13,8 +13,9 @@ use imaging::{DecodeError, Decoded, Picture};
 use reference::DocumentType;
 use sha2::{Digest, Sha256};
 use verification::evidence::{
-    BarcodeFinding, Challenge, DocumentData, DocumentEvidence, Evidence, FaceMatch, Liveness, MatchVerdict,
-    MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows, SideEvidence,
+    BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
+    FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
+    SideEvidence,
 };
 use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
@@ -23,6 +24,7 @@ use super::App;
 use super::comparison;
 use super::cpu::Abandoned;
 use super::engines::Loaded;
+use super::seen::{DocumentSeen, FieldSeen, LivenessSeen, PictureSeen, Seen};
 use crate::error::Problem;
 use crate::http::form::File;
 
@@ -34,6 +36,8 @@ pub struct Gathered {
     pub face: Option<Embedding>,
     /// Milliseconds a stage.
     pub timings: BTreeMap<String, f64>,
+    /// The measures behind the evidence, for reviewers.
+    pub seen: Seen,
 }
 
 /// Looks at every declared document and the selfie.
@@ -49,6 +53,11 @@ pub fn gather(
         evidence: Evidence::default(),
         face: None,
         timings: BTreeMap::new(),
+        seen: Seen {
+            match_threshold: match_from(settings),
+            review_threshold: review_from(settings),
+            ..Seen::default()
+        },
     };
     if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
         return Ok(gathered);
@@ -62,6 +71,7 @@ pub fn gather(
         files,
         gone,
         timings: &mut gathered.timings,
+        seen: &mut gathered.seen,
         selfie: None,
         is_selfie_a_document: false,
     };
@@ -74,10 +84,19 @@ pub fn gather(
     }
     if let (true, Some(selfie)) = (looker.is_selfie_a_document, &mut selfie) {
         selfie.liveness = Liveness::NotLive;
+        if let Some(liveness) = &mut looker.seen.liveness {
+            liveness.same_picture = true;
+        }
     }
     let readings: Vec<&DocumentReading> = readings.iter().collect();
-    gathered.evidence.comparison =
-        (compare && !readings.is_empty()).then(|| comparison::submitted(submission, &readings));
+    let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
+    gathered.seen.fields = compared
+        .iter()
+        .flat_map(|compared| &compared.fields)
+        .map(field_seen)
+        .collect();
+    gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
+    gathered.evidence.comparison = compared.filter(|_| compare);
     gathered.evidence.selfie = selfie;
     gathered.face = face;
     Ok(gathered)
@@ -89,6 +108,7 @@ struct Looker<'a> {
     files: &'a mut BTreeMap<String, File>,
     gone: &'a Abandoned,
     timings: &'a mut BTreeMap<String, f64>,
+    seen: &'a mut Seen,
     /// Of the selfie's pixels.
     selfie: Option<[u8; 32]>,
     /// The very picture of a document was sent as the selfie: nobody was in front of the camera.
@@ -117,11 +137,21 @@ impl Looker<'_> {
             liveness: Liveness::Impossible,
             challenge: Challenge::Absent,
         };
-        let Ok(decoded) = decoded else {
-            return Ok((Some(selfie), None));
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                self.saw(FileField::Selfie, PictureSeen::undecoded(error.code()));
+                return Ok((Some(selfie), None));
+            }
         };
         self.selfie = Some(fingerprint(&decoded.picture));
-        let Some(reading) = self.faces(&decoded.picture, PictureKind::Selfie) else {
+        let mut picture_seen = PictureSeen::decoded(&decoded);
+        let reading = self.faces(&decoded.picture, PictureKind::Selfie);
+        if let Some(reading) = &reading {
+            picture_seen.add_faces(reading, (decoded.picture.width, decoded.picture.height));
+        }
+        self.saw(FileField::Selfie, picture_seen);
+        let Some(reading) = reading else {
             selfie.state = PictureState::Unprocessable;
             return Ok((Some(selfie), None));
         };
@@ -135,12 +165,22 @@ impl Looker<'_> {
             selfie.state = PictureState::Unprocessable;
         }
         let engines = self.engines;
-        selfie.liveness = self.timed("liveness", || {
-            match engines.faces.liveness(&decoded.picture, &reading).outcome {
-                LivenessOutcome::Live => Liveness::Live,
-                LivenessOutcome::NotLive => Liveness::NotLive,
-                LivenessOutcome::Impossible => Liveness::Impossible,
-            }
+        let checked = self.timed("liveness", || engines.faces.liveness(&decoded.picture, &reading));
+        selfie.liveness = match checked.outcome {
+            LivenessOutcome::Live => Liveness::Live,
+            LivenessOutcome::NotLive => Liveness::NotLive,
+            LivenessOutcome::Impossible => Liveness::Impossible,
+        };
+        self.seen.liveness = Some(LivenessSeen {
+            outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
+            score: checked.score,
+            reasons: checked
+                .reasons
+                .iter()
+                .map(|reason| (*reason).to_owned())
+                .collect(),
+            cues: checked.cues.map(|cues| (cues.pattern, cues.colour)),
+            same_picture: false,
         });
         Ok((Some(selfie), face))
     }
@@ -198,7 +238,8 @@ impl Looker<'_> {
                 None => return Ok(None),
                 // The pages after the first one that is not blank hold nothing more.
                 Some(Err(_)) if first.is_some() => return Ok(first),
-                Some(Err(_)) => {
+                Some(Err(error)) => {
+                    self.saw(field, PictureSeen::undecoded(error.code()));
                     let side = SideEvidence {
                         state: PictureState::Corrupted,
                         shows: Shows::Declared,
@@ -213,7 +254,12 @@ impl Looker<'_> {
                 Some(Ok(decoded)) => decoded,
             };
             self.is_selfie_a_document |= self.selfie == Some(fingerprint(&decoded.picture));
-            let looked = self.look(&decoded.picture, document_type, side);
+            let mut seen = PictureSeen::decoded(&decoded);
+            let looked = self.look(&decoded.picture, document_type, side, &mut seen);
+            // Of a PDF the page that is gone on with: the first one, until one holds a document.
+            if first.is_none() || looked.reading.kind != DocumentKind::None {
+                self.saw(field, seen);
+            }
             let next = decoded
                 .page
                 .map(|page| page + 1)
@@ -229,7 +275,13 @@ impl Looker<'_> {
         }
     }
 
-    fn look(&mut self, picture: &Picture, document_type: DocumentType, side: Side) -> Looked {
+    fn look(
+        &mut self,
+        picture: &Picture,
+        document_type: DocumentType,
+        side: Side,
+        seen: &mut PictureSeen,
+    ) -> Looked {
         let hints = ReadHints {
             document_type: Some(document_type),
             side: if side == Side::Front {
@@ -243,6 +295,10 @@ impl Looker<'_> {
         let engines = self.engines;
         let read = self.timed("read", || engines.documents.read(picture, &hints));
         let reading = given_up(read);
+        let size = (picture.width, picture.height);
+        if let Some(reading) = &reading {
+            seen.add_reading(reading, size);
+        }
         let mut looked = Looked {
             side: SideEvidence {
                 state: if reading.is_some() {
@@ -262,6 +318,7 @@ impl Looker<'_> {
             match self.faces(picture, PictureKind::Document) {
                 None => looked.side.state = PictureState::Unprocessable,
                 Some(faces) => {
+                    seen.add_faces(&faces, size);
                     looked.side.faces = faces.significant().count();
                     // A portrait too poor to compare is not compared: at such sizes strangers look alike.
                     let main = faces.main().filter(|face| face.is_usable());
@@ -270,6 +327,10 @@ impl Looker<'_> {
             }
         }
         looked
+    }
+
+    fn saw(&mut self, field: FileField, picture: PictureSeen) {
+        self.seen.pictures.insert(field.as_str().to_owned(), picture);
     }
 
     fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Option<FaceReading> {
@@ -331,15 +392,21 @@ fn shows(reading: &DocumentReading, declared: DocumentType, side: Side) -> Shows
     if other { Shows::Other } else { Shows::Declared }
 }
 
+fn match_from(settings: &Settings) -> f32 {
+    settings
+        .match_threshold
+        .map_or(MATCH_SIMILARITY, |threshold| threshold as f32)
+}
+
+fn review_from(settings: &Settings) -> f32 {
+    settings
+        .review_band
+        .map_or(REVIEW_SIMILARITY, |threshold| threshold as f32)
+}
+
 fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) -> FaceMatch {
     let similarity = faces::similarity(faces::distance(selfie, portrait));
-    let match_from = settings
-        .match_threshold
-        .map_or(MATCH_SIMILARITY, |threshold| threshold as f32);
-    let review_from = settings
-        .review_band
-        .map_or(REVIEW_SIMILARITY, |threshold| threshold as f32);
-    let verdict = match faces::MatchVerdict::at(similarity, match_from, review_from) {
+    let verdict = match faces::MatchVerdict::at(similarity, match_from(settings), review_from(settings)) {
         faces::MatchVerdict::Match => MatchVerdict::Match,
         faces::MatchVerdict::Review => MatchVerdict::BelowThreshold,
         faces::MatchVerdict::NoMatch => MatchVerdict::NoMatch,
@@ -432,6 +499,56 @@ fn visual(readings: &[&DocumentReading]) -> DocumentData {
         birth_date: value(field::BIRTH_DATE),
         expiry_date: value(field::EXPIRY_DATE),
         sex: value(field::SEX),
+    }
+}
+
+/// A document for whoever reviews it.
+fn document_seen(document: &DocumentEvidence) -> DocumentSeen {
+    let said = |data: Option<&DocumentData>| data.map(by_field).unwrap_or_default();
+    DocumentSeen {
+        document_type: document.document_type.as_str().to_owned(),
+        similarity: document.portrait_match.map(|found| found.similarity),
+        sides_agree: match document.sides {
+            Consistency::Unknown => None,
+            sides => Some(sides == Consistency::Consistent),
+        },
+        mrz: said(match &document.mrz {
+            MrzFinding::Read(mrz) => Some(&mrz.data),
+            _ => None,
+        }),
+        barcode: said(match &document.barcode {
+            BarcodeFinding::Read(data) => Some(data),
+            _ => None,
+        }),
+        visual: by_field(&document.visual),
+    }
+}
+
+/// What a source says, by the names of `documents`' fields.
+fn by_field(data: &DocumentData) -> BTreeMap<String, String> {
+    let fields = [
+        (field::FIRST_NAME, &data.given_names),
+        (field::LAST_NAME, &data.surname),
+        (field::BIRTH_DATE, &data.birth_date),
+        (field::NATIONALITY, &data.nationality),
+        (field::SEX, &data.sex),
+        (field::DOCUMENT_NUMBER, &data.document_number),
+        (field::ISSUER, &data.issuer),
+        (field::EXPIRY_DATE, &data.expiry_date),
+    ];
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+        .collect()
+}
+
+fn field_seen(compared: &ComparedField) -> FieldSeen {
+    FieldSeen {
+        field: compared.field.clone(),
+        source: compared.source.as_str().to_owned(),
+        extracted: compared.extracted.clone(),
+        matches: compared.matches,
+        score: compared.score,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use faces::{Embedding, Identification};
+use faces::{Embedding, Hit, Identification};
 use store::registrations::{self, Registration};
 use store::{Error, Scope, Tx, people};
 use uuid::Uuid;
@@ -11,6 +11,7 @@ use verification::evidence::Identity;
 use verification::status::AttemptStatus;
 
 use super::face_replicas::Replica;
+use super::seen::SimilarFace;
 use crate::error::Problem;
 
 /// Where an attempt belongs.
@@ -21,7 +22,12 @@ pub struct Applicant {
     pub facemap_id: Uuid,
     /// The registration that the attempt belongs to; none: it is only logged.
     pub registration: Option<Registration>,
+    /// Other people whose faces are near, nearest first.
+    pub similar: Vec<SimilarFace>,
 }
+
+/// Similar people that are told of at most.
+const MOST_SIMILAR: usize = 5;
 
 /// Finds or makes the person and the registration. Takes the account's face lock; the caller's transaction holds it to its end.
 pub async fn identify(
@@ -53,6 +59,24 @@ async fn known_or_new(
 ) -> Result<Applicant, Problem> {
     replica.catch_up(tx, place.scope, face.version()).await?;
     let hits = replica.search(face)?;
+    let mut applicant = among(tx, place, face, &hits).await?;
+    for hit in hits.iter().filter(|hit| hit.facemap != applicant.facemap_id) {
+        let known = applicant
+            .similar
+            .iter()
+            .any(|similar| similar.facemap_id == hit.facemap);
+        if !known && applicant.similar.len() < MOST_SIMILAR {
+            applicant.similar.push(SimilarFace {
+                facemap_id: hit.facemap,
+                similarity: faces::similarity(hit.distance),
+            });
+        }
+    }
+    Ok(applicant)
+}
+
+/// Who it is, given the known faces that are near, nearest first.
+async fn among(tx: &mut Tx, place: &Place<'_>, face: &Embedding, hits: &[Hit]) -> Result<Applicant, Problem> {
     let Some((distance, person)) = hits.first().map(|hit| (hit.distance, hit.facemap)) else {
         return new_face(tx, place, face, false).await;
     };
@@ -155,6 +179,7 @@ fn applicant(facemap_id: Uuid, registration: Option<Registration>, identity: Ide
         },
         facemap_id,
         registration,
+        similar: Vec::new(),
     }
 }
 

@@ -40,6 +40,9 @@ pub struct MerchantSettings {
     /// Where applicants can ask, an e-mail or https address; linked from the hosted page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
+    /// A reviewer's decision counts when a second one confirms it, whatever the Flow says.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub four_eyes: bool,
     /// How many Groups the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_groups: Option<i64>,

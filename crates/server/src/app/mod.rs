@@ -31,7 +31,9 @@ pub mod public_address;
 pub mod recent;
 pub mod retention;
 pub mod reviews;
+pub mod seen;
 pub mod sessions;
+pub mod suppressions;
 pub mod verify;
 pub mod webhooks;
 

@@ -3,63 +3,340 @@
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
-use store::{Db, Scope, Tx, registrations};
+use store::review::{self, After, Filter, Order, Proposal};
+use store::{Conn, Db, Scope, Tx, registrations};
+use uuid::Uuid;
 use verification::status::{AttemptStatus, Decision, StatusEvent, registration_status};
 
-use super::{events, sessions};
-use crate::error::Problem;
+use super::{events, flows, merchants, sessions};
+use crate::error::{Kind, Problem};
 
 /// Attempts that wait for a person, oldest first.
 pub async fn pending(db: &Db, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Problem> {
     Ok(attempts::pending(&mut db.read().await?, scope, after, limit).await?)
 }
 
-/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction.
-pub async fn decide(
-    db: &Db,
-    scope: Scope,
-    log_id: i64,
-    decision: Decision,
-    reason: Option<&str>,
-    actor: &str,
-) -> Result<AttemptStatus, Problem> {
-    let (name, past) = match decision {
+/// What a person wants of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// The attempt.
+    pub log_id: i64,
+    /// What it is to become.
+    pub decision: Decision,
+    /// Why; required to decline.
+    pub reason: Option<&'a str>,
+    /// Who, for decision and audit trail.
+    pub actor: &'a str,
+    /// Who, when it is a member of staff: claims and four eyes ask for it.
+    pub staff_id: Option<Uuid>,
+    /// The [`version`] that was looked at; `None`: whatever it is by now.
+    pub version: Option<i64>,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is decided.
+    Decided(AttemptStatus),
+    /// A second person must confirm it.
+    Proposed,
+}
+
+/// Tells two states of an attempt apart, as far as decisions go: what was decided on one state must not fall on another.
+pub fn version(attempt: &Attempt, proposal: Option<&Proposal>) -> i64 {
+    attempt
+        .decided_at
+        .unwrap_or(0)
+        .max(proposal.map_or(0, |proposal| proposal.at))
+}
+
+fn name(decision: Decision) -> (&'static str, &'static str) {
+    match decision {
         Decision::Approve => ("approve", "approved"),
         Decision::Decline => ("decline", "declined"),
         Decision::Reopen => ("reopen", "reopened"),
-    };
-    store::transaction!(db, |tx| -> Result<AttemptStatus, Problem> {
-        let attempt = attempts::get_for_update(tx, scope, log_id)
-            .await?
-            .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
-        let current = attempt
-            .status
-            .parse()
-            .map_err(|()| Problem::internal("an attempt has an unknown status"))?;
-        let status = decision
-            .apply(current, reason)
-            .map_err(|error| Problem::invalid(error.to_string()))?;
-        attempts::decide(tx, scope, &attempt, status.as_str(), name, actor, reason).await?;
-        if let Some(registration_id) = attempt.registration_id {
-            refresh_status(tx, scope, registration_id).await?;
+    }
+}
+
+/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are asked
+/// for, the first one's decision is kept as a proposal. Of two who decide at once the second is told.
+pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, Problem> {
+    store::transaction!(db, |tx| -> Result<Outcome, Problem> {
+        let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
+        may_decide(tx, scope, wish).await?;
+        // What nobody could do needs no second person.
+        status_after(&attempt, wish)?;
+        if let Some(proposal) = &proposal {
+            let text = if proposal.decision == name(wish.decision).0 && wish.decision != Decision::Reopen {
+                "A decision is proposed already: confirm or reject it"
+            } else {
+                "Another decision is proposed already: confirm or reject it first"
+            };
+            return Err(Problem::new(Kind::Conflict, text));
         }
-        if let Some(session_id) = attempt.session_id {
-            sessions::decided(tx, scope, session_id, log_id, status).await?;
+        if wish.decision != Decision::Reopen && asks_two(tx, scope, attempt.flow_id).await? {
+            let staff_id = wish.staff_id.ok_or_else(|| {
+                Problem::invalid("This Flow asks for two people's decision: it is made in the portal")
+            })?;
+            review::propose(tx, scope, &attempt, name(wish.decision).0, staff_id, wish.reason).await?;
+            review::release(tx, scope, wish.log_id, Some(staff_id)).await?;
+            let detail = json!({"decision": name(wish.decision).0}).to_string();
+            note(
+                tx,
+                scope,
+                wish.actor,
+                "verification.decision_proposed",
+                wish.log_id,
+                &detail,
+            )
+            .await?;
+            return Ok(Outcome::Proposed);
         }
-        let entry = Entry {
-            actor,
-            action: &format!("verification.{past}"),
-            subject: &log_id.to_string(),
-            detail: "{}",
+        carry_out(tx, scope, &attempt, wish, "{}")
+            .await
+            .map(Outcome::Decided)
+    })
+}
+
+/// A second person's word on a proposed decision: it becomes one, or is dropped. Whoever proposed it can only drop it.
+pub async fn second(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    confirmed: bool,
+    (staff_id, actor): (Uuid, &str),
+    version: Option<i64>,
+) -> Result<Outcome, Problem> {
+    store::transaction!(db, |tx| -> Result<Outcome, Problem> {
+        let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
+        let proposal =
+            proposal.ok_or_else(|| Problem::new(Kind::Conflict, "No decision is proposed any more"))?;
+        let proposer = format!("staff:{}", proposal.staff_id);
+        let own = proposal.staff_id == staff_id;
+        if confirmed && own {
+            return Err(Problem::new(
+                Kind::Forbidden,
+                "Somebody else must confirm your decision",
+            ));
+        }
+        let decision = match proposal.decision.as_str() {
+            "approve" => Decision::Approve,
+            _ => Decision::Decline,
         };
-        audit::write(tx, scope, &entry).await?;
-        announce(tx, scope, &attempt, status).await?;
-        Ok(status)
+        let wish = Wish {
+            log_id,
+            decision,
+            reason: proposal.reason.as_deref(),
+            actor,
+            staff_id: Some(staff_id),
+            version: None,
+        };
+        may_decide(tx, scope, &wish).await?;
+        review::drop_proposal(tx, scope, log_id).await?;
+        let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
+        if !confirmed {
+            let action = if own {
+                "verification.proposal_withdrawn"
+            } else {
+                "verification.proposal_rejected"
+            };
+            note(tx, scope, actor, action, log_id, &detail).await?;
+            return Ok(Outcome::Proposed);
+        }
+        carry_out(tx, scope, &attempt, &wish, &detail)
+            .await
+            .map(Outcome::Decided)
+    })
+}
+
+/// The attempt under the account's serial step and what is proposed, unless it is not what was looked at any more.
+async fn wanted(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    seen: Option<i64>,
+) -> Result<(Attempt, Option<Proposal>), Problem> {
+    let attempt = attempts::get_for_update(tx, scope, log_id)
+        .await?
+        .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
+    let proposal = review::proposal(tx, scope, &attempt).await?;
+    if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref())) {
+        return Err(Problem::new(
+            Kind::Conflict,
+            "Somebody decided on this attempt meanwhile: look at it again",
+        ));
+    }
+    Ok((attempt, proposal))
+}
+
+/// Nobody decides on what a colleague is looking at, without taking it over.
+async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Problem> {
+    let claim = review::claim_of(tx, scope, wish.log_id).await?;
+    match (claim, wish.staff_id) {
+        (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => Err(Problem::new(
+            Kind::Conflict,
+            "A colleague is looking at this attempt: take it over first",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the account or the Flow asks for two people. A Flow that is gone asks for nothing.
+pub async fn asks_two(conn: &mut Conn, scope: Scope, flow_id: Uuid) -> Result<bool, Problem> {
+    let merchant = store::merchants::get(conn, scope.merchant_id).await?;
+    if merchant.is_some_and(|merchant| merchants::settings(&merchant).four_eyes) {
+        return Ok(true);
+    }
+    let flow = store::flows::get(conn, scope, flow_id).await?;
+    flow.map_or(Ok(false), |flow| {
+        Ok(flows::parse(&flow.into())?.settings.four_eyes)
+    })
+}
+
+fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
+    let current = attempt
+        .status
+        .parse()
+        .map_err(|()| Problem::internal("an attempt has an unknown status"))?;
+    wish.decision
+        .apply(current, wish.reason)
+        .map_err(|error| Problem::invalid(error.to_string()))
+}
+
+async fn carry_out(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    wish: &Wish<'_>,
+    detail: &str,
+) -> Result<AttemptStatus, Problem> {
+    let status = status_after(attempt, wish)?;
+    let (name, past) = name(wish.decision);
+    attempts::decide(tx, scope, attempt, status.as_str(), name, wish.actor, wish.reason).await?;
+    if let Some(registration_id) = attempt.registration_id {
+        refresh_status(tx, scope, registration_id).await?;
+    }
+    if let Some(session_id) = attempt.session_id {
+        sessions::decided(tx, scope, session_id, wish.log_id, status).await?;
+    }
+    review::release(tx, scope, wish.log_id, None).await?;
+    let action = format!("verification.{past}");
+    note(tx, scope, wish.actor, &action, wish.log_id, detail).await?;
+    announce(tx, scope, attempt, status).await?;
+    Ok(status)
+}
+
+async fn note(
+    tx: &mut Tx,
+    scope: Scope,
+    actor: &str,
+    action: &str,
+    log_id: i64,
+    detail: &str,
+) -> Result<(), Problem> {
+    let subject = log_id.to_string();
+    let entry = Entry {
+        actor,
+        action,
+        subject: &subject,
+        detail,
+    };
+    Ok(audit::write(tx, scope, &entry).await?)
+}
+
+/// How long a claim lasts.
+const CLAIM_MS: i64 = 10 * 60 * 1_000;
+
+/// Marks an attempt as being looked at by a member of staff; whether it worked, since a colleague may be faster. `take_over` works
+/// whoever looks at it, and is written down.
+pub async fn claim(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (staff_id, actor): (Uuid, &str),
+    take_over: bool,
+) -> Result<bool, Problem> {
+    store::transaction!(db, |tx| -> Result<bool, Problem> {
+        attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        let until = tx.now() + CLAIM_MS;
+        if review::claim(tx, scope, log_id, staff_id, until).await? {
+            return Ok(true);
+        }
+        if !take_over {
+            return Ok(false);
+        }
+        let from = review::claim_of(tx, scope, log_id).await?;
+        review::take_over(tx, scope, log_id, staff_id, until).await?;
+        let detail = json!({"from": from.map(|claim| format!("staff:{}", claim.staff_id))}).to_string();
+        note(tx, scope, actor, "review.taken_over", log_id, &detail).await?;
+        Ok(true)
+    })
+}
+
+/// Ends one's own claim.
+pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<(), Problem> {
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        Ok(review::release(tx, scope, log_id, Some(staff_id)).await?)
+    })
+}
+
+/// Claims the first attempt of a filtered queue that nobody looks at, after one of them; none: there is nothing left.
+pub async fn claim_next(
+    db: &Db,
+    scope: Scope,
+    filter: &Filter,
+    order: Order,
+    (staff_id, actor): (Uuid, &str),
+    not: Option<i64>,
+) -> Result<Option<i64>, Problem> {
+    let filter = Filter {
+        unclaimed: true,
+        claimed_by: None,
+        ..filter.clone()
+    };
+    let page = review::queue(&mut db.read().await?, scope, &filter, order, After::default(), 10).await?;
+    for waiting in page.iter().filter(|waiting| Some(waiting.log_id) != not) {
+        // One's own proposal waits for somebody else.
+        if waiting.proposed_by == Some(staff_id) {
+            continue;
+        }
+        if claim(db, scope, waiting.log_id, (staff_id, actor), false).await? {
+            return Ok(Some(waiting.log_id));
+        }
+    }
+    Ok(None)
+}
+
+/// Longest note, in characters.
+pub const MAX_NOTE: usize = 4_000;
+
+/// Adds a reviewer's note to an attempt.
+pub async fn add_note(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (staff_id, actor): (Uuid, &str),
+    text: &str,
+) -> Result<(), Problem> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MAX_NOTE {
+        return Err(Problem::invalid(format!(
+            "note - must have 1 to {MAX_NOTE} characters"
+        )));
+    }
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        let attempt = attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        review::add_note(tx, scope, &attempt, staff_id, text).await?;
+        note(tx, scope, actor, "review.noted", log_id, "{}").await
     })
 }
 
 /// Sets a registration's status from its attempts.
-pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: uuid::Uuid) -> Result<(), Problem> {
+pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) -> Result<(), Problem> {
     // Oldest first: of equal times the later attempt wins.
     let outcomes = attempts::outcomes(tx, scope, registration_id).await?;
     let events: Vec<StatusEvent> = outcomes

@@ -2,7 +2,7 @@
 //!
 //! Every rule is `verification`'s; this is the order in which things happen, and the one transaction that records them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use serde_json::{Map, json};
 use store::attempts::{self, NewAttempt};
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
-use store::{DataKey, Scope, Tx, audit};
+use store::{DataKey, Scope, Tx, audit, people};
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
@@ -25,12 +25,14 @@ use verification::evidence::{Evidence, Screening};
 use verification::flow::Flow;
 use verification::judge::{Judgement, examine};
 use verification::requirements;
+use verification::review::Priority;
 use verification::submission::{Context, FileField, Submission, SubmittedFile};
 
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
-use super::{App, Shared, cpu, events, flows, merchants, reviews, sessions};
+use super::seen::Detail;
+use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
 use crate::error::Problem;
 use crate::http::form::File;
 use crate::http::gate::Caller;
@@ -60,6 +62,9 @@ pub async fn run(
     requirements::check(&against.flow, &submission)?;
 
     let settings = merchants::settings(&caller.merchant);
+    let screening_threshold = settings
+        .screening_threshold
+        .unwrap_or(sanctions::DEFAULT_THRESHOLD);
     let (gathered, files) = look(app, &submission, &against.flow, settings, files).await?;
     metrics::counter!("bonafide_verifications_total").increment(1);
     let recording = Recording {
@@ -70,9 +75,10 @@ pub async fn run(
         gathered,
         texts,
         today,
+        screening_threshold,
         started,
     };
-    // A task of its own: once begun it is finished, even if the client hangs up in the middle.
+    // A task of its own: once started it is finished, even if the client hangs up in the middle.
     let recorded = record(recording, files, claim).in_current_span();
     app.recordings
         .spawn(recorded)
@@ -216,6 +222,7 @@ struct Recording {
     gathered: Gathered,
     texts: BTreeMap<String, String>,
     today: Date,
+    screening_threshold: f64,
     started: Instant,
 }
 
@@ -266,6 +273,7 @@ async fn record_in_one_transaction(
         gathered,
         texts,
         today,
+        screening_threshold,
         started,
     } = recording;
     let scope = caller.scope;
@@ -288,6 +296,7 @@ async fn record_in_one_transaction(
             identity,
             facemap_id,
             registration,
+            similar,
         } = identify(
             tx,
             scope,
@@ -297,7 +306,14 @@ async fn record_in_one_transaction(
             submission.external_user_id(),
         )
         .await?;
-        let judgement = examination.judge(&identity);
+        // Only now it is known whose listings were found not to be meant.
+        let known = store::suppressions::of_person(tx, scope, facemap_id).await?;
+        let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
+        let counting = Evidence {
+            screening,
+            ..evidence.clone()
+        };
+        let judgement = examine(&against.flow, submission, &counting, *today).judge(&identity);
         let session = match against.session_id {
             Some(id) => Some(
                 store::sessions::use_attempt(tx, scope, id, against.admitted_at)
@@ -307,13 +323,21 @@ async fn record_in_one_transaction(
             None => None,
         };
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
-        let detail = json!({
-            "info": ApplicantInfo::of_attempt(submission, evidence),
-            "reasons": judgement.reasons,
-            "forced": judgement.forced.map(|code| code.number()),
-            "requiredDocuments": submission.document_configuration(&against.flow).document_types,
-            "timingMs": gathered.timings,
-        });
+        let info = ApplicantInfo::of_attempt(submission, evidence);
+        let words = name_words(submission, &info);
+        people::index_name(tx, scope, facemap_id, words.iter().map(String::as_str)).await?;
+        let detail = Detail {
+            info,
+            reasons: judgement.reasons.clone(),
+            forced: judgement.forced.map(|code| code.number()),
+            required_documents: against.required_documents(submission),
+            timing_ms: gathered.timings.clone(),
+            seen: gathered.seen.clone(),
+            suppressed,
+            screening_threshold: Some(*screening_threshold),
+            similar,
+        };
+        let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
         let new = NewAttempt {
             id: attempt_id,
             key,
@@ -330,8 +354,9 @@ async fn record_in_one_transaction(
             document_types: &json!(submission.document_types).to_string(),
             request: &json!(texts).to_string(),
             response: &response,
-            detail: &detail.to_string(),
+            detail: &detail,
             country: submission.document_country(),
+            priority: Priority::of(&judgement.codes, identity.near_duplicate).number(),
             took_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
         };
         let log_id = attempts::insert(tx, scope, &new).await?;
@@ -368,6 +393,26 @@ async fn record_in_one_transaction(
         claim.complete(tx, &answer).await?;
         Ok(answer.of_attempt(log_id))
     })
+}
+
+impl Against {
+    fn required_documents(&self, submission: &Submission) -> Vec<String> {
+        let types = submission.document_configuration(&self.flow).document_types;
+        types.iter().map(|name| name.as_str().to_owned()).collect()
+    }
+}
+
+/// The words by which the person shall be found: of the names that were submitted and that documents say.
+fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String> {
+    let submitted = ["firstName", "middleName", "lastName"]
+        .into_iter()
+        .filter_map(|field| submission.get(field));
+    let read = info
+        .id_docs
+        .iter()
+        .flat_map(|doc| [doc.first_name.as_deref(), doc.last_name.as_deref()])
+        .flatten();
+    submitted.chain(read).flat_map(applicants::name_words).collect()
 }
 
 /// The webhook event, without personal data (`decisions.md` §7).

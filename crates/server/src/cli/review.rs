@@ -1,4 +1,4 @@
-//! `bonafide review …`: decisions on attempts that wait for a person, until the portal has them.
+//! `bonafide review …`: decisions on attempts that wait for a person, without the portal.
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
@@ -9,7 +9,7 @@ use verification::status::Decision;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
-use crate::app::reviews;
+use crate::app::reviews::{self, Outcome, Wish};
 use crate::config::DataConfig;
 
 /// Most attempts that are listed at once.
@@ -88,9 +88,21 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
                 return Err(Unusable(text).into());
             }
         };
-        let status = reviews::decide(&db, scope, log_id, decision, reason.as_deref(), "command line")
+        let wish = Wish {
+            log_id,
+            decision,
+            reason: reason.as_deref(),
+            actor: "command line",
+            staff_id: None,
+            version: None,
+        };
+        let outcome = reviews::decide(&db, scope, &wish)
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
+        let status = match outcome {
+            Outcome::Decided(status) => status,
+            Outcome::Proposed => return Err(anyhow!("a second person must confirm it, in the portal")),
+        };
         say(&json!({"logId": log_id, "status": status}).to_string())
     })
 }

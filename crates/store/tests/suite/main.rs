@@ -13,6 +13,7 @@ mod hosted;
 mod monitoring;
 mod people;
 mod processes;
+mod review;
 mod schema;
 mod sessions;
 mod staff;
@@ -61,6 +62,8 @@ on_every_database! {
         sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
         two_owners_cannot_demote_each_other, an_invitation_is_used_once, a_new_password_link_voids_the_earlier,
         a_profile_is_written_handed_in_and_decided;
+    review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed,
+        suppressions_stay_with_their_person, people_are_found_by_several_words, reviewers_keep_views_and_reasons;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;

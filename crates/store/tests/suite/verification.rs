@@ -97,6 +97,9 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
                 country: Some("UTO"),
                 took_ms: 1_200,
                 detail: "{}",
+                country: Some("UTO"),
+                priority: 4,
+                took_ms: 7,
             },
         )
         .await?;

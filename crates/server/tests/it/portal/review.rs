@@ -1,0 +1,328 @@
+//! Review through the portal: the queue, claims, decisions by one and by two people, listings set aside, files, people.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{Answer, Browser};
+use crate::harness::{Backend, Key, Server, on_both};
+use crate::verify::{specimen, verify};
+
+/// The sandbox merchant's id.
+fn merchant(demo: &Value) -> &str {
+    demo["merchantId"].as_str().unwrap()
+}
+
+fn key(demo: &Value) -> Key {
+    Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    }
+}
+
+/// A data-only attempt of somebody on the demonstration's sanctions list; its answer.
+async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
+    let hit = crate::verify::demo_person(demo, user);
+    let (status, body) = verify(server, demo, hit).await;
+    assert_eq!(status, 200, "{body}");
+    body
+}
+
+/// The number of the account's newest attempt.
+async fn newest(server: &Server) -> i64 {
+    server.count("select max(log_id) from attempts").await
+}
+
+async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
+    let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
+    let (_, body) = server.get(&path, &key(demo)).await;
+    body["applicants"][0]["status"].as_str().unwrap_or("null").to_owned()
+}
+
+/// The hidden `version` of the page's forms.
+fn version(page: &str) -> String {
+    let from = page.find("name=\"version\" value=\"").expect("a form to decide") + 22;
+    page[from..].split('"').next().unwrap().to_owned()
+}
+
+async fn open(browser: &Browser, log_id: i64) -> String {
+    browser.get(&format!("/portal/applicants/{log_id}")).await.page()
+}
+
+async fn decide(browser: &Browser, log_id: i64, what: &str, form: &[(&str, &str)]) -> Answer {
+    browser.post(&format!("/portal/applicants/{log_id}/{what}"), form).await
+}
+
+on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    let empty = reviewer.get("/portal/queue").await.page();
+    assert!(empty.contains("Nobody waits for a decision"));
+
+    let first = listed(&server, &demo, "listed-1").await;
+    assert_eq!(first["kycResults"]["status"], "match");
+    let log_id = newest(&server).await;
+    let queue = reviewer.get("/portal/queue?code=2702&order=oldest").await.page();
+    assert!(queue.contains(&format!("/portal/applicants/{log_id}?q=code%3D2702%26order%3Doldest")));
+    assert!(queue.contains("Applicant flagged by sanctions screening"));
+    let other = reviewer.get("/portal/queue?code=2202").await.page();
+    assert!(other.contains("Nothing fits this filter"));
+    assert_eq!(reviewer.get("/portal/queue?code=1").await.status, 400);
+
+    let page = open(&reviewer, log_id).await;
+    let hit = &first["kycResults"]["results"][0];
+    let (caption, id) = (hit["caption"].as_str().unwrap(), hit["id"].as_str().unwrap());
+    for text in [caption, id, "Not this person", "2702", "A hit counts from", "Timeline"] {
+        assert!(page.contains(text), "{text}");
+    }
+    let form = [("hit", id), ("why", "birth_date")];
+    let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", "x")]).await;
+    assert_eq!(bad.status, 400);
+    decide(&reviewer, log_id, "not-this-person", &form).await.redirect();
+    let page = open(&reviewer, log_id).await;
+    decide(&reviewer, log_id, "approve", &[("version", &version(&page))])
+        .await
+        .redirect();
+    assert_eq!(status_of(&server, &demo, "listed-1").await, "approved");
+
+    // The same person again: found, set aside, not counted.
+    let again = listed(&server, &demo, "listed-1").await;
+    assert_eq!((&again["success"], &again["kycResults"]["status"]), (&json!(true), &json!("clear")));
+    let page = open(&reviewer, newest(&server).await).await;
+    assert!(page.contains("Found before not to be this person"));
+    // Somebody else of the same name waits as ever.
+    let stranger = listed(&server, &demo, "listed-2").await;
+    assert_eq!(stranger["kycResults"]["status"], "match");
+
+    // Taken back, it counts again.
+    let facemap = facemap(&server, &demo, "listed-1").await;
+    let person = reviewer.get(&format!("/portal/people/{facemap}")).await.page();
+    assert!(person.contains("Listings that do not mean this person"));
+    let dataset = hit["datasets"][0].as_str().unwrap();
+    let undo = [("list", dataset), ("entry", id)];
+    let path = format!("/portal/people/{facemap}/listings/restore");
+    reviewer.post(&path, &undo).await.redirect();
+    assert_eq!(reviewer.post(&path, &undo).await.status, 404);
+    let third = listed(&server, &demo, "listed-1").await;
+    assert_eq!(third["kycResults"]["status"], "match");
+
+    let rows = server
+        .count("select count(*) from audit where action in ('person.listing_suppressed', 'person.listing_restored')")
+        .await;
+    assert_eq!(rows, 2);
+    assert!(server.count("select count(*) from audit where action = 'person.viewed'").await >= 4);
+    assert!(server.bonafide(&["audit", "verify"]).contains("ntact"));
+});
+
+async fn facemap(server: &Server, demo: &Value, user: &str) -> String {
+    let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
+    let (_, body) = server.get(&path, &key(demo)).await;
+    body["facemapId"].as_str().unwrap().to_owned()
+}
+
+on_both!(claims_and_simultaneous_decisions, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let ada = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let bob = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let auditor = Browser::sign_up(&server, merchant(&demo), "auditor").await;
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+
+    decide(&ada, log_id, "claim", &[]).await.redirect();
+    assert_eq!(decide(&bob, log_id, "claim", &[]).await.status, 409);
+    let seen = open(&bob, log_id).await;
+    assert!(seen.contains("is looking at this") && seen.contains("Take over"));
+    let refused = decide(&bob, log_id, "approve", &[]).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("take it over first"));
+    decide(&bob, log_id, "take-over", &[]).await.redirect();
+    assert_eq!(
+        server.count("select count(*) from audit where action = 'review.taken_over'").await,
+        1
+    );
+    decide(&bob, log_id, "release", &[]).await.redirect();
+
+    // An auditor looks, and changes nothing.
+    let page = open(&auditor, log_id).await;
+    assert!(!page.contains("/approve") && !page.contains("/notes\""));
+    assert_eq!(decide(&auditor, log_id, "approve", &[]).await.status, 403);
+
+    // A decline needs its reason; what was typed elsewhere is kept.
+    let page = open(&ada, log_id).await;
+    let now = version(&page);
+    let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("a reason is required to decline"));
+    let note = decide(&ada, log_id, "notes", &[("note", "<script>alert(1)</script> called him")]).await;
+    note.redirect();
+    let page = open(&ada, log_id).await;
+    assert!(page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"), "{page}");
+    assert!(!page.contains("<script>alert"));
+
+    // Two at once, both looking at the same state: one wins, the other is told.
+    let forms = [("version", now.as_str()), ("reason", "a copy")];
+    let (one, two) = tokio::join!(
+        decide(&ada, log_id, "approve", &forms),
+        decide(&bob, log_id, "decline", &forms)
+    );
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 409]);
+    let told = if one.status == 409 { one } else { two };
+    assert!(told.body.contains("Somebody decided on this attempt meanwhile"));
+    assert_eq!(server.count("select count(*) from decisions").await, 1);
+
+    // Reopening is not a reviewer's.
+    assert_eq!(decide(&ada, log_id, "reopen", &[]).await.status, 403);
+    let compliance = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    decide(&compliance, log_id, "reopen", &[]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "pending");
+
+    // The next free one is claimed for whoever asks; then nothing is left.
+    let next = ada.post("/portal/queue/next", &[]).await.redirect();
+    assert_eq!(next, format!("/portal/applicants/{log_id}"));
+    let none = bob.post("/portal/queue/next", &[("q", "code=2702")]).await.redirect();
+    assert!(none.contains("done=queue_empty"), "{none}");
+});
+
+on_both!(four_eyes_need_two_people, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    server.bonafide(&["merchant", "update", "--merchant", &id, "--set", "fourEyes=true"]);
+    let ada = Browser::sign_up(&server, &id, "reviewer").await;
+    let bob = Browser::sign_up(&server, &id, "compliance").await;
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+    let number = log_id.to_string();
+    let refused = server.try_bonafide(&["review", "approve", &number]);
+    assert!(!refused.status.success(), "the command line is one person");
+
+    let path = decide(&ada, log_id, "approve", &[]).await.redirect();
+    assert!(path.contains("done=proposed"), "{path}");
+    assert_eq!(status_of(&server, &demo, "one").await, "pending");
+    assert_eq!(decide(&ada, log_id, "confirm", &[]).await.status, 403);
+    assert_eq!(decide(&bob, log_id, "decline", &[("reason", "no")]).await.status, 409);
+    decide(&bob, log_id, "reject", &[]).await.redirect();
+    assert_eq!(decide(&bob, log_id, "confirm", &[]).await.status, 409, "nothing is proposed");
+
+    decide(&bob, log_id, "decline", &[("reason", "a forged list entry")]).await.redirect();
+    let queue = ada.get("/portal/queue?claim=second").await.page();
+    assert!(queue.contains("Proposed by"));
+    let page = open(&ada, log_id).await;
+    assert!(page.contains("a forged list entry"));
+    decide(&ada, log_id, "confirm", &[("version", &version(&page))]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "declined");
+    for (action, rows) in [
+        ("select count(*) from audit where action = 'verification.decision_proposed'", 2),
+        ("select count(*) from audit where action = 'verification.proposal_rejected'", 1),
+        ("select count(*) from audit where action = 'verification.declined'", 1),
+    ] {
+        assert_eq!(server.count(action).await, rows, "{action}");
+    }
+});
+
+on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let passing = specimen("pass-passport");
+    let (status, body) = verify(&server, &demo, passing.form(&demo, &json!({}))).await;
+    assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
+    let log_id = newest(&server).await;
+    let page = open(&reviewer, log_id).await;
+    for text in ["field by field", "Similarity to Passport", "every check digit holds", "class=\"mrz\"", "class=\"face\""] {
+        assert!(page.contains(text), "{text}");
+    }
+    let path = format!("/portal/applicants/{log_id}/files/passportFront");
+    let shown = reviewer.send(reviewer.request(Method::GET, &path)).await;
+    let header = |answer: &Answer, name: &str| answer.headers[name].to_str().unwrap().to_owned();
+    assert_eq!((shown.status, header(&shown, "content-type").as_str()), (200, "image/jpeg"));
+    assert_eq!(header(&shown, "content-security-policy"), "sandbox; default-src 'none'");
+    assert_eq!(header(&shown, "x-content-type-options"), "nosniff");
+    assert!(header(&shown, "content-disposition").starts_with("inline"));
+    let saved = reviewer.get(&format!("{path}?download=1")).await;
+    assert!(header(&saved, "content-disposition").starts_with("attachment"));
+    for nothing in ["driversFront", "..%2F..%2Fkeyring.json", "passportfront"] {
+        let path = format!("/portal/applicants/{log_id}/files/{nothing}");
+        assert_eq!(reviewer.get(&path).await.status, 404, "{nothing}");
+    }
+    // Another account's reviewer finds nothing of it.
+    let other = server.merchant(true);
+    let stranger = Browser::sign_up(&server, &other.id, "owner").await;
+    for path in [path, format!("/portal/applicants/{log_id}")] {
+        assert_eq!(stranger.get(&path).await.status, 404, "{path}");
+    }
+
+    // Found by words of the name, by label, number and facemap; never by another account.
+    let facemap = body["facemap_id"].as_str().unwrap();
+    let name = body["metadata"]["info"]["lastName"].as_str().unwrap();
+    let number = log_id.to_string();
+    for text in [name, &name.to_lowercase(), facemap, &number, body["metadata"]["externalUserId"].as_str().unwrap()] {
+        let found = reviewer.post("/portal/people", &[("text", text)]).await.page();
+        assert!(found.contains(facemap), "{text}");
+        let found = stranger.post("/portal/people", &[("text", text)]).await.page();
+        assert!(!found.contains(&format!("/portal/people/{facemap}")), "{text}");
+    }
+    assert_eq!(reviewer.post("/portal/people", &[("text", " ")]).await.status, 400);
+    assert_eq!(stranger.get(&format!("/portal/people/{facemap}")).await.status, 404);
+});
+
+on_both!(hostile_uploads_stay_inert, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let form = || {
+        reqwest::multipart::Form::new()
+            .text("flowId", demo["flows"]["passport"].as_str().unwrap().to_owned())
+            .text("externalUserId", "hostile")
+            .text("firstName", "Eve")
+            .text("lastName", "Quill")
+            .text("dob", "02/03/1990")
+            .text("documentTypes", "PASSPORT")
+            .text("documentCountry", "UTO")
+    };
+    let part = |bytes: &'static [u8]| reqwest::multipart::Part::bytes(bytes).file_name("x.jpg");
+    // What begins like a picture passes the door; what follows is markup.
+    let polyglot: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF<html><script>alert(1)</script>";
+    let (status, body) = verify(
+        &server,
+        &demo,
+        form().part("passportFront", part(polyglot)).part("selfie", part(polyglot)),
+    )
+    .await;
+    assert_eq!(status, 200, "{body}");
+    let log_id = newest(&server).await;
+    let path = format!("/portal/applicants/{log_id}/files/selfie");
+    let shown = reviewer.get(&path).await;
+    assert_eq!(shown.status, 501, "it is no picture, so nothing is shown");
+    assert!(!shown.body.contains("alert(1)"));
+    let saved = reviewer.get(&format!("{path}?download=1")).await;
+    let header = |name: &str| saved.headers[name].to_str().unwrap().to_owned();
+    assert_eq!(saved.status, 200);
+    assert!(header("content-disposition").starts_with("attachment"));
+    assert!(!header("content-type").contains("html"));
+    assert_eq!(header("x-content-type-options"), "nosniff");
+    let page = open(&reviewer, log_id).await;
+    assert!(page.contains("This file cannot be shown as a picture"));
+});
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reasons_and_views_are_kept() {
+    let server = Server::start(Backend::Sqlite, &[]).await;
+    let merchant = server.merchant(true);
+    let owner = Browser::sign_up(&server, &merchant.id, "owner").await;
+    owner
+        .post("/portal/queue/reasons", &[("decision", "decline"), ("body", "<b>A copy</b>")])
+        .await
+        .redirect();
+    let page = owner.get("/portal/queue/reasons").await.page();
+    assert!(!page.contains("<b>A copy") && page.contains("A copy"));
+    assert_eq!(
+        owner.post("/portal/queue/reasons", &[("decision", "x"), ("body", "y")]).await.status,
+        400
+    );
+    let view = [("name", "Old passports"), ("query", "document=PASSPORT&age=24&evil=1")];
+    let kept = owner.post("/portal/queue/views", &view).await.redirect();
+    assert!(kept.starts_with("/portal/queue?document=PASSPORT&age=24"), "{kept}");
+    let queue = owner.get("/portal/queue").await.page();
+    assert!(queue.contains("Old passports"));
+    owner.post("/portal/queue/views/delete", &[("name", "Old passports")]).await.redirect();
+    assert!(!owner.get("/portal/queue").await.page().contains("Old passports"));
+}

@@ -1,0 +1,58 @@
+//! Reasons that an account's reviewers need again and again. They are words about documents, never about a person.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+/// A reason ready to use.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct ReasonTemplate {
+    /// Names it.
+    pub id: Uuid,
+    /// `approve`, `decline` or `reopen`.
+    pub decision: String,
+    /// What it says.
+    pub body: String,
+}
+
+/// Adds a reason.
+///
+/// # Errors
+/// [`Error::LimitReached`] when the account has `limit`; database errors.
+pub async fn add(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    decision: &str,
+    body: &str,
+    limit: i64,
+) -> Result<Uuid, Error> {
+    let sql = "select count(*) from reason_templates where merchant_id = $1";
+    let (count,) = fetch!(one, tx, (i64,), sql, merchant_id)?;
+    if count >= limit {
+        return Err(Error::LimitReached);
+    }
+    let (id, now) = (Uuid::now_v7(), tx.now());
+    let sql = "insert into reason_templates (merchant_id, id, decision, body, created_at) values ($1, $2, $3, $4, $5)";
+    execute!(tx, sql, merchant_id, id, decision, body, now)?;
+    Ok(id)
+}
+
+/// Removes a reason; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn remove(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
+    let sql = "delete from reason_templates where merchant_id = $1 and id = $2";
+    Ok(execute!(tx, sql, merchant_id, id)? > 0)
+}
+
+/// An account's, oldest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<ReasonTemplate>, Error> {
+    let sql =
+        "select id, decision, body from reason_templates where merchant_id = $1 order by created_at, id";
+    fetch!(all, conn, ReasonTemplate, sql, merchant_id)
+}

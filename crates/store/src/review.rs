@@ -1,0 +1,532 @@
+//! The review queue: attempts that wait for a person, who looks at them, what reviewers noted, and decisions that wait for a
+//! second person. It does not decide anything.
+//!
+//! The queue is found in indexes over waiting attempts alone; only the rows of the page that is shown are opened.
+
+use uuid::Uuid;
+
+use crate::attempts::Attempt;
+use crate::db::{execute, fetch};
+use crate::keyring::Place;
+use crate::registrations::from_column;
+use crate::{Conn, Error, Scope, Tx, attempts, merchants};
+
+/// Which waiting attempts; everything absent: all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this Flow.
+    pub flow_id: Option<Uuid>,
+    /// With this code among theirs.
+    pub code: Option<i64>,
+    /// With this type of document (`PASSPORT`, …) among theirs.
+    pub document_type: Option<String>,
+    /// With a document of this country (alpha-3).
+    pub country: Option<String>,
+    /// Made at this time (ms) or earlier.
+    pub made_by: Option<i64>,
+    /// Being looked at by this member of staff.
+    pub claimed_by: Option<Uuid>,
+    /// Being looked at by nobody.
+    pub unclaimed: bool,
+    /// Waiting for a second person.
+    pub proposed: bool,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The most urgent first, of equal ones the oldest.
+    #[default]
+    Priority,
+    /// The oldest first.
+    Oldest,
+}
+
+/// After which attempt a page begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct After {
+    /// Its [`NewAttempt::priority`](attempts::NewAttempt::priority); counts for [`Order::Priority`] only.
+    pub priority: i64,
+    /// Its number.
+    pub log_id: i64,
+}
+
+/// Who looks at an attempt, until when (ms).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Claim {
+    /// The member of staff.
+    pub staff_id: Uuid,
+    /// When the claim ends by itself (ms).
+    pub until: i64,
+}
+
+/// A waiting attempt as the queue shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub log_id: i64,
+    /// How urgent it is, 1 first.
+    pub priority: i64,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// Its Flow.
+    pub flow_id: Uuid,
+    /// The Flow's name at that time.
+    pub flow_name: String,
+    /// The group it was made for.
+    pub grouping_id: Option<Uuid>,
+    /// The document's country (alpha-3).
+    pub country: Option<String>,
+    /// The codes that applied, as JSON.
+    pub codes: String,
+    /// The documents submitted, as JSON.
+    pub document_types: String,
+    /// The merchant's label for the applicant.
+    pub external_user_id: String,
+    /// Who looks at it.
+    pub claim: Option<Claim>,
+    /// Who proposed a decision on it.
+    pub proposed_by: Option<Uuid>,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    log_id: i64,
+    id: Uuid,
+    facemap_id: Uuid,
+    priority: i64,
+    created_at: i64,
+    flow_id: Uuid,
+    flow_name: String,
+    grouping_id: Uuid,
+    country: Option<String>,
+    codes: String,
+    document_types: String,
+    wrapped_key: Vec<u8>,
+    external_id_sealed: Vec<u8>,
+    person_key: Vec<u8>,
+    claim_staff: Option<Uuid>,
+    claim_until: Option<i64>,
+    proposed_by: Option<Uuid>,
+}
+
+/// The filter over the indexes: `$1` and `$2` scope, `$3` now, `$4`–`$11` the filter in its order.
+macro_rules! waiting {
+    ($columns:literal, $rest:literal) => {
+        concat!(
+            "select ",
+            $columns,
+            " from attempts a
+             left join review_claims c on c.merchant_id = a.merchant_id and c.sandbox = a.sandbox
+                 and c.log_id = a.log_id and c.until > $3
+             left join review_proposals o on o.merchant_id = a.merchant_id and o.sandbox = a.sandbox
+                 and o.log_id = a.log_id
+             where a.merchant_id = $1 and a.sandbox = $2 and a.status = 'pending'
+                 and ($4 is null or a.flow_id = $4) and ($5 is null or a.codes like $5)
+                 and ($6 is null or a.document_types like $6) and ($7 is null or a.country = $7)
+                 and ($8 is null or a.created_at <= $8) and ($9 is null or c.staff_id = $9)
+                 and (not $10 or c.staff_id is null) and (not $11 or o.staff_id is not null) ",
+            $rest
+        )
+    };
+}
+
+macro_rules! page {
+    ($rest:literal, $order:literal) => {
+        concat!(
+            "select a.log_id, a.id, a.facemap_id, a.priority, a.created_at, a.flow_id, a.flow_name, a.grouping_id,
+                    a.country, a.codes, a.document_types, a.wrapped_key, a.external_id_sealed,
+                    p.wrapped_key as person_key, q.claim_staff, q.claim_until, q.proposed_by
+             from (",
+            waiting!(
+                "a.log_id, c.staff_id as claim_staff, c.until as claim_until, o.staff_id as proposed_by",
+                $rest
+            ),
+            ") q join attempts a on a.merchant_id = $1 and a.sandbox = $2 and a.log_id = q.log_id
+             join people p on p.merchant_id = $1 and p.sandbox = $2 and p.facemap_id = a.facemap_id order by ",
+            $order
+        )
+    };
+}
+
+/// The patterns by which the JSON columns are filtered.
+fn patterns(filter: &Filter) -> (Option<String>, Option<String>) {
+    let code = filter.code.map(|code| format!("%{code}%"));
+    let document_type = filter
+        .document_type
+        .as_ref()
+        .filter(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+    (code, document_type.map(|name| format!("%\"{name}\"%")))
+}
+
+/// A page of the queue, at most `limit` long, after an attempt ([`After::default`]: from the start).
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn queue(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: &Filter,
+    order: Order,
+    after: After,
+    limit: i64,
+) -> Result<Vec<Waiting>, Error> {
+    let now = conn.now();
+    let (code, document_type) = patterns(filter);
+    let sql = match order {
+        Order::Priority => page!(
+            "and (a.priority, a.log_id) > ($12, $13) order by a.priority, a.log_id limit $14",
+            "a.priority, a.log_id"
+        ),
+        Order::Oldest => page!(
+            "and a.log_id > $13 and $12 is not null order by a.log_id limit $14",
+            "a.log_id"
+        ),
+    };
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        now,
+        filter.flow_id,
+        code.as_deref(),
+        document_type.as_deref(),
+        filter.country.as_deref(),
+        filter.made_by,
+        filter.claimed_by,
+        filter.unclaimed,
+        filter.proposed,
+        after.priority,
+        after.log_id,
+        limit,
+    )?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    rows.into_iter()
+        .map(|row| {
+            let key = attempts::unwrap(
+                &merchant_key,
+                scope,
+                (&row.facemap_id, &row.person_key),
+                (&row.id, &row.wrapped_key),
+            )?;
+            let claim = row.claim_staff.zip(row.claim_until);
+            Ok(Waiting {
+                external_user_id: attempts::open_external_id(&key, scope, &row.id, &row.external_id_sealed)?,
+                log_id: row.log_id,
+                priority: row.priority,
+                created_at: row.created_at,
+                flow_id: row.flow_id,
+                flow_name: row.flow_name,
+                grouping_id: from_column(row.grouping_id),
+                country: row.country,
+                codes: row.codes,
+                document_types: row.document_types,
+                claim: claim.map(|(staff_id, until)| Claim { staff_id, until }),
+                proposed_by: row.proposed_by,
+            })
+        })
+        .collect()
+}
+
+/// How many wait, counted to `at_most` at most.
+///
+/// # Errors
+/// Database errors.
+pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64) -> Result<i64, Error> {
+    let now = conn.now();
+    let (code, document_type) = patterns(filter);
+    let sql = concat!("select count(*) from (", waiting!("a.log_id", "limit $12"), ") q");
+    let (count,) = fetch!(
+        one,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        now,
+        filter.flow_id,
+        code.as_deref(),
+        document_type.as_deref(),
+        filter.country.as_deref(),
+        filter.made_by,
+        filter.claimed_by,
+        filter.unclaimed,
+        filter.proposed,
+        at_most,
+    )?;
+    Ok(count)
+}
+
+/// How many wait in all, counted to `at_most` at most.
+///
+/// # Errors
+/// Database errors.
+pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
+    let sql = "select count(*) from (select log_id from attempts
+               where merchant_id = $1 and sandbox = $2 and status = 'pending' limit $3) q";
+    let (count,) = fetch!(one, conn, (i64,), sql, scope.merchant_id, scope.sandbox, at_most)?;
+    Ok(count)
+}
+
+/// Claims an attempt that nobody else looks at, or prolongs one's own claim; whether it worked. Of two who try at once one wins.
+///
+/// # Errors
+/// Database errors, also when there is no such attempt or member of staff.
+pub async fn claim(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    staff_id: Uuid,
+    until: i64,
+) -> Result<bool, Error> {
+    let now = tx.now();
+    let claimed = fetch!(
+        optional,
+        tx,
+        (Uuid,),
+        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+         on conflict (merchant_id, sandbox, log_id) do update
+             set staff_id = excluded.staff_id, until = excluded.until
+             where review_claims.until <= $6 or review_claims.staff_id = excluded.staff_id
+         returning staff_id",
+        scope.merchant_id,
+        scope.sandbox,
+        log_id,
+        staff_id,
+        until,
+        now,
+    )?;
+    Ok(claimed.is_some())
+}
+
+/// Claims an attempt whoever looks at it.
+///
+/// # Errors
+/// As [`claim`].
+pub async fn take_over(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    staff_id: Uuid,
+    until: i64,
+) -> Result<(), Error> {
+    execute!(
+        tx,
+        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+         on conflict (merchant_id, sandbox, log_id) do update
+             set staff_id = excluded.staff_id, until = excluded.until",
+        scope.merchant_id,
+        scope.sandbox,
+        log_id,
+        staff_id,
+        until,
+    )
+    .map(|_| ())
+}
+
+/// Ends the claim on an attempt: of one member of staff, or (`None`) whoever's it is.
+///
+/// # Errors
+/// Database errors.
+pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uuid>) -> Result<(), Error> {
+    let sql = "delete from review_claims where merchant_id = $1 and sandbox = $2 and log_id = $3
+               and ($4 is null or staff_id = $4)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, log_id, staff_id).map(|_| ())
+}
+
+/// Who looks at an attempt now.
+///
+/// # Errors
+/// Database errors.
+pub async fn claim_of(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Claim>, Error> {
+    let now = conn.now();
+    let sql = "select staff_id, until from review_claims
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 and until > $4";
+    fetch!(
+        optional,
+        conn,
+        Claim,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        log_id,
+        now
+    )
+}
+
+/// What a reviewer noted on an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Names it.
+    pub id: Uuid,
+    /// Who wrote it.
+    pub staff_id: Uuid,
+    /// What it says.
+    pub text: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+fn note_place(scope: Scope, id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "review_notes.text",
+        id: id.as_bytes(),
+    }
+}
+
+/// Adds a note to an attempt.
+///
+/// # Errors
+/// Database errors.
+pub async fn add_note(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    staff_id: Uuid,
+    text: &str,
+) -> Result<Uuid, Error> {
+    let id = Uuid::now_v7();
+    let sealed = attempt.key.seal(&note_place(scope, &id), text.as_bytes());
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into review_notes (merchant_id, sandbox, log_id, id, staff_id, text_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id,
+        id,
+        staff_id,
+        &sealed,
+        now,
+    )?;
+    Ok(id)
+}
+
+/// The notes on an attempt, oldest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Note>, Error> {
+    let sql = "select id, staff_id, text_sealed, at from review_notes
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 order by at, id";
+    type Row = (Uuid, Uuid, Vec<u8>, i64);
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id
+    )?;
+    let open = |(id, staff_id, sealed, at): Row| {
+        let text = attempt.key.open_text(&note_place(scope, &id), &sealed)?;
+        Ok(Note {
+            id,
+            staff_id,
+            text,
+            at,
+        })
+    };
+    rows.into_iter().map(open).collect()
+}
+
+/// A decision that waits for a second person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// `approve` or `decline`.
+    pub decision: String,
+    /// Who proposed it.
+    pub staff_id: Uuid,
+    /// Why.
+    pub reason: Option<String>,
+    /// When (ms).
+    pub at: i64,
+}
+
+fn proposal_place(scope: Scope, attempt: &Attempt) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "review_proposals.reason",
+        id: attempt.id.as_bytes(),
+    }
+}
+
+/// Writes down a proposed decision.
+///
+/// # Errors
+/// [`Error::Conflict`] when one is waiting already.
+pub async fn propose(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    decision: &str,
+    staff_id: Uuid,
+    reason: Option<&str>,
+) -> Result<(), Error> {
+    let place = proposal_place(scope, attempt);
+    let reason = reason.map(|reason| attempt.key.seal(&place, reason.as_bytes()));
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into review_proposals (merchant_id, sandbox, log_id, decision, staff_id, reason_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id,
+        decision,
+        staff_id,
+        reason.as_deref(),
+        now,
+    )
+    .map(|_| ())
+}
+
+/// The decision that waits for a second person, if there is one.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Option<Proposal>, Error> {
+    let sql = "select decision, staff_id, reason_sealed, at from review_proposals
+               where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    type Row = (String, Uuid, Option<Vec<u8>>, i64);
+    let row = fetch!(
+        optional,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id
+    )?;
+    row.map(|(decision, staff_id, sealed, at)| {
+        let place = proposal_place(scope, attempt);
+        let reason = sealed
+            .map(|sealed| attempt.key.open_text(&place, &sealed))
+            .transpose()?;
+        Ok(Proposal {
+            decision,
+            staff_id,
+            reason,
+            at,
+        })
+    })
+    .transpose()
+}
+
+/// Takes a proposed decision away; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn drop_proposal(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<bool, Error> {
+    let sql = "delete from review_proposals where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, log_id)? > 0)
+}

@@ -1,0 +1,63 @@
+//! Filters of the review queue that a member of staff keeps under a name. It does not know what a query means.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+/// A kept filter.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct SavedView {
+    /// Its name, unique per member and account.
+    pub name: String,
+    /// The query of the page's address.
+    pub query: String,
+}
+
+/// Keeps a filter, in place of an earlier one of that name.
+///
+/// # Errors
+/// [`Error::LimitReached`] when the member has `limit` others; database errors.
+pub async fn put(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    staff_id: Uuid,
+    view: &SavedView,
+    limit: i64,
+) -> Result<(), Error> {
+    let sql = "select count(*) from saved_views where merchant_id = $1 and staff_id = $2 and name <> $3";
+    let (others,) = fetch!(one, tx, (i64,), sql, merchant_id, staff_id, &view.name)?;
+    if others >= limit {
+        return Err(Error::LimitReached);
+    }
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into saved_views (merchant_id, staff_id, name, query, created_at) values ($1, $2, $3, $4, $5)
+         on conflict (merchant_id, staff_id, name) do update set query = excluded.query",
+        merchant_id,
+        staff_id,
+        &view.name,
+        &view.query,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// Forgets one.
+///
+/// # Errors
+/// Database errors.
+pub async fn remove(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
+    let sql = "delete from saved_views where merchant_id = $1 and staff_id = $2 and name = $3";
+    execute!(tx, sql, merchant_id, staff_id, name).map(|_| ())
+}
+
+/// A member's, by name.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Vec<SavedView>, Error> {
+    let sql = "select name, query from saved_views where merchant_id = $1 and staff_id = $2 order by name";
+    fetch!(all, conn, SavedView, sql, merchant_id, staff_id)
+}

@@ -1,0 +1,103 @@
+//! "Not this person": listings that a reviewer found not to mean one person of an account. It knows nothing of screening.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Scope, Tx};
+
+/// A listing that does not mean a person.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Suppression {
+    /// The list.
+    pub list: String,
+    /// The listing's id in it.
+    pub entity_id: String,
+    /// How strong the hit was that was looked at, in ten-thousandths: a stronger one is a new question.
+    pub score: i64,
+    /// Who found so.
+    pub staff_id: Uuid,
+    /// Why: a word of the portal's, nothing personal.
+    pub reason: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// Notes that a listing does not mean a person, in place of an earlier note.
+///
+/// # Errors
+/// Database errors, also when there is no such person.
+pub async fn put(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    suppression: &Suppression,
+) -> Result<(), Error> {
+    execute!(
+        tx,
+        "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         on conflict (merchant_id, sandbox, facemap_id, list, entity_id) do update set score = excluded.score,
+             staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at",
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id,
+        &suppression.list,
+        &suppression.entity_id,
+        suppression.score,
+        suppression.staff_id,
+        &suppression.reason,
+        suppression.at,
+    )
+    .map(|_| ())
+}
+
+/// Forgets it; whether there was something to forget.
+///
+/// # Errors
+/// Database errors.
+pub async fn remove(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    list: &str,
+    entity_id: &str,
+) -> Result<bool, Error> {
+    let sql = "delete from suppressions
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and list = $4 and entity_id = $5";
+    let removed = execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id,
+        list,
+        entity_id
+    )?;
+    Ok(removed > 0)
+}
+
+/// The listings that do not mean a person, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
+    let sql = "select list, entity_id, score, staff_id, reason, at from suppressions
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";
+    fetch!(
+        all,
+        conn,
+        Suppression,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )
+}
+
+/// Gives a facemap's suppressions to another, whose own stay where both have one.
+pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
+    let sql = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at)
+               select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at from suppressions
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into).map(|_| ())
+}
