@@ -451,6 +451,56 @@ pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     open_all(conn, scope, rows).await
 }
 
+/// An attempt without what is sealed.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Summary {
+    /// See [`Attempt::log_id`].
+    pub log_id: i64,
+    /// See [`NewAttempt::registration_id`].
+    pub registration_id: Option<Uuid>,
+    /// See [`NewAttempt::session_id`].
+    pub session_id: Option<Uuid>,
+    /// See [`NewAttempt::flow_name`].
+    pub flow_name: String,
+    /// See [`Attempt::status`].
+    pub status: String,
+    /// See [`NewAttempt::codes`].
+    pub codes: String,
+    /// See [`NewAttempt::document_types`].
+    pub document_types: String,
+    /// When it was made (ms).
+    pub created_at: i64,
+    /// When a reviewer last decided on it (ms).
+    pub decided_at: Option<i64>,
+}
+
+/// A person's attempts without opening them, newest first, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn summaries_of_facemap(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+    limit: i64,
+) -> Result<Vec<Summary>, Error> {
+    let sql =
+        "select log_id, registration_id, session_id, flow_name, status, codes, document_types, created_at,
+                   decided_at
+               from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3
+               order by log_id desc limit $4";
+    fetch!(
+        all,
+        conn,
+        Summary,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id,
+        limit
+    )
+}
+
 /// A person's newest attempt.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! The failure codes of interface §2.5, in the order in which they take precedence (decisions §4).
 //!
-//! One table: number, result object, the contract's meaning (sent as `error`), and what a person can do about it.
+//! One table: number, result object, the contract's meaning (sent as `error`), what a person can do about it, and why in plain
+//! words.
 
 use serde::{Serialize, Serializer};
 
@@ -43,10 +44,12 @@ pub struct CodeInfo {
     pub meaning: &'static str,
     /// What to do about it, for the applicant or the person helping them.
     pub advice: &'static str,
+    /// Why it failed, in plain words, for whoever reviews it.
+    pub why: &'static str,
 }
 
 macro_rules! codes {
-    ($($name:ident = $number:literal, $object:ident, $meaning:literal, $advice:literal;)*) => {
+    ($($name:ident = $number:literal, $object:ident, $meaning:literal, $advice:literal, $why:literal;)*) => {
         /// A failure code. The order of the variants is the order of precedence within a result object.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
@@ -56,44 +59,44 @@ macro_rules! codes {
         /// Every code with its row, in order of precedence.
         pub static CODES: &[(Code, CodeInfo)] = &[
             $((Code::$name, CodeInfo {
-                number: $number, object: ResultObject::$object, meaning: $meaning, advice: $advice,
+                number: $number, object: ResultObject::$object, meaning: $meaning, advice: $advice, why: $why,
             }),)*
         ];
     };
 }
 
 codes! {
-    DocumentFileMissing = 2403, Idv, "Required document file missing", "Send every image that the document type needs.";
-    DocumentCorrupted = 2003, Idv, "Document image invalid or corrupted", "Take the picture again and send the file unchanged; a PDF must open without a password and have at most 10 pages.";
-    DocumentUnprocessable = 2002, Idv, "Unable to process document image", "Take a sharp, evenly lit picture of the whole document.";
-    DocumentTypeNotSupported = 2404, Idv, "Document type not supported", "Send the document that was declared, in the field for its type.";
-    NoFaceInDocument = 2001, Idv, "No face detected in document image", "Send the side with the photo as the front, without glare on the photo.";
-    SelfieRequired = 2405, Idv, "Selfie image required", "Send a selfie together with the document.";
-    SelfieCorrupted = 2103, Idv, "Selfie invalid or corrupted", "Take the selfie again and send the file unchanged.";
-    SelfieUnprocessable = 2102, Idv, "Unable to process selfie", "Take the selfie in even light, close enough, looking into the camera.";
-    NoFaceInSelfie = 2101, Idv, "No face detected in selfie", "Keep the whole face in the picture, uncovered.";
-    MultipleFaces = 2203, Idv, "Multiple faces detected", "Be alone in the picture.";
-    LivenessIncomplete = 2105, Idv, "Unable to complete liveness check", "Follow the instructions of the camera page in good light.";
-    NotLive = 2104, Idv, "Selfie does not appear to be a live person", "Take the selfie directly with the camera, not from a screen or a print.";
-    FaceMismatchDocument = 2204, Idv, "Selfie does not match photo on submitted identity document", "Use a document of one's own.";
-    FaceMismatchPassport = 2201, Idv, "Selfie does not match document photo", "Use a passport of one's own.";
-    SimilarityBelowThreshold = 2202, Idv, "Face similarity below threshold", "Take the selfie again, looking straight into the camera, as on the document.";
-    UserIdExists = 2306, Idv, "User ID already exists for this merchant", "The user ID belongs to another person: use the applicant's own.";
-    UserAlreadyRegistered = 2307, Idv, "User already registered with this merchant", "The person is registered already: look the applicant up instead.";
-    NoMrz = 2511, Document, "No MRZ detected on passport", "Show the whole page or side with the machine-readable lines.";
-    NoBarcode = 2512, Document, "No barcode detected on driver's license", "Show the whole back with its barcode.";
-    MrzUnreadable = 2501, Document, "Failed to extract MRZ from passport", "Take a sharp picture without glare on the machine-readable lines.";
-    BarcodeUnverified = 2507, Document, "Failed to verify driver's license barcode data", "Take a sharp picture of the back, the barcode filling its width.";
-    IssuerMismatch = 2508, Document, "Detected issuing country differs from declared document country", "Declare the country that issued the document.";
-    LicenceSidesMismatch = 2505, Document, "Driver's license front/back mismatch", "Send both sides of one and the same licence.";
-    CardSidesMismatch = 2506, Document, "ID card front/back mismatch", "Send both sides of one and the same card.";
-    DocumentExpired = 2509, Document, "Document expired", "Use a document that is still valid.";
-    MrzDataMismatch = 2502, Ocr, "MRZ data does not match submitted user information", "Enter names and dates exactly as on the document.";
-    OcrFieldsMismatch = 2504, Ocr, "One or more OCR fields do not match metadata", "Enter the data exactly as on the document.";
-    OcrDataMismatch = 2503, Ocr, "OCR data does not match submitted metadata", "Take a sharper picture, so that the text can be read.";
-    BirthDateUnknown = 2703, MinimumAge, "Date of birth could not be extracted from document", "Send a document that shows the full date of birth, in a sharp picture.";
-    AgeRequirement = 2701, MinimumAge, "Applicant does not meet age requirements", "Nothing: the age is outside what is asked for.";
-    SanctionsMatch = 2702, Kyc, "Applicant flagged by sanctions screening", "A reviewer must compare the hit with the applicant.";
+    DocumentFileMissing = 2403, Idv, "Required document file missing", "Send every image that the document type needs.", "A picture that the document type needs was not among the files.";
+    DocumentCorrupted = 2003, Idv, "Document image invalid or corrupted", "Take the picture again and send the file unchanged; a PDF must open without a password and have at most 10 pages.", "The file could not be opened as a picture: it is damaged, protected, or not what its name says.";
+    DocumentUnprocessable = 2002, Idv, "Unable to process document image", "Take a sharp, evenly lit picture of the whole document.", "The picture opened, but the document on it could not be worked with: too small, blurred or dark, or its portrait is too poor to compare.";
+    DocumentTypeNotSupported = 2404, Idv, "Document type not supported", "Send the document that was declared, in the field for its type.", "The picture shows for certain something else than the document that was declared, or no document at all.";
+    NoFaceInDocument = 2001, Idv, "No face detected in document image", "Send the side with the photo as the front, without glare on the photo.", "On the side that should carry the holder's photo no face was found.";
+    SelfieRequired = 2405, Idv, "Selfie image required", "Send a selfie together with the document.", "The Flow compares the document with a selfie, and none was sent.";
+    SelfieCorrupted = 2103, Idv, "Selfie invalid or corrupted", "Take the selfie again and send the file unchanged.", "The selfie's file could not be opened as a picture.";
+    SelfieUnprocessable = 2102, Idv, "Unable to process selfie", "Take the selfie in even light, close enough, looking into the camera.", "A face is there, but its quality does not allow a comparison.";
+    NoFaceInSelfie = 2101, Idv, "No face detected in selfie", "Keep the whole face in the picture, uncovered.", "The selfie opened, but no face was found on it.";
+    MultipleFaces = 2203, Idv, "Multiple faces detected", "Be alone in the picture.", "More than one face counts on the selfie, so it is not certain who is applying.";
+    LivenessIncomplete = 2105, Idv, "Unable to complete liveness check", "Follow the instructions of the camera page in good light.", "Whether a living person was in front of the camera could not be told, or the camera page's challenge was not passed.";
+    NotLive = 2104, Idv, "Selfie does not appear to be a live person", "Take the selfie directly with the camera, not from a screen or a print.", "The selfie shows signs of being a picture of a picture: a screen, a print, or the document's own portrait.";
+    FaceMismatchDocument = 2204, Idv, "Selfie does not match photo on submitted identity document", "Use a document of one's own.", "The selfie and the portrait on the document are less alike than strangers often are.";
+    FaceMismatchPassport = 2201, Idv, "Selfie does not match document photo", "Use a passport of one's own.", "The selfie and the portrait on the passport are less alike than strangers often are.";
+    SimilarityBelowThreshold = 2202, Idv, "Face similarity below threshold", "Take the selfie again, looking straight into the camera, as on the document.", "The similarity lies between the Flow's review band and its match threshold: neither certain nor excluded.";
+    UserIdExists = 2306, Idv, "User ID already exists for this merchant", "The user ID belongs to another person: use the applicant's own.", "This external user ID belongs to another person, whose face is proven.";
+    UserAlreadyRegistered = 2307, Idv, "User already registered with this merchant", "The person is registered already: look the applicant up instead.", "This face is registered in the same group already.";
+    NoMrz = 2511, Document, "No MRZ detected on passport", "Show the whole page or side with the machine-readable lines.", "This document should carry machine-readable lines, and none were found.";
+    NoBarcode = 2512, Document, "No barcode detected on driver's license", "Show the whole back with its barcode.", "This licence should carry a PDF417 barcode, and none was found.";
+    MrzUnreadable = 2501, Document, "Failed to extract MRZ from passport", "Take a sharp picture without glare on the machine-readable lines.", "Machine-readable lines were found, but could not be read or their check digits do not hold.";
+    BarcodeUnverified = 2507, Document, "Failed to verify driver's license barcode data", "Take a sharp picture of the back, the barcode filling its width.", "A barcode was found, but could not be decoded or says nothing that a licence must say.";
+    IssuerMismatch = 2508, Document, "Detected issuing country differs from declared document country", "Declare the country that issued the document.", "The document says that another country issued it than was declared.";
+    LicenceSidesMismatch = 2505, Document, "Driver's license front/back mismatch", "Send both sides of one and the same licence.", "Front and back of the licence contradict each other.";
+    CardSidesMismatch = 2506, Document, "ID card front/back mismatch", "Send both sides of one and the same card.", "Front and back of the card contradict each other.";
+    DocumentExpired = 2509, Document, "Document expired", "Use a document that is still valid.", "The date of expiry on the document has passed.";
+    MrzDataMismatch = 2502, Ocr, "MRZ data does not match submitted user information", "Enter names and dates exactly as on the document.", "What the machine-readable zone or the barcode says differs from what was submitted.";
+    OcrFieldsMismatch = 2504, Ocr, "One or more OCR fields do not match metadata", "Enter the data exactly as on the document.", "What is printed on the document differs from what was submitted.";
+    OcrDataMismatch = 2503, Ocr, "OCR data does not match submitted metadata", "Take a sharper picture, so that the text can be read.", "Nothing could be read on the document that could be compared with what was submitted.";
+    BirthDateUnknown = 2703, MinimumAge, "Date of birth could not be extracted from document", "Send a document that shows the full date of birth, in a sharp picture.", "The Flow has an age limit, and the document's date of birth could not be read in full.";
+    AgeRequirement = 2701, MinimumAge, "Applicant does not meet age requirements", "Nothing: the age is outside what is asked for.", "The age by the document's date of birth lies outside the Flow's limits.";
+    SanctionsMatch = 2702, Kyc, "Applicant flagged by sanctions screening", "A reviewer must compare the hit with the applicant.", "A sanctions list has an entry whose name and data are similar enough to the applicant's.";
 }
 
 impl Code {
@@ -133,7 +136,7 @@ mod tests {
             assert_eq!(*code as usize, index);
             assert_eq!(Code::from_number(info.number), Some(*code));
             assert_eq!(code.info(), info);
-            assert!(!info.meaning.ends_with('.') && info.advice.ends_with('.'));
+            assert!(!info.meaning.ends_with('.') && info.advice.ends_with('.') && info.why.ends_with('.'));
         }
         assert_eq!(Code::from_number(2000), None);
     }

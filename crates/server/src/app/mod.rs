@@ -4,6 +4,7 @@
 
 pub mod accounts;
 pub mod api_log;
+pub mod applicant_view;
 pub mod applicants;
 pub mod applications;
 pub mod branding;
@@ -27,6 +28,8 @@ pub mod lists;
 pub mod mail;
 pub mod merchants;
 pub mod monitoring;
+pub mod people;
+pub mod pictures;
 pub mod public_address;
 pub mod recent;
 pub mod retention;

@@ -48,6 +48,38 @@ pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
 }
 
+/// A link for the applicant, Group and Flow of an attempt, so that the applicant can try once more.
+pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<String, Problem> {
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let attempt = attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("There is no such attempt"))?;
+        let group_id = attempt.grouping_id.ok_or_else(|| {
+            Problem::invalid(
+                "This attempt was made without a Group, and a link needs one: make it under Links",
+            )
+        })?;
+        let link = Link {
+            flow_id: attempt.flow_id,
+            group_id,
+            user_id: attempt.external_user_id,
+        };
+        configuration(tx, scope, &link).await?;
+        let token = sessions::create_link(tx, scope, &link, LINK_MS).await?;
+        let subject = log_id.to_string();
+        let entry = audit::Entry {
+            actor,
+            action: "link.resubmission",
+            subject: &subject,
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        Ok(token)
+    })?;
+    let token = token.expose_secret();
+    Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
+}
+
 /// The Flow of a link, if Flow and Group still exist and belong together.
 pub async fn configuration(conn: &mut Conn, scope: Scope, link: &Link) -> Result<Flow, Problem> {
     let flow = store::flows::get(conn, scope, link.flow_id)

@@ -78,7 +78,7 @@ pub async fn run(
         screening_threshold,
         started,
     };
-    // A task of its own: once started it is finished, even if the client hangs up in the middle.
+    // A task of its own: once begun it is finished, even if the client hangs up in the middle.
     let recorded = record(recording, files, claim).in_current_span();
     app.recordings
         .spawn(recorded)

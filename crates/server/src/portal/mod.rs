@@ -8,6 +8,7 @@ pub mod error;
 pub mod nav;
 pub mod page;
 pub mod permissions;
+pub mod review;
 pub mod routes;
 pub mod session;
 pub mod texts;
@@ -30,7 +31,8 @@ use crate::error::Problem;
 
 /// All routes, area by area.
 fn all() -> Routes {
-    accounts::routes(Routes::default())
+    let routes = accounts::routes(Routes::default());
+    review::routes(routes)
 }
 
 /// Every route with its action, for tests that go through all of them.

@@ -122,6 +122,8 @@ actions! {
     Decide => DECIDERS,
     /// Taking a decision back.
     Reopen => RULE_MAKERS,
+    /// The reasons that reviewers are offered.
+    ManageReasons => RULE_MAKERS,
     /// "Not this person".
     Suppress => RULE_MAKERS,
     /// Searching names and wallets by hand.
@@ -180,6 +182,7 @@ mod tests {
                     | Action::ManageWebhooks
                     | Action::Decide
                     | Action::Reopen
+                    | Action::ManageReasons
                     | Action::Suppress
                     | Action::ErasePerson
                     | Action::ExportPerson

@@ -94,8 +94,6 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
                 document_types: "[\"PASSPORT\"]",
                 request: "{\"firstName\":\"Ada\"}",
                 response: "{\"success\":true}",
-                country: Some("UTO"),
-                took_ms: 1_200,
                 detail: "{}",
                 country: Some("UTO"),
                 priority: 4,

@@ -1,0 +1,175 @@
+//! Everything that a reviewer sees of an attempt, opened once and written down as seen. It decides nothing.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use store::attempts::{self, Attempt, Decision, Summary};
+use store::audit::{self, Entry};
+use store::flows::Flow;
+use store::people::{self, Person};
+use store::registrations::{self, Registration};
+use store::review::{self, Claim, Note, Proposal};
+use store::suppressions::{self, Suppression};
+use store::{Conn, Scope, staff};
+use uuid::Uuid;
+
+use super::App;
+use super::reviews;
+use super::seen::Detail;
+use crate::error::Problem;
+
+/// Attempts of the same person that are told of at most.
+const MOST_ATTEMPTS: i64 = 100;
+
+/// An attempt with all around it.
+pub struct View {
+    /// As logged.
+    pub attempt: Attempt,
+    /// What was submitted, by field.
+    pub request: BTreeMap<String, String>,
+    /// The answer.
+    pub response: Value,
+    /// The measures.
+    pub detail: Detail,
+    /// The Flow as it is now, if it is still there.
+    pub flow: Option<Flow>,
+    /// Decisions, oldest first.
+    pub decisions: Vec<Decision>,
+    /// Notes, oldest first.
+    pub notes: Vec<Note>,
+    /// A decision that waits for a second person.
+    pub proposal: Option<Proposal>,
+    /// Whether decisions need a second person.
+    pub asks_two: bool,
+    /// Who looks at it.
+    pub claim: Option<Claim>,
+    /// See [`reviews::version`].
+    pub version: i64,
+    /// The person.
+    pub person: Person,
+    /// The ids that the person had before merges.
+    pub aliases: Vec<Uuid>,
+    /// The person's registrations, most recently active first.
+    pub registrations: Vec<Registration>,
+    /// The person's attempts, newest first.
+    pub attempts: Vec<Summary>,
+    /// Listings that were found not to mean the person.
+    pub suppressions: Vec<Suppression>,
+    /// Names of the members of staff who are mentioned.
+    pub staff: BTreeMap<Uuid, String>,
+}
+
+/// Opens an attempt, or 404, and writes down who looked.
+pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<View, Problem> {
+    let missing = || Problem::not_found("There is no such attempt");
+    let mut conn = app.db.read().await?;
+    let attempt = attempts::get(&mut conn, scope, log_id)
+        .await?
+        .ok_or_else(missing)?;
+    let person = people::resolve(&mut conn, scope, attempt.facemap_id)
+        .await?
+        .ok_or_else(missing)?;
+    let facemap_id = person.facemap_id;
+    let proposal = review::proposal(&mut conn, scope, &attempt).await?;
+    let mut view = View {
+        request: serde_json::from_str(&attempt.request).map_err(Problem::internal)?,
+        response: serde_json::from_str(&attempt.response).map_err(Problem::internal)?,
+        detail: serde_json::from_str(&attempt.detail).map_err(Problem::internal)?,
+        flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
+        decisions: attempts::decisions(&mut conn, scope, &attempt).await?,
+        notes: review::notes(&mut conn, scope, &attempt).await?,
+        asks_two: reviews::asks_two(&mut conn, scope, attempt.flow_id).await?,
+        claim: review::claim_of(&mut conn, scope, log_id).await?,
+        version: reviews::version(&attempt, proposal.as_ref()),
+        aliases: people::aliases(&mut conn, scope, facemap_id).await?,
+        registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
+        attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
+        suppressions: suppressions::of_person(&mut conn, scope, facemap_id).await?,
+        staff: BTreeMap::new(),
+        proposal,
+        person,
+        attempt,
+    };
+    view.staff = names(&mut conn, view.mentioned()).await?;
+    drop(conn);
+    seen(app, scope, actor, &log_id.to_string(), &json!({})).await?;
+    Ok(view)
+}
+
+/// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.
+pub async fn seen(
+    app: &App,
+    scope: Scope,
+    actor: &str,
+    subject: &str,
+    detail: &Value,
+) -> Result<(), Problem> {
+    let detail = detail.to_string();
+    let entry = Entry {
+        actor,
+        action: "person.viewed",
+        subject,
+        detail: &detail,
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
+}
+
+/// The names of members of staff. Whoever is gone has none.
+pub async fn names(
+    conn: &mut Conn,
+    ids: Vec<Uuid>,
+) -> Result<BTreeMap<Uuid, String>, Problem> {
+    let mut names = BTreeMap::new();
+    for id in ids {
+        if !names.contains_key(&id)
+            && let Some(member) = staff::get(conn, id).await?
+        {
+            names.insert(id, member.name);
+        }
+    }
+    Ok(names)
+}
+
+/// The member of staff that an audit row's or decision's actor is.
+pub fn staff_id(actor: &str) -> Option<Uuid> {
+    actor.strip_prefix("staff:")?.parse().ok()
+}
+
+impl View {
+    fn mentioned(&self) -> Vec<Uuid> {
+        let decided = self
+            .decisions
+            .iter()
+            .filter_map(|decision| staff_id(&decision.actor));
+        let noted = self.notes.iter().map(|note| note.staff_id);
+        let suppressed = self.suppressions.iter().map(|entry| entry.staff_id);
+        decided
+            .chain(noted)
+            .chain(suppressed)
+            .chain(self.proposal.iter().map(|proposal| proposal.staff_id))
+            .chain(self.claim.iter().map(|claim| claim.staff_id))
+            .collect()
+    }
+
+    /// The name of whoever did something: a member of staff, an API key, the command line.
+    pub fn name_of(&self, actor: &str) -> String {
+        match staff_id(actor) {
+            Some(id) => self.staff.get(&id).cloned().unwrap_or_else(|| actor.to_owned()),
+            None => actor.to_owned(),
+        }
+    }
+
+    /// The name of a member of staff.
+    pub fn staff_name(&self, id: &Uuid) -> String {
+        self.staff.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    /// Screening's hits, as answered.
+    pub fn hits(&self) -> &[Value] {
+        self.response["kycResults"]["results"]
+            .as_array()
+            .map_or(&[], Vec::as_slice)
+    }
+}

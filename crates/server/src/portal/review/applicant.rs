@@ -1,0 +1,331 @@
+//! The applicant page: one attempt with its pictures, checks, comparisons, hits, history, and the bar where it is decided.
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use store::reason_templates::{self, ReasonTemplate};
+
+use super::checks::{self, Check};
+use super::fields::{self, Row};
+use super::hits::{self, Hit};
+use super::queue::harmless;
+use super::timeline::{self, Event};
+use crate::app::applicant_view::{self, View};
+use crate::app::seen::PictureSeen;
+use crate::app::{Shared, people, suppressions};
+use crate::error::Problem;
+use crate::portal::page::{Page, html};
+use crate::portal::permissions::Action;
+use crate::portal::session::Member;
+
+/// A picture with what was found on it.
+struct Picture {
+    file: String,
+    /// Whether it can be shown; else only saved.
+    shown: bool,
+    boxes: Vec<Overlay>,
+}
+
+/// A box over a picture; parts of it, 0–1.
+struct Overlay {
+    /// `face`, `mrz` or `text`.
+    kind: &'static str,
+    left: f32,
+    top: f32,
+    width: f32,
+    height: f32,
+    /// What was read there.
+    text: String,
+}
+
+/// A document's table.
+struct Table {
+    document: String,
+    rows: Vec<Row>,
+}
+
+/// A similar person.
+struct Similar {
+    facemap_id: String,
+    similarity: String,
+}
+
+#[derive(Template)]
+#[template(path = "portal/applicant.html")]
+struct ApplicantPage {
+    page: Page,
+    log_id: i64,
+    facemap_id: String,
+    status: String,
+    name: String,
+    facts: Vec<(String, String)>,
+    codes: Vec<(u16, &'static str)>,
+    forced: Option<u16>,
+    near_duplicate: bool,
+    pictures: Vec<Picture>,
+    checks: Vec<Check>,
+    tables: Vec<Table>,
+    hits: Vec<Hit>,
+    suppressed: Vec<Hit>,
+    suppress_reasons: [&'static str; 5],
+    similar: Vec<Similar>,
+    events: Vec<Event>,
+    all_numbers: String,
+    version: i64,
+    asks_two: bool,
+    /// Decision, who, why, whether it is the reader's own.
+    proposal: Option<(String, String, String, bool)>,
+    /// Who holds the claim, and whether that is the reader.
+    claim: Option<(String, bool)>,
+    claimed_until: i64,
+    reasons: Vec<ReasonTemplate>,
+    /// What was typed, when it was not accepted.
+    reason: String,
+    note: String,
+    error: Option<String>,
+    link: Option<String>,
+    can_link: bool,
+    q: String,
+    may_decide: bool,
+    may_reopen: bool,
+    may_suppress: bool,
+}
+
+impl ApplicantPage {
+    /// Whether the reader may decide now: nobody else holds it.
+    fn free(&self) -> bool {
+        self.claim.as_ref().is_none_or(|(_, own)| *own)
+    }
+
+    fn has_reasons(&self, decision: &str) -> bool {
+        self.reasons.iter().any(|reason| reason.decision == decision)
+    }
+}
+
+/// What is shown besides the attempt: answers to forms that were not accepted, or are answered in place.
+#[derive(Default)]
+pub struct Extra {
+    /// Why not.
+    pub error: Option<String>,
+    /// The reason as typed.
+    pub reason: String,
+    /// The note as typed.
+    pub note: String,
+    /// A link that was just made.
+    pub link: Option<String>,
+    /// The queue that one came from.
+    pub q: String,
+}
+
+/// Where one comes from.
+#[derive(Deserialize)]
+pub struct From {
+    #[serde(default)]
+    q: String,
+}
+
+/// `GET /portal/applicants/{logId}`
+pub async fn page(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Path(log_id): Path<i64>,
+    Query(from): Query<From>,
+) -> Result<Response, Problem> {
+    let extra = Extra {
+        q: from.q,
+        ..Extra::default()
+    };
+    render(&app, page, &member, log_id, extra).await
+}
+
+/// The same page with an answer to a form, in the status of what was refused.
+pub async fn refused(
+    app: &Shared,
+    page: Page,
+    member: &Member,
+    log_id: i64,
+    problem: &Problem,
+    extra: Extra,
+) -> Result<Response, Problem> {
+    let status = problem.status(crate::error::Family::System);
+    if !matches!(
+        status,
+        StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::FORBIDDEN
+    ) {
+        return Err(problem.clone());
+    }
+    let extra = Extra {
+        error: Some(problem.message().to_owned()),
+        ..extra
+    };
+    let mut response = render(app, page, member, log_id, extra).await?;
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// The page.
+pub async fn render(
+    app: &Shared,
+    page: Page,
+    member: &Member,
+    log_id: i64,
+    extra: Extra,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let view = applicant_view::open(app, scope, log_id, &member.actor()).await?;
+    let reasons = reason_templates::list(&mut app.db.read().await?, scope.merchant_id).await?;
+    let tables = view.detail.seen.documents.iter().map(|document| Table {
+        document: page.word("review.document", &document.document_type),
+        rows: fields::rows(&view.request, document, &view.detail.seen.fields),
+    });
+    let template = ApplicantPage {
+        log_id,
+        facemap_id: view.person.facemap_id.to_string(),
+        status: view.attempt.status.clone(),
+        name: people::name(&view.detail.info),
+        facts: facts(&page, &view),
+        codes: super::queue::meanings(&view.attempt.codes),
+        forced: view.detail.forced,
+        near_duplicate: checks::is_near_duplicate(&view),
+        pictures: view
+            .detail
+            .seen
+            .pictures
+            .iter()
+            .map(|(file, seen)| picture(file, seen))
+            .collect(),
+        checks: checks::checks(&page, &view),
+        tables: tables.filter(|table| !table.rows.is_empty()).collect(),
+        hits: hits::hits(view.hits(), &view.suppressions),
+        suppressed: hits::hits(&view.detail.suppressed, &view.suppressions),
+        suppress_reasons: suppressions::REASONS,
+        similar: view
+            .detail
+            .similar
+            .iter()
+            .map(|similar| Similar {
+                facemap_id: similar.facemap_id.to_string(),
+                similarity: format!("{:.1}", similar.similarity),
+            })
+            .collect(),
+        events: timeline::of_view(&page, &view),
+        all_numbers: all_numbers(&view)?,
+        version: view.version,
+        asks_two: view.asks_two,
+        proposal: view.proposal.as_ref().map(|proposal| {
+            (
+                proposal.decision.clone(),
+                view.staff_name(&proposal.staff_id),
+                proposal.reason.clone().unwrap_or_default(),
+                proposal.staff_id == member.staff_id,
+            )
+        }),
+        claim: view.claim.map(|claim| {
+            (
+                view.staff_name(&claim.staff_id),
+                claim.staff_id == member.staff_id,
+            )
+        }),
+        claimed_until: view.claim.map_or(0, |claim| claim.until),
+        reasons,
+        reason: extra.reason,
+        note: extra.note,
+        error: extra.error,
+        link: extra.link,
+        can_link: view.attempt.grouping_id.is_some() && view.flow.is_some() && member.may(Action::MakeLinks),
+        q: harmless(&extra.q),
+        may_decide: member.may(Action::Decide),
+        may_reopen: member.may(Action::Reopen),
+        may_suppress: member.may(Action::Suppress),
+        page,
+    };
+    html(template).map(IntoResponse::into_response)
+}
+
+/// What the applicant submitted, and through what.
+fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
+    const FIELDS: [&str; 14] = [
+        "firstName",
+        "middleName",
+        "lastName",
+        "dob",
+        "nationality",
+        "country",
+        "documentCountry",
+        "email",
+        "phone",
+        "street",
+        "street2",
+        "city",
+        "state",
+        "postcode",
+    ];
+    let submitted = FIELDS.iter().filter_map(|field| {
+        Some((
+            page.word("review.field", field),
+            view.request.get(*field)?.clone(),
+        ))
+    });
+    let attempt = &view.attempt;
+    let mut facts: Vec<(String, String)> = submitted.collect();
+    facts.push((page.t("review.fact.user"), attempt.external_user_id.clone()));
+    facts.push((page.t("review.fact.flow"), attempt.flow_name.clone()));
+    facts.extend(
+        attempt
+            .grouping_id
+            .map(|id| (page.t("review.fact.group"), id.to_string())),
+    );
+    facts.extend(
+        attempt
+            .session_id
+            .map(|id| (page.t("review.fact.session"), id.to_string())),
+    );
+    facts.push((page.t("review.fact.facemap"), view.person.facemap_id.to_string()));
+    for alias in &view.aliases {
+        facts.push((page.t("review.fact.alias"), alias.to_string()));
+    }
+    facts.extend(
+        attempt
+            .took_ms
+            .map(|ms| (page.t("review.fact.took"), format!("{ms} ms"))),
+    );
+    facts
+}
+
+fn picture(file: &str, seen: &PictureSeen) -> Picture {
+    let overlay = |kind, [left, top, width, height]: [f32; 4], text: String| Overlay {
+        kind,
+        left,
+        top,
+        width,
+        height,
+        text,
+    };
+    let faces = seen.faces.iter().filter(|face| face.significant);
+    let faces = faces.map(|face| overlay("face", face.bounds, format!("{:.2}", face.score)));
+    let lines = seen.lines.iter().map(|line| {
+        let kind = if line.mrz { "mrz" } else { "text" };
+        overlay(
+            kind,
+            line.bounds,
+            format!("{} ({:.2})", line.text, line.confidence),
+        )
+    });
+    Picture {
+        file: file.to_owned(),
+        shown: seen.state == "processed",
+        boxes: faces.chain(lines).collect(),
+    }
+}
+
+/// Everything that was measured and answered, as it is kept.
+fn all_numbers(view: &View) -> Result<String, Problem> {
+    let all = serde_json::json!({
+        "response": view.response, "seen": view.detail.seen, "timingMs": view.detail.timing_ms,
+        "suppressed": view.detail.suppressed, "similar": view.detail.similar,
+    });
+    serde_json::to_string_pretty(&all).map_err(Problem::internal)
+}

@@ -1,0 +1,370 @@
+//! Every check of an attempt with its verdict, its codes in the words of `verification::codes`, and the numbers behind it. It reads what
+//! was recorded and judges nothing anew.
+
+use serde_json::Value;
+use verification::codes::{CODES, Code, CodeInfo, ResultObject};
+
+use crate::app::applicant_view::View;
+use crate::portal::page::Page;
+use crate::websdk::locale::Locale;
+
+/// A check.
+pub struct Check {
+    /// Its name, as in the texts `review.check.…`.
+    pub key: &'static str,
+    /// `passed`, `failed`, `review` or `none` (not asked for).
+    pub state: &'static str,
+    /// The codes that applied.
+    pub codes: Vec<Finding>,
+    /// The numbers: what, and how much.
+    pub facts: Vec<(String, String)>,
+}
+
+/// A code that applied.
+pub struct Finding {
+    /// Its row.
+    pub info: &'static CodeInfo,
+    /// What the hosted page told the applicant.
+    pub told: Option<(String, String)>,
+    /// The sandbox submission asked for it.
+    pub forced: bool,
+}
+
+/// The check that a code belongs to.
+fn check_of(code: Code) -> &'static str {
+    match code.info().object {
+        ResultObject::Document => "document",
+        ResultObject::Ocr => "comparison",
+        ResultObject::MinimumAge => "age",
+        ResultObject::Kyc => "sanctions",
+        ResultObject::Idv => match code {
+            Code::LivenessIncomplete | Code::NotLive => "liveness",
+            Code::FaceMismatchDocument | Code::FaceMismatchPassport | Code::SimilarityBelowThreshold => {
+                "face"
+            }
+            Code::UserIdExists | Code::UserAlreadyRegistered => "identity",
+            _ => "pictures",
+        },
+    }
+}
+
+/// The codes of an attempt.
+pub fn codes(view: &View) -> Vec<Code> {
+    let numbers: Vec<u16> = serde_json::from_str(&view.attempt.codes).unwrap_or_default();
+    CODES
+        .iter()
+        .map(|(code, _)| *code)
+        .filter(|code| numbers.contains(&code.number()))
+        .collect()
+}
+
+/// All checks, in the order of the pipeline.
+pub fn checks(page: &Page, view: &View) -> Vec<Check> {
+    let codes = codes(view);
+    let english = Locale::choose(Some("en"), None);
+    let finding = |code: &Code| Finding {
+        info: code.info(),
+        told: told(&english, *code),
+        forced: view.detail.forced == Some(code.number()),
+    };
+    let near_duplicate = is_near_duplicate(view);
+    let has_documents = !view.detail.seen.documents.is_empty();
+    let has_selfie = view.detail.seen.pictures.contains_key("selfie");
+    let answered = |object: &str| view.response.get(object).is_some_and(|value| !value.is_null());
+    let all: [(&'static str, bool, Vec<(String, String)>); 8] = [
+        ("sanctions", true, sanctions(page, view)),
+        ("pictures", has_documents || has_selfie, pictures(page, view)),
+        ("document", has_documents, documents(page, view)),
+        ("comparison", answered("ocrResult"), comparison(page, view)),
+        ("face", has_documents && has_selfie, faces(page, view)),
+        ("liveness", has_selfie, liveness(page, view)),
+        ("identity", true, identity(page, view)),
+        ("age", answered("minimumAgeResult"), age(page, view)),
+    ];
+    all.into_iter()
+        .map(|(key, asked, facts)| {
+            let found: Vec<Finding> = codes
+                .iter()
+                .filter(|code| check_of(**code) == key)
+                .map(finding)
+                .collect();
+            let for_a_person = (key == "identity" && near_duplicate)
+                || found
+                    .iter()
+                    .any(|finding| [2702, 2202].contains(&finding.info.number));
+            let state = match (found.is_empty(), for_a_person, asked) {
+                (_, true, _) => "review",
+                (false, ..) => "failed",
+                (true, _, true) => "passed",
+                (true, _, false) => "none",
+            };
+            Check {
+                key,
+                state,
+                codes: found,
+                facts,
+            }
+        })
+        .collect()
+}
+
+/// What the hosted page says of a code: nothing of screening.
+fn told(locale: &Locale, code: Code) -> Option<(String, String)> {
+    let text = |part: &str| {
+        let key = format!("code.{}.{part}", code.number());
+        locale
+            .texts()
+            .contains_key(&key)
+            .then(|| locale.text(&key, &[("merchant", "…")]))
+    };
+    Some((text("title")?, text("fix")?))
+}
+
+/// Whether the attempt waits because of a similar face.
+pub fn is_near_duplicate(view: &View) -> bool {
+    view.attempt.priority == verification::review::Priority::NearDuplicate.number()
+        || view
+            .detail
+            .reasons
+            .iter()
+            .any(|reason| reason.starts_with("Face resembles"))
+}
+
+fn percent(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+fn sanctions(page: &Page, view: &View) -> Vec<(String, String)> {
+    let kyc = &view.response["kycResults"];
+    let mut facts = vec![(
+        page.t("review.fact.hits"),
+        kyc["total"]["value"].as_u64().unwrap_or_default().to_string(),
+    )];
+    if let Some(threshold) = view.detail.screening_threshold {
+        facts.push((
+            page.t("review.fact.screening_threshold"),
+            format!("{threshold:.2}"),
+        ));
+    }
+    if !view.detail.suppressed.is_empty() {
+        facts.push((
+            page.t("review.fact.suppressed"),
+            view.detail.suppressed.len().to_string(),
+        ));
+    }
+    let lists = kyc["lists"].as_object().into_iter().flatten();
+    for (list, version) in lists {
+        facts.push((
+            page.t1("review.fact.list", "list", list),
+            version.as_str().unwrap_or_default().to_owned(),
+        ));
+    }
+    let params = kyc["queryParams"].as_object().into_iter().flatten();
+    for (name, value) in params {
+        facts.push((
+            page.t1("review.fact.searched", "field", name),
+            value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+        ));
+    }
+    facts
+}
+
+fn pictures(page: &Page, view: &View) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    for (file, picture) in &view.detail.seen.pictures {
+        let name = page.word("review.file", file);
+        let mut said = vec![page.word("review.picture", &picture.state)];
+        if picture.width > 0 {
+            said.push(format!("{} × {}", picture.width, picture.height));
+            said.push(page.t1(
+                "review.fact.faces",
+                "n",
+                picture.faces.iter().filter(|face| face.significant).count(),
+            ));
+        }
+        if let Some(kind) = &picture.kind {
+            said.push(page.t1("review.fact.shows", "kind", page.word("review.document", kind)));
+        }
+        facts.push((name.clone(), said.join(" · ")));
+        let face_issues = picture
+            .faces
+            .iter()
+            .filter(|face| face.significant)
+            .flat_map(|face| &face.issues);
+        for (code, advice) in picture.issues.iter().chain(face_issues) {
+            facts.push((format!("{name}: {code}"), advice.clone()));
+        }
+    }
+    facts
+}
+
+fn documents(page: &Page, view: &View) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    for (file, picture) in &view.detail.seen.pictures {
+        let name = page.word("review.file", file);
+        if let Some(mrz) = &picture.mrz {
+            let digits = if mrz.valid {
+                page.t("review.fact.digits_hold")
+            } else {
+                let failed: Vec<String> = mrz.failed_checks.iter().map(word).collect();
+                page.t1("review.fact.digits_fail", "which", failed.join(", "))
+            };
+            facts.push((
+                page.t1("review.fact.mrz", "file", &name),
+                format!("{} · {digits}", mrz.format),
+            ));
+            if let Some(margin) = mrz.margin {
+                facts.push((page.t("review.fact.mrz_margin"), format!("{margin:.1}")));
+            }
+            for warning in &mrz.warnings {
+                facts.push((page.t("review.fact.mrz_warning"), word(warning)));
+            }
+        }
+        for barcode in &picture.barcodes {
+            facts.push((page.t1("review.fact.barcode", "file", &name), barcode.clone()));
+        }
+    }
+    for document in &view.detail.seen.documents {
+        let name = page.word("review.document", &document.document_type);
+        if let Some(agree) = document.sides_agree {
+            let said = if agree {
+                "review.fact.sides_agree"
+            } else {
+                "review.fact.sides_differ"
+            };
+            facts.push((name.clone(), page.t(said)));
+        }
+        for (field, label) in [
+            ("issuer", "review.fact.issuer"),
+            ("expiryDate", "review.fact.expiry"),
+        ] {
+            let sources = [
+                (&document.mrz, "MRZ"),
+                (&document.barcode, "PDF417"),
+                (&document.visual, "OCR"),
+            ];
+            if let Some((value, source)) = sources
+                .iter()
+                .find_map(|(data, source)| Some((data.get(field)?, *source)))
+            {
+                facts.push((page.t(label), format!("{value} ({source})")));
+            }
+        }
+    }
+    if let Some(country) = view.request.get("documentCountry") {
+        facts.push((page.t("review.fact.declared_country"), country.clone()));
+    }
+    facts
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn comparison(page: &Page, view: &View) -> Vec<(String, String)> {
+    view.detail
+        .seen
+        .fields
+        .iter()
+        .map(|field| {
+            let verdict = match field.matches {
+                Some(true) => page.t("review.fact.agrees"),
+                Some(false) => page.t("review.fact.differs"),
+                None => page.t("review.fact.not_read"),
+            };
+            let name = format!("{} ({})", page.word("review.field", &field.field), field.source);
+            (name, format!("{verdict} · {}", percent(field.score)))
+        })
+        .collect()
+}
+
+fn faces(page: &Page, view: &View) -> Vec<(String, String)> {
+    let seen = &view.detail.seen;
+    let mut facts: Vec<(String, String)> = seen
+        .documents
+        .iter()
+        .map(|document| {
+            let name = page.word("review.document", &document.document_type);
+            let similarity = document
+                .similarity
+                .map_or_else(|| page.t("review.fact.not_compared"), percent);
+            (page.t1("review.fact.similarity", "document", name), similarity)
+        })
+        .collect();
+    if seen.match_threshold > 0.0 {
+        facts.push((
+            page.t("review.fact.match_from"),
+            percent(f64::from(seen.match_threshold)),
+        ));
+        facts.push((
+            page.t("review.fact.review_from"),
+            percent(f64::from(seen.review_threshold)),
+        ));
+    }
+    facts
+}
+
+fn liveness(page: &Page, view: &View) -> Vec<(String, String)> {
+    let Some(liveness) = &view.detail.seen.liveness else {
+        return Vec::new();
+    };
+    let outcome = page.word("review.liveness", &word(&liveness.outcome));
+    let mut facts = vec![
+        (page.t("review.fact.liveness"), outcome),
+        (
+            page.t("review.fact.liveness_score"),
+            format!("{:.2}", liveness.score),
+        ),
+    ];
+    if let Some((pattern, colour)) = liveness.cues {
+        facts.push((page.t("review.fact.pattern"), format!("{pattern:.2}")));
+        facts.push((page.t("review.fact.colour"), format!("{colour:.1}")));
+    }
+    if liveness.same_picture {
+        facts.push((page.t("review.fact.liveness"), page.t("review.fact.same_picture")));
+    }
+    for reason in &liveness.reasons {
+        facts.push((
+            page.t("review.fact.because"),
+            page.word("review.liveness_reason", reason),
+        ));
+    }
+    facts
+}
+
+fn identity(page: &Page, view: &View) -> Vec<(String, String)> {
+    let proven = if view.person.proven {
+        "review.fact.proven"
+    } else {
+        "review.fact.unproven"
+    };
+    let mut facts = vec![(page.t("review.fact.face"), page.t(proven))];
+    let nearest = view.detail.similar.first();
+    facts.push((
+        page.t("review.fact.nearest"),
+        nearest.map_or_else(
+            || page.t("review.fact.nobody_near"),
+            |similar| percent(f64::from(similar.similarity)),
+        ),
+    ));
+    facts
+}
+
+fn age(page: &Page, view: &View) -> Vec<(String, String)> {
+    let born = view.detail.seen.documents.iter().find_map(|document| {
+        let sources = [&document.mrz, &document.barcode, &document.visual];
+        sources.iter().find_map(|data| data.get("birthDate").cloned())
+    });
+    let mut facts = Vec::new();
+    if let Some(born) = born.or_else(|| view.request.get("dob").cloned()) {
+        facts.push((page.t("review.fact.born"), born));
+    }
+    let flow = view.flow.as_ref();
+    for (label, bound) in [
+        ("review.fact.min_age", flow.and_then(|flow| flow.min_age)),
+        ("review.fact.max_age", flow.and_then(|flow| flow.max_age)),
+    ] {
+        facts.extend(bound.map(|bound| (page.t(label), bound.to_string())));
+    }
+    facts
+}

@@ -1,0 +1,74 @@
+//! An attempt's pictures: pixels encoded anew for the eye, originals to save. Nothing that a stranger sent is ever opened by a browser
+//! within the portal.
+
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderValue;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use imaging::Format;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::app::{Shared, applicant_view, pictures};
+use crate::error::{Kind, Problem};
+use crate::portal::session::Member;
+
+/// How the file is wanted.
+#[derive(Deserialize)]
+pub struct FileQuery {
+    /// The original, to be saved.
+    #[serde(default)]
+    download: Option<u8>,
+}
+
+/// `GET /portal/applicants/{logId}/files/{name}`
+pub async fn file(
+    State(app): State<Shared>,
+    member: Member,
+    Path((log_id, name)): Path<(i64, String)>,
+    Query(query): Query<FileQuery>,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let (bytes, kind, disposition) = if query.download == Some(1) {
+        let original = pictures::original(&app, scope, log_id, &name).await?;
+        let (kind, ending) = match original.format {
+            Some(Format::Jpeg) => ("image/jpeg", "jpg"),
+            Some(Format::Png) => ("image/png", "png"),
+            Some(Format::Webp) => ("image/webp", "webp"),
+            Some(Format::Bmp) => ("image/bmp", "bmp"),
+            Some(Format::Pdf) => ("application/octet-stream", "pdf"),
+            None => ("application/octet-stream", "bin"),
+        };
+        let disposition = format!("attachment; filename=\"{log_id}-{name}.{ending}\"");
+        (original.bytes.to_vec(), kind, disposition)
+    } else {
+        let picture = pictures::shown(&app, scope, log_id, &name).await?;
+        let picture = picture.ok_or_else(|| {
+            Problem::new(
+                Kind::NotSupported,
+                "This file cannot be shown as a picture; it can be saved",
+            )
+        })?;
+        (
+            picture,
+            "image/jpeg",
+            format!("inline; filename=\"{log_id}-{name}.jpg\""),
+        )
+    };
+    let detail = json!({"file": name, "saved": query.download == Some(1)});
+    applicant_view::seen(&app, scope, &member.actor(), &log_id.to_string(), &detail).await?;
+    let disposition = HeaderValue::from_str(&disposition).map_err(Problem::internal)?;
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (CONTENT_DISPOSITION, disposition),
+        (
+            CONTENT_SECURITY_POLICY,
+            HeaderValue::from_static("sandbox; default-src 'none'"),
+        ),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((headers, bytes).into_response())
+}

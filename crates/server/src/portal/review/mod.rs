@@ -1,0 +1,101 @@
+//! Review: the queue, an applicant with everything that was found, decisions, and finding people. Thin: what happens is
+//! `app::{reviews, applicant_view, suppressions, people, pictures}`.
+
+pub mod applicant;
+pub mod checks;
+pub mod decide;
+pub mod fields;
+pub mod files;
+pub mod hits;
+pub mod people;
+pub mod queue;
+pub mod reasons;
+pub mod timeline;
+
+use super::permissions::Action;
+use super::routes::Routes;
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/queue", Action::ViewQueue, queue::page)
+        .post("/portal/queue/next", Action::Decide, queue::next)
+        .post("/portal/queue/views", Action::ViewQueue, queue::keep_view)
+        .post(
+            "/portal/queue/views/delete",
+            Action::ViewQueue,
+            queue::forget_view,
+        )
+        .get("/portal/queue/reasons", Action::ManageReasons, reasons::page)
+        .post("/portal/queue/reasons", Action::ManageReasons, reasons::add)
+        .post(
+            "/portal/queue/reasons/delete",
+            Action::ManageReasons,
+            reasons::remove,
+        )
+        .get(
+            "/portal/applicants/{logId}",
+            Action::ViewApplicant,
+            applicant::page,
+        )
+        .get(
+            "/portal/applicants/{logId}/files/{name}",
+            Action::ViewApplicant,
+            files::file,
+        )
+        .post("/portal/applicants/{logId}/claim", Action::Decide, decide::claim)
+        .post(
+            "/portal/applicants/{logId}/take-over",
+            Action::Decide,
+            decide::take_over,
+        )
+        .post(
+            "/portal/applicants/{logId}/release",
+            Action::Decide,
+            decide::release,
+        )
+        .post(
+            "/portal/applicants/{logId}/approve",
+            Action::Decide,
+            decide::approve,
+        )
+        .post(
+            "/portal/applicants/{logId}/decline",
+            Action::Decide,
+            decide::decline,
+        )
+        .post(
+            "/portal/applicants/{logId}/reopen",
+            Action::Reopen,
+            decide::reopen,
+        )
+        .post(
+            "/portal/applicants/{logId}/confirm",
+            Action::Decide,
+            decide::confirm,
+        )
+        .post(
+            "/portal/applicants/{logId}/reject",
+            Action::Decide,
+            decide::reject,
+        )
+        .post("/portal/applicants/{logId}/notes", Action::Decide, decide::note)
+        .post("/portal/applicants/{logId}/link", Action::MakeLinks, decide::link)
+        .post(
+            "/portal/applicants/{logId}/not-this-person",
+            Action::Suppress,
+            decide::not_this_person,
+        )
+        .get("/portal/people", Action::ViewApplicant, people::page)
+        .post("/portal/people", Action::ViewApplicant, people::search)
+        .get(
+            "/portal/people/{facemapId}",
+            Action::ViewApplicant,
+            people::person,
+        )
+        .post(
+            "/portal/people/{facemapId}/listings/restore",
+            Action::Suppress,
+            people::restore_listing,
+        )
+}

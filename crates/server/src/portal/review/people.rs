@@ -1,0 +1,215 @@
+//! Finding people and one person's page. What is searched for is posted, so that no name ever stands in an address.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum_extra::extract::Form;
+use serde::Deserialize;
+use serde_json::json;
+use store::attempts;
+use store::suppressions::{self, Suppression};
+use store::{people as store_people, registrations};
+use uuid::Uuid;
+
+use super::timeline::{self, Event};
+use crate::app::people::{self, Search};
+use crate::app::{Shared, applicant_view};
+use crate::error::Problem;
+use crate::portal::page::{Page, done, html};
+use crate::portal::permissions::Action;
+use crate::portal::session::Member;
+
+/// Attempts that a person's page lists.
+const MOST_ATTEMPTS: i64 = 200;
+
+#[derive(Template)]
+#[template(path = "portal/people.html")]
+struct PeoplePage {
+    page: Page,
+    text: String,
+    error: String,
+    searched: bool,
+    found: Vec<Row>,
+    more: bool,
+    log_id: Option<i64>,
+}
+
+struct Row {
+    facemap_id: String,
+    name: String,
+    dob: String,
+    proven: bool,
+    /// Label and status.
+    registrations: Vec<(String, String)>,
+    last_active: i64,
+    log_id: Option<i64>,
+}
+
+impl PeoplePage {
+    fn of(page: Page, text: String, error: String, searched: Option<Search>) -> Self {
+        let is_searched = searched.is_some();
+        let search = searched.unwrap_or_default();
+        PeoplePage {
+            page,
+            text,
+            error,
+            searched: is_searched,
+            more: search.more,
+            log_id: search.log_id,
+            found: search
+                .people
+                .into_iter()
+                .map(|found| Row {
+                    facemap_id: found.person.facemap_id.to_string(),
+                    name: people::name(&found.info),
+                    dob: found.info.dob.clone().unwrap_or_default(),
+                    proven: found.person.proven,
+                    last_active: found
+                        .registrations
+                        .first()
+                        .map_or(found.person.created_at, |registration| registration.last_active),
+                    registrations: found
+                        .registrations
+                        .iter()
+                        .map(|registration| {
+                            (
+                                registration.external_user_id.clone(),
+                                registration.status.clone().unwrap_or_default(),
+                            )
+                        })
+                        .collect(),
+                    log_id: found.log_id,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// `GET /portal/people`
+pub async fn page(page: Page) -> Result<Response, Problem> {
+    html(PeoplePage::of(page, String::new(), String::new(), None))
+}
+
+/// What is searched for.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct SearchForm {
+    text: String,
+}
+
+/// `POST /portal/people`
+pub async fn search(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Form(form): Form<SearchForm>,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let found = match people::search(&app, scope, &form.text).await {
+        Ok(found) => found,
+        Err(problem) if problem.status(crate::error::Family::System).as_u16() == 400 => {
+            let error = problem.message().to_owned();
+            let mut response = html(PeoplePage::of(page, form.text, error, None))?;
+            *response.status_mut() = axum::http::StatusCode::BAD_REQUEST;
+            return Ok(response);
+        }
+        Err(problem) => return Err(problem),
+    };
+    // One row for what was shown together: who was seen, not what was searched for.
+    let shown: Vec<_> = found.people.iter().map(|found| found.person.facemap_id).collect();
+    if !shown.is_empty() {
+        applicant_view::seen(
+            &app,
+            scope,
+            &member.actor(),
+            "search",
+            &json!({"facemapIds": shown}),
+        )
+        .await?;
+    }
+    html(PeoplePage::of(page, form.text, String::new(), Some(found)))
+}
+
+#[derive(Template)]
+#[template(path = "portal/person.html")]
+struct PersonPage {
+    page: Page,
+    facemap_id: String,
+    name: String,
+    proven: bool,
+    created_at: i64,
+    aliases: Vec<Uuid>,
+    registrations: Vec<registrations::Registration>,
+    events: Vec<Event>,
+    suppressions: Vec<(Suppression, String)>,
+    may_suppress: bool,
+    may_erase: bool,
+    may_export: bool,
+}
+
+/// `GET /portal/people/{facemapId}`; an alias works too.
+pub async fn person(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Path(facemap_id): Path<Uuid>,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let mut conn = app.db.read().await?;
+    let person = store_people::resolve(&mut conn, scope, facemap_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("There is no such person"))?;
+    let facemap_id = person.facemap_id;
+    let all = registrations::of_facemap(&mut conn, scope, facemap_id).await?;
+    let tried = attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?;
+    let newest = attempts::newest_of_facemap(&mut conn, scope, facemap_id).await?;
+    let set_aside = suppressions::of_person(&mut conn, scope, facemap_id).await?;
+    let names = applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
+    let aliases = store_people::aliases(&mut conn, scope, facemap_id).await?;
+    drop(conn);
+    applicant_view::seen(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;
+    let name = newest
+        .and_then(|attempt| serde_json::from_str::<crate::app::seen::Detail>(&attempt.detail).ok())
+        .map(|detail| people::name(&detail.info))
+        .unwrap_or_default();
+    html(PersonPage {
+        facemap_id: facemap_id.to_string(),
+        name,
+        proven: person.proven,
+        created_at: person.created_at,
+        aliases,
+        events: timeline::of_person(&page, &all, &tried, None),
+        registrations: all,
+        suppressions: set_aside
+            .into_iter()
+            .map(|entry| {
+                let who = names.get(&entry.staff_id).cloned().unwrap_or_default();
+                (entry, who)
+            })
+            .collect(),
+        may_suppress: member.may(Action::Suppress),
+        may_erase: member.may(Action::ErasePerson),
+        may_export: member.may(Action::ExportPerson),
+        page,
+    })
+}
+
+/// A listing that shall count again.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct RestoreForm {
+    list: String,
+    entry: String,
+}
+
+/// `POST /portal/people/{facemapId}/listings/restore`
+pub async fn restore_listing(
+    State(app): State<Shared>,
+    member: Member,
+    Path(facemap_id): Path<Uuid>,
+    Form(form): Form<RestoreForm>,
+) -> Result<Response, Problem> {
+    let listing = (form.list.as_str(), form.entry.as_str());
+    crate::app::suppressions::undo(&app.db, member.scope()?, facemap_id, listing, &member.actor()).await?;
+    Ok(done(&format!("/portal/people/{facemap_id}"), "restored"))
+}

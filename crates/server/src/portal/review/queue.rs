@@ -1,0 +1,430 @@
+//! The review queue: filters in the address (nothing personal), pages by keys, kept views, and the next attempt to look at.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum_extra::extract::Form;
+use serde::Deserialize;
+use store::merchants::Merchant;
+use store::review::{self, After, Filter, Order, Waiting};
+use store::saved_views::{self, SavedView};
+use store::{Scope, flows};
+use uuid::Uuid;
+use verification::codes::{CODES, Code};
+use verification::review::Priority;
+
+use crate::app::{Shared, applicant_view, reviews};
+use crate::error::{Kind, Problem};
+use crate::portal::page::{Page, done, html};
+use crate::portal::permissions::Action;
+use crate::portal::session::Member;
+
+/// Attempts a page.
+const PAGE: i64 = 50;
+/// How far waiting attempts are counted.
+const COUNTED: i64 = 1_000;
+/// Views that a member may keep.
+const MOST_VIEWS: i64 = 20;
+const HOUR_MS: i64 = 3_600_000;
+
+/// The filters of the address, as typed; empty ones do not filter.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct QueueQuery {
+    flow: String,
+    code: String,
+    document: String,
+    country: String,
+    /// Hours that it has waited at least.
+    age: String,
+    /// `free`, `mine` or `second`.
+    claim: String,
+    /// `oldest`; else by priority.
+    order: String,
+    /// The last attempt of the page before: `PRIORITY-NUMBER`.
+    after: String,
+}
+
+/// A filter that is set, by the name of its field.
+fn set<T>(text: &str, field: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Problem> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let parsed = parse(text);
+    parsed
+        .map(Some)
+        .ok_or_else(|| Problem::invalid(format!("{field} - this filter has no such value")))
+}
+
+impl QueueQuery {
+    fn filter(&self, staff_id: Uuid, now: i64) -> Result<Filter, Problem> {
+        let hours = set(&self.age, "age", |text| {
+            text.parse::<i64>()
+                .ok()
+                .filter(|hours| (0..=100_000).contains(hours))
+        })?;
+        let claim = set(&self.claim, "claim", |text| {
+            ["free", "mine", "second"]
+                .iter()
+                .find(|known| **known == text)
+                .copied()
+        })?;
+        Ok(Filter {
+            flow_id: set(&self.flow, "flow", |text| Uuid::parse_str(text).ok())?,
+            code: set(&self.code, "code", |text| {
+                Code::from_number(text.parse().ok()?).map(|code| i64::from(code.number()))
+            })?,
+            document_type: set(&self.document, "document", |text| {
+                text.parse::<reference::DocumentType>()
+                    .ok()
+                    .map(|found| found.as_str().to_owned())
+            })?,
+            country: set(&self.country, "country", |text| {
+                verification::known_country(&text.to_ascii_uppercase(), true)
+                    .map(|found| found.alpha3.to_owned())
+            })?,
+            made_by: hours.map(|hours| now - hours * HOUR_MS),
+            claimed_by: (claim == Some("mine")).then_some(staff_id),
+            unclaimed: claim == Some("free"),
+            proposed: claim == Some("second"),
+        })
+    }
+
+    fn order(&self) -> Order {
+        if self.order == "oldest" {
+            Order::Oldest
+        } else {
+            Order::Priority
+        }
+    }
+
+    fn after(&self) -> Result<After, Problem> {
+        let after = set(&self.after, "after", |text| {
+            let (priority, log_id) = text.split_once('-')?;
+            Some(After {
+                priority: priority.parse().ok()?,
+                log_id: log_id.parse().ok()?,
+            })
+        })?;
+        Ok(after.unwrap_or_default())
+    }
+
+    /// As an address holds it, without its place.
+    fn text(&self) -> String {
+        let fields = [
+            ("flow", &self.flow),
+            ("code", &self.code),
+            ("document", &self.document),
+            ("country", &self.country),
+            ("age", &self.age),
+            ("claim", &self.claim),
+            ("order", &self.order),
+        ];
+        let plain = |text: &str| {
+            text.chars()
+                .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+                .collect::<String>()
+        };
+        let pairs = fields
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty())
+            .map(|(name, value)| format!("{name}={}", plain(value)));
+        pairs.collect::<Vec<_>>().join("&")
+    }
+
+    /// From the text of an address.
+    fn parse(text: &str) -> QueueQuery {
+        let mut query = QueueQuery::default();
+        for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
+            let field = match name {
+                "flow" => &mut query.flow,
+                "code" => &mut query.code,
+                "document" => &mut query.document,
+                "country" => &mut query.country,
+                "age" => &mut query.age,
+                "claim" => &mut query.claim,
+                "order" => &mut query.order,
+                _ => continue,
+            };
+            *field = value.to_owned();
+        }
+        query
+    }
+}
+
+#[derive(Template)]
+#[template(path = "portal/queue.html")]
+struct QueuePage {
+    page: Page,
+    rows: Vec<Row>,
+    query: QueueQuery,
+    here: String,
+    older: Option<String>,
+    count: String,
+    filtered: bool,
+    flows: Vec<(String, String)>,
+    codes: Vec<(u16, &'static str)>,
+    documents: Vec<&'static str>,
+    views: Vec<SavedView>,
+    may_decide: bool,
+    may_reasons: bool,
+    first_page: bool,
+}
+
+/// A waiting attempt as it is shown.
+struct Row {
+    log_id: i64,
+    priority: &'static str,
+    created_at: i64,
+    flow_name: String,
+    country: String,
+    documents: Vec<String>,
+    reasons: Vec<(u16, &'static str)>,
+    external_user_id: String,
+    /// Whose claim it is, and whether it is the reader's.
+    claim: Option<(String, bool)>,
+    /// Who proposed a decision.
+    proposed_by: Option<String>,
+}
+
+/// `GET /portal/queue`
+pub async fn page(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Query(query): Query<QueueQuery>,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let filter = query.filter(member.staff_id, page.now())?;
+    let mut conn = app.db.read().await?;
+    let mut rows = review::queue(&mut conn, scope, &filter, query.order(), query.after()?, PAGE + 1).await?;
+    let more = rows.len() as i64 > PAGE;
+    rows.truncate(PAGE as usize);
+    let older = rows.last().filter(|_| more).map(|last| {
+        let here = query.text();
+        let joint = if here.is_empty() { "" } else { "&" };
+        format!(
+            "/portal/queue?{here}{joint}after={}-{}",
+            last.priority, last.log_id
+        )
+    });
+    let counted = review::count(&mut conn, scope, &filter, COUNTED).await?;
+    let mentioned = rows.iter().flat_map(|row| {
+        row.claim
+            .iter()
+            .map(|claim| claim.staff_id)
+            .chain(row.proposed_by)
+    });
+    let names = applicant_view::names(&mut conn, mentioned.collect()).await?;
+    let name = |id: &Uuid| names.get(id).cloned().unwrap_or_else(|| id.to_string());
+    let all_flows = flows::list(&mut conn, scope).await?;
+    let merchant: &Merchant = member.merchant()?;
+    let views = saved_views::list(&mut conn, merchant.id, member.staff_id).await?;
+    drop(conn);
+    let rows = rows
+        .into_iter()
+        .map(|waiting: Waiting| Row {
+            log_id: waiting.log_id,
+            priority: Priority::from_number(waiting.priority).as_str(),
+            created_at: waiting.created_at,
+            country: waiting.country.unwrap_or_default(),
+            documents: serde_json::from_str(&waiting.document_types).unwrap_or_default(),
+            reasons: meanings(&waiting.codes),
+            external_user_id: waiting.external_user_id,
+            claim: waiting
+                .claim
+                .map(|claim| (name(&claim.staff_id), claim.staff_id == member.staff_id)),
+            proposed_by: waiting.proposed_by.as_ref().map(name),
+            flow_name: waiting.flow_name,
+        })
+        .collect();
+    let count = if counted >= COUNTED {
+        format!("{COUNTED}+")
+    } else {
+        counted.to_string()
+    };
+    html(QueuePage {
+        rows,
+        here: query.text(),
+        older,
+        count,
+        filtered: filter != Filter::default(),
+        flows: all_flows
+            .into_iter()
+            .map(|flow| (flow.id.to_string(), flow.name))
+            .collect(),
+        codes: CODES
+            .iter()
+            .map(|(_, info)| (info.number, info.meaning))
+            .collect(),
+        documents: reference::DocumentType::ALL
+            .iter()
+            .map(|found| found.as_str())
+            .collect(),
+        views,
+        may_decide: member.may(Action::Decide),
+        may_reasons: member.may(Action::ManageReasons),
+        first_page: query.after.is_empty(),
+        query,
+        page,
+    })
+}
+
+/// The codes of a JSON column with the contract's words.
+pub fn meanings(codes: &str) -> Vec<(u16, &'static str)> {
+    let codes: Vec<u16> = serde_json::from_str(codes).unwrap_or_default();
+    codes
+        .into_iter()
+        .filter_map(Code::from_number)
+        .map(|code| (code.number(), code.info().meaning))
+        .collect()
+}
+
+/// From which queue one comes.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct NextForm {
+    /// Its filters, as its address holds them.
+    q: String,
+    /// The attempt that was just looked at.
+    not: Option<i64>,
+}
+
+/// `POST /portal/queue/next`: claims the first attempt that nobody looks at, and leads there.
+pub async fn next(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(form): Form<NextForm>,
+) -> Result<Response, Problem> {
+    let query = QueueQuery::parse(&form.q);
+    let filter = query.filter(member.staff_id, page.now())?;
+    let actor = member.actor();
+    let by = (member.staff_id, actor.as_str());
+    let claimed = reviews::claim_next(&app.db, member.scope()?, &filter, query.order(), by, form.not).await?;
+    let text = query.text();
+    Ok(match claimed {
+        Some(log_id) if text.is_empty() => {
+            Redirect::to(&format!("/portal/applicants/{log_id}")).into_response()
+        }
+        Some(log_id) => {
+            Redirect::to(&format!("/portal/applicants/{log_id}?q={}", escaped(&text))).into_response()
+        }
+        None => done(&format!("/portal/queue?{text}"), "queue_empty"),
+    })
+}
+
+/// A query inside a query.
+pub fn escaped(query: &str) -> String {
+    query.replace('=', "%3D").replace('&', "%26")
+}
+
+/// The filters of an address that came as one value, made harmless.
+pub fn harmless(query: &str) -> String {
+    QueueQuery::parse(query).text()
+}
+
+/// A view to keep or to forget.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct ViewForm {
+    name: String,
+    query: String,
+}
+
+/// `POST /portal/queue/views`
+pub async fn keep_view(
+    State(app): State<Shared>,
+    member: Member,
+    Form(form): Form<ViewForm>,
+) -> Result<Response, Problem> {
+    let name = form.name.trim();
+    if name.is_empty() || name.chars().count() > 60 {
+        return Err(Problem::invalid("name - must have 1 to 60 characters"));
+    }
+    let view = SavedView {
+        name: name.to_owned(),
+        query: harmless(&form.query),
+    };
+    let Scope { merchant_id, .. } = member.scope()?;
+    let kept = store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        saved_views::put(tx, merchant_id, member.staff_id, &view, MOST_VIEWS).await
+    });
+    match kept {
+        Err(store::Error::LimitReached) => Err(Problem::new(
+            Kind::Conflict,
+            format!("You keep {MOST_VIEWS} views already: delete one first"),
+        )),
+        kept => {
+            kept?;
+            Ok(done(&format!("/portal/queue?{}", view.query), "saved"))
+        }
+    }
+}
+
+/// `POST /portal/queue/views/delete`
+pub async fn forget_view(
+    State(app): State<Shared>,
+    member: Member,
+    Form(form): Form<ViewForm>,
+) -> Result<Response, Problem> {
+    let Scope { merchant_id, .. } = member.scope()?;
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        saved_views::remove(tx, merchant_id, member.staff_id, &form.name).await
+    })?;
+    Ok(done("/portal/queue", "deleted"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_read_and_written() {
+        let text = "code=2702&document=PASSPORT&country=DEU&age=4&claim=mine&order=oldest";
+        let query = QueueQuery::parse(text);
+        assert_eq!(query.text(), text);
+        let staff_id = Uuid::from_u128(1);
+        let filter = query.filter(staff_id, 10 * HOUR_MS).unwrap();
+        assert_eq!(
+            filter,
+            Filter {
+                code: Some(2702),
+                document_type: Some("PASSPORT".into()),
+                country: Some("DEU".into()),
+                made_by: Some(6 * HOUR_MS),
+                claimed_by: Some(staff_id),
+                ..Filter::default()
+            }
+        );
+        assert_eq!(query.order(), Order::Oldest);
+        for bad in [
+            "flow=x",
+            "code=1",
+            "document=VISA",
+            "country=XXX",
+            "age=-1",
+            "age=x",
+            "claim=all",
+        ] {
+            assert!(QueueQuery::parse(bad).filter(staff_id, 0).is_err(), "{bad}");
+        }
+        assert_eq!(
+            harmless("code=2702\"><script>&x=1&flow=a/../b"),
+            "flow=ab&code=2702script"
+        );
+        assert_eq!(harmless(""), "");
+        let after = QueueQuery {
+            after: "2-17".into(),
+            ..QueueQuery::default()
+        };
+        assert_eq!(
+            after.after().unwrap(),
+            After {
+                priority: 2,
+                log_id: 17
+            }
+        );
+    }
+}
