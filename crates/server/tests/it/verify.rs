@@ -91,6 +91,12 @@ fn person(demo: &Value, changes: Value) -> Form {
         })
 }
 
+/// A data-only submission of somebody on the sandbox's invented sanctions list.
+pub(crate) fn demo_person(demo: &Value, user: &str) -> Form {
+    let listed = json!({"firstName": "Zoltar", "lastName": "Quenthabar", "externalUserId": user});
+    person(demo, listed)
+}
+
 fn codes(body: &Value) -> Vec<u64> {
     [
         "idvResult",

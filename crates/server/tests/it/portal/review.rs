@@ -187,7 +187,7 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
 on_both!(four_eyes_need_two_people, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let id = merchant(&demo).to_owned();
-    server.bonafide(&["merchant", "update", "--merchant", &id, "--set", "fourEyes=true"]);
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
     let ada = Browser::sign_up(&server, &id, "reviewer").await;
     let bob = Browser::sign_up(&server, &id, "compliance").await;
     listed(&server, &demo, "one").await;
