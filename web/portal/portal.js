@@ -14,6 +14,16 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   time.setAttribute("title", at.toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" }));
 }
 
+/** What is wider than its place can be scrolled with the keyboard. */
+const reach = () => {
+  for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".table, pre"))) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+};
+reach();
+addEventListener("resize", reach);
+
 /** Buttons that copy the text before them. */
 for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("button[data-copy]"))) {
   if (!navigator.clipboard) continue;

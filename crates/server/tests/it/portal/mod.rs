@@ -2,6 +2,7 @@
 
 mod review;
 mod roles;
+mod scope;
 
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERER, SET_COOKIE};
 use reqwest::{Client, Method, redirect};

@@ -1,0 +1,147 @@
+//! Whatever belongs to another account does not exist (404), on every route of the portal that takes an id. The ids are found as a member
+//! would: by following every link and form of an account that has some of everything. A route that nothing leads to fails the test.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reqwest::Method;
+use server::portal::permissions::{Action, Who};
+use server::portal::routes::Row;
+use server::portal::table;
+use serde_json::{Value, json};
+
+use super::Browser;
+use crate::harness::{Backend, Key, Server, on_both};
+
+/// Routes with an id whose owner is no account.
+fn belongs_to_no_account(row: &Row) -> bool {
+    // Links are for whoever holds them; the console is the installation's, and members' own sessions are tested with the accounts.
+    row.action == Action::Public
+        || row.action.who() == Who::Operators
+        || row.path.starts_with("/portal/join/")
+        || row.path.starts_with("/portal/account/")
+}
+
+/// Every address of the portal that a page names.
+fn addresses(page: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for attribute in ["href=\"", "action=\"", "src=\""] {
+        for part in page.split(attribute).skip(1) {
+            let value = part.split('"').next().unwrap_or_default().replace("&amp;", "&").replace("&#38;", "&");
+            let path = value.split(['?', '#']).next().unwrap_or_default();
+            if path.starts_with("/portal") && !path.starts_with("/portal/assets/") {
+                found.insert(path.to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn matches(pattern: &str, path: &str) -> bool {
+    let (mut wanted, mut there) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (wanted.next(), there.next()) {
+            (None, None) => return true,
+            (Some(wanted), Some(there)) if wanted == there || wanted.starts_with('{') && !there.is_empty() => {}
+            _ => return false,
+        }
+    }
+}
+
+/// The route that answers a path: one without placeholders goes before one with.
+fn route<'a>(rows: &'a [Row], method: &Method, path: &str) -> Option<&'a Row> {
+    let fitting = rows.iter().filter(|row| row.method == *method && matches(row.path, path));
+    fitting.min_by_key(|row| row.path.matches('{').count())
+}
+
+/// Follows every link from the side bar's places on; each page once, of many alike only a few.
+async fn crawl(browser: &Browser, rows: &[Row]) -> BTreeSet<String> {
+    let mut waiting: Vec<String> = rows
+        .iter()
+        .filter(|row| row.method == Method::GET && !row.path.contains('{') && row.action.who() != Who::Operators)
+        .map(|row| row.path.to_owned())
+        .collect();
+    let mut seen: BTreeSet<String> = waiting.iter().cloned().collect();
+    let mut visits: BTreeMap<&str, u32> = BTreeMap::new();
+    while let Some(path) = waiting.pop() {
+        let Some(row) = route(rows, &Method::GET, &path) else { continue };
+        let count = visits.entry(row.path).or_default();
+        *count += 1;
+        if *count > 3 {
+            continue;
+        }
+        let answer = browser.get(&path).await;
+        assert!([200, 303].contains(&answer.status), "a link leads to {}: {path}: {}", answer.status, answer.body);
+        for address in addresses(&answer.body) {
+            if seen.insert(address.clone()) {
+                waiting.push(address);
+            }
+        }
+    }
+    seen
+}
+
+/// An account with some of everything: Flows, Groups, people, queries, webhooks, staff, notes.
+async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
+    let key = Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    let flow = server.bonafide(&["portal", "invite", "--merchant", demo["merchantId"].as_str().unwrap(), "--role", "reviewer", "--json"]);
+    assert!(flow.contains("/portal/join/"));
+    let data_only = demo["flows"]["data-only"].as_str().unwrap();
+    let (status, mut whole) = server.get(&format!("/v2/public/flows/{data_only}"), &key).await;
+    assert_eq!(status, 200);
+    let change = whole.as_object_mut().unwrap();
+    change.insert("webhookUrl".into(), json!("https://hooks.example/bonafide"));
+    let (status, body) = server.put(&format!("/v2/public/flows/{data_only}"), &key, json!({"webhookUrl": "https://hooks.example/bonafide"})).await;
+    assert_eq!(status, 200, "{body}");
+    for (index, last_name) in ["Velloway", "SANDBOX-2702"].into_iter().enumerate() {
+        let form = reqwest::multipart::Form::new()
+            .text("flowId", data_only.to_owned())
+            .text("externalUserId", format!("user-{index}"))
+            .text("firstName", "Maren")
+            .text("lastName", last_name);
+        let answer = server.request(Method::POST, "/v2/idv/verify", &key).multipart(form).send().await.unwrap();
+        let status = answer.status();
+        assert_eq!(status, 200, "{}", answer.text().await.unwrap());
+    }
+    let query = json!({"query": "0x0000000000000000000000000000000000000001", "currency": "eth", "type": "address"});
+    let _ = server.post("/v2/public/transaction-monitoring", &key, query).await;
+    for (path, form) in [
+        ("/portal/applicants/2/notes", vec![("text", "A note"), ("note", "A note")]),
+        ("/portal/queue/reasons", vec![("decision", "decline"), ("body", "The document is damaged"), ("text", "The document is damaged")]),
+        ("/portal/queue/views", vec![("name", "Mine"), ("query", "status=pending")]),
+    ] {
+        let answer = owner.post(path, &form).await;
+        assert!([200, 303].contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+    }
+}
+
+async fn nothing_of_another_account_exists(backend: Backend) {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let rows = table();
+    let ours = demo["merchantId"].as_str().unwrap();
+    let owner = Browser::sign_up(&server, ours, "owner").await;
+    Browser::sign_up(&server, ours, "admin").await;
+    furnish(&server, &demo, &owner).await;
+    let stranger = Browser::sign_up(&server, &server.merchant(true).id, "owner").await;
+    let there = crawl(&owner, &rows).await;
+    for row in rows.iter().filter(|row| row.path.contains('{') && !belongs_to_no_account(row)) {
+        let path = there
+            .iter()
+            .find(|path| route(&rows, &row.method, path).is_some_and(|found| found.path == row.path))
+            .unwrap_or_else(|| panic!("no page leads to {} {}: give the account here what it takes, or mend the page", row.method, row.path));
+        let answer = if row.method == Method::GET {
+            let own = owner.get(path).await;
+            assert_ne!(own.status, 404, "{path}: {}", own.body);
+            stranger.get(path).await
+        } else {
+            stranger.post(path, &[]).await
+        };
+        assert_eq!(answer.status, 404, "{} {path}: {:?} {}", row.method, answer.location, answer.body);
+    }
+}
+
+on_both!(another_accounts_ids_are_404_on_every_route, |backend| {
+    nothing_of_another_account_exists(backend).await;
+});
