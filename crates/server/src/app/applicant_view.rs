@@ -117,10 +117,7 @@ pub async fn seen(
 }
 
 /// The names of members of staff. Whoever is gone has none.
-pub async fn names(
-    conn: &mut Conn,
-    ids: Vec<Uuid>,
-) -> Result<BTreeMap<Uuid, String>, Problem> {
+pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
     let mut names = BTreeMap::new();
     for id in ids {
         if !names.contains_key(&id)

@@ -164,7 +164,8 @@ pub async fn person(
     let tried = attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?;
     let newest = attempts::newest_of_facemap(&mut conn, scope, facemap_id).await?;
     let set_aside = suppressions::of_person(&mut conn, scope, facemap_id).await?;
-    let names = applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
+    let names =
+        applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
     let aliases = store_people::aliases(&mut conn, scope, facemap_id).await?;
     drop(conn);
     applicant_view::seen(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;

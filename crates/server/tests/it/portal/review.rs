@@ -35,7 +35,10 @@ async fn newest(server: &Server) -> i64 {
 async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
     let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
     let (_, body) = server.get(&path, &key(demo)).await;
-    body["applicants"][0]["status"].as_str().unwrap_or("null").to_owned()
+    body["applicants"][0]["status"]
+        .as_str()
+        .unwrap_or("null")
+        .to_owned()
 }
 
 /// The hidden `version` of the page's forms.
@@ -49,7 +52,9 @@ async fn open(browser: &Browser, log_id: i64) -> String {
 }
 
 async fn decide(browser: &Browser, log_id: i64, what: &str, form: &[(&str, &str)]) -> Answer {
-    browser.post(&format!("/portal/applicants/{log_id}/{what}"), form).await
+    browser
+        .post(&format!("/portal/applicants/{log_id}/{what}"), form)
+        .await
 }
 
 on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
@@ -62,7 +67,9 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     assert_eq!(first["kycResults"]["status"], "match");
     let log_id = newest(&server).await;
     let queue = reviewer.get("/portal/queue?code=2702&order=oldest").await.page();
-    assert!(queue.contains(&format!("/portal/applicants/{log_id}?q=code%3D2702%26order%3Doldest")));
+    assert!(queue.contains(&format!(
+        "/portal/applicants/{log_id}?q=code%3D2702%26order%3Doldest"
+    )));
     assert!(queue.contains("Applicant flagged by sanctions screening"));
     let other = reviewer.get("/portal/queue?code=2202").await.page();
     assert!(other.contains("Nothing fits this filter"));
@@ -71,13 +78,22 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     let page = open(&reviewer, log_id).await;
     let hit = &first["kycResults"]["results"][0];
     let (caption, id) = (hit["caption"].as_str().unwrap(), hit["id"].as_str().unwrap());
-    for text in [caption, id, "Not this person", "2702", "A hit counts from", "Timeline"] {
+    for text in [
+        caption,
+        id,
+        "Not this person",
+        "2702",
+        "A hit counts from",
+        "Timeline",
+    ] {
         assert!(page.contains(text), "{text}");
     }
     let form = [("hit", id), ("why", "birth_date")];
     let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", "x")]).await;
     assert_eq!(bad.status, 400);
-    decide(&reviewer, log_id, "not-this-person", &form).await.redirect();
+    decide(&reviewer, log_id, "not-this-person", &form)
+        .await
+        .redirect();
     let page = open(&reviewer, log_id).await;
     decide(&reviewer, log_id, "approve", &[("version", &version(&page))])
         .await
@@ -86,7 +102,10 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
 
     // The same person again: found, set aside, not counted.
     let again = listed(&server, &demo, "listed-1").await;
-    assert_eq!((&again["success"], &again["kycResults"]["status"]), (&json!(true), &json!("clear")));
+    assert_eq!(
+        (&again["success"], &again["kycResults"]["status"]),
+        (&json!(true), &json!("clear"))
+    );
     let page = open(&reviewer, newest(&server).await).await;
     assert!(page.contains("Found before not to be this person"));
     // Somebody else of the same name waits as ever.
@@ -109,7 +128,12 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         .count("select count(*) from audit where action in ('person.listing_suppressed', 'person.listing_restored')")
         .await;
     assert_eq!(rows, 2);
-    assert!(server.count("select count(*) from audit where action = 'person.viewed'").await >= 4);
+    assert!(
+        server
+            .count("select count(*) from audit where action = 'person.viewed'")
+            .await
+            >= 4
+    );
     assert!(server.bonafide(&["audit", "verify"]).contains("ntact"));
 });
 
@@ -136,7 +160,9 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     assert!(refused.body.contains("take it over first"));
     decide(&bob, log_id, "take-over", &[]).await.redirect();
     assert_eq!(
-        server.count("select count(*) from audit where action = 'review.taken_over'").await,
+        server
+            .count("select count(*) from audit where action = 'review.taken_over'")
+            .await,
         1
     );
     decide(&bob, log_id, "release", &[]).await.redirect();
@@ -152,10 +178,19 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
     assert_eq!(refused.status, 400);
     assert!(refused.body.contains("a reason is required to decline"));
-    let note = decide(&ada, log_id, "notes", &[("note", "<script>alert(1)</script> called him")]).await;
+    let note = decide(
+        &ada,
+        log_id,
+        "notes",
+        &[("note", "<script>alert(1)</script> called him")],
+    )
+    .await;
     note.redirect();
     let page = open(&ada, log_id).await;
-    assert!(page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"), "{page}");
+    assert!(
+        page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"),
+        "{page}"
+    );
     assert!(!page.contains("<script>alert"));
 
     // Two at once, both looking at the same state: one wins, the other is told.
@@ -180,7 +215,10 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     // The next free one is claimed for whoever asks; then nothing is left.
     let next = ada.post("/portal/queue/next", &[]).await.redirect();
     assert_eq!(next, format!("/portal/applicants/{log_id}"));
-    let none = bob.post("/portal/queue/next", &[("q", "code=2702")]).await.redirect();
+    let none = bob
+        .post("/portal/queue/next", &[("q", "code=2702")])
+        .await
+        .redirect();
     assert!(none.contains("done=queue_empty"), "{none}");
 });
 
@@ -200,21 +238,41 @@ on_both!(four_eyes_need_two_people, |backend| {
     assert!(path.contains("done=proposed"), "{path}");
     assert_eq!(status_of(&server, &demo, "one").await, "pending");
     assert_eq!(decide(&ada, log_id, "confirm", &[]).await.status, 403);
-    assert_eq!(decide(&bob, log_id, "decline", &[("reason", "no")]).await.status, 409);
+    assert_eq!(
+        decide(&bob, log_id, "decline", &[("reason", "no")]).await.status,
+        409
+    );
     decide(&bob, log_id, "reject", &[]).await.redirect();
-    assert_eq!(decide(&bob, log_id, "confirm", &[]).await.status, 409, "nothing is proposed");
+    assert_eq!(
+        decide(&bob, log_id, "confirm", &[]).await.status,
+        409,
+        "nothing is proposed"
+    );
 
-    decide(&bob, log_id, "decline", &[("reason", "a forged list entry")]).await.redirect();
+    decide(&bob, log_id, "decline", &[("reason", "a forged list entry")])
+        .await
+        .redirect();
     let queue = ada.get("/portal/queue?claim=second").await.page();
     assert!(queue.contains("Proposed by"));
     let page = open(&ada, log_id).await;
     assert!(page.contains("a forged list entry"));
-    decide(&ada, log_id, "confirm", &[("version", &version(&page))]).await.redirect();
+    decide(&ada, log_id, "confirm", &[("version", &version(&page))])
+        .await
+        .redirect();
     assert_eq!(status_of(&server, &demo, "one").await, "declined");
     for (action, rows) in [
-        ("select count(*) from audit where action = 'verification.decision_proposed'", 2),
-        ("select count(*) from audit where action = 'verification.proposal_rejected'", 1),
-        ("select count(*) from audit where action = 'verification.declined'", 1),
+        (
+            "select count(*) from audit where action = 'verification.decision_proposed'",
+            2,
+        ),
+        (
+            "select count(*) from audit where action = 'verification.proposal_rejected'",
+            1,
+        ),
+        (
+            "select count(*) from audit where action = 'verification.declined'",
+            1,
+        ),
     ] {
         assert_eq!(server.count(action).await, rows, "{action}");
     }
@@ -228,14 +286,26 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
     assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
     let log_id = newest(&server).await;
     let page = open(&reviewer, log_id).await;
-    for text in ["field by field", "Similarity to Passport", "every check digit holds", "class=\"mrz\"", "class=\"face\""] {
+    for text in [
+        "field by field",
+        "Similarity to Passport",
+        "every check digit holds",
+        "class=\"mrz\"",
+        "class=\"face\"",
+    ] {
         assert!(page.contains(text), "{text}");
     }
     let path = format!("/portal/applicants/{log_id}/files/passportFront");
     let shown = reviewer.send(reviewer.request(Method::GET, &path)).await;
     let header = |answer: &Answer, name: &str| answer.headers[name].to_str().unwrap().to_owned();
-    assert_eq!((shown.status, header(&shown, "content-type").as_str()), (200, "image/jpeg"));
-    assert_eq!(header(&shown, "content-security-policy"), "sandbox; default-src 'none'");
+    assert_eq!(
+        (shown.status, header(&shown, "content-type").as_str()),
+        (200, "image/jpeg")
+    );
+    assert_eq!(
+        header(&shown, "content-security-policy"),
+        "sandbox; default-src 'none'"
+    );
     assert_eq!(header(&shown, "x-content-type-options"), "nosniff");
     assert!(header(&shown, "content-disposition").starts_with("inline"));
     let saved = reviewer.get(&format!("{path}?download=1")).await;
@@ -255,14 +325,26 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
     let facemap = body["facemap_id"].as_str().unwrap();
     let name = body["metadata"]["info"]["lastName"].as_str().unwrap();
     let number = log_id.to_string();
-    for text in [name, &name.to_lowercase(), facemap, &number, body["metadata"]["externalUserId"].as_str().unwrap()] {
+    for text in [
+        name,
+        &name.to_lowercase(),
+        facemap,
+        &number,
+        body["metadata"]["externalUserId"].as_str().unwrap(),
+    ] {
         let found = reviewer.post("/portal/people", &[("text", text)]).await.page();
         assert!(found.contains(facemap), "{text}");
         let found = stranger.post("/portal/people", &[("text", text)]).await.page();
         assert!(!found.contains(&format!("/portal/people/{facemap}")), "{text}");
     }
-    assert_eq!(reviewer.post("/portal/people", &[("text", " ")]).await.status, 400);
-    assert_eq!(stranger.get(&format!("/portal/people/{facemap}")).await.status, 404);
+    assert_eq!(
+        reviewer.post("/portal/people", &[("text", " ")]).await.status,
+        400
+    );
+    assert_eq!(
+        stranger.get(&format!("/portal/people/{facemap}")).await.status,
+        404
+    );
 });
 
 on_both!(hostile_uploads_stay_inert, |backend| {
@@ -284,7 +366,9 @@ on_both!(hostile_uploads_stay_inert, |backend| {
     let (status, body) = verify(
         &server,
         &demo,
-        form().part("passportFront", part(polyglot)).part("selfie", part(polyglot)),
+        form()
+            .part("passportFront", part(polyglot))
+            .part("selfie", part(polyglot)),
     )
     .await;
     assert_eq!(status, 200, "{body}");
@@ -309,20 +393,35 @@ async fn reasons_and_views_are_kept() {
     let merchant = server.merchant(true);
     let owner = Browser::sign_up(&server, &merchant.id, "owner").await;
     owner
-        .post("/portal/queue/reasons", &[("decision", "decline"), ("body", "<b>A copy</b>")])
+        .post(
+            "/portal/queue/reasons",
+            &[("decision", "decline"), ("body", "<b>A copy</b>")],
+        )
         .await
         .redirect();
     let page = owner.get("/portal/queue/reasons").await.page();
     assert!(!page.contains("<b>A copy") && page.contains("A copy"));
     assert_eq!(
-        owner.post("/portal/queue/reasons", &[("decision", "x"), ("body", "y")]).await.status,
+        owner
+            .post("/portal/queue/reasons", &[("decision", "x"), ("body", "y")])
+            .await
+            .status,
         400
     );
-    let view = [("name", "Old passports"), ("query", "document=PASSPORT&age=24&evil=1")];
+    let view = [
+        ("name", "Old passports"),
+        ("query", "document=PASSPORT&age=24&evil=1"),
+    ];
     let kept = owner.post("/portal/queue/views", &view).await.redirect();
-    assert!(kept.starts_with("/portal/queue?document=PASSPORT&age=24"), "{kept}");
+    assert!(
+        kept.starts_with("/portal/queue?document=PASSPORT&age=24"),
+        "{kept}"
+    );
     let queue = owner.get("/portal/queue").await.page();
     assert!(queue.contains("Old passports"));
-    owner.post("/portal/queue/views/delete", &[("name", "Old passports")]).await.redirect();
+    owner
+        .post("/portal/queue/views/delete", &[("name", "Old passports")])
+        .await
+        .redirect();
     assert!(!owner.get("/portal/queue").await.page().contains("Old passports"));
 }

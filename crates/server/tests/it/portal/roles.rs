@@ -123,12 +123,25 @@ on_both!(forms_of_other_sites_are_refused, |backend| {
 fn every_page_is_looked_at_in_a_browser() {
     let file = crate::harness::workspace().join("web/tests/portal-pages.json");
     let entries: Vec<serde_json::Value> = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-    let named: Vec<&str> = entries.iter().map(|entry| entry["path"].as_str().unwrap()).collect();
-    let pages: Vec<&str> = table().iter().filter(|row| row.method == Method::GET).map(|row| row.path).collect();
+    let named: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["path"].as_str().unwrap())
+        .collect();
+    let pages: Vec<&str> = table()
+        .iter()
+        .filter(|row| row.method == Method::GET)
+        .map(|row| row.path)
+        .collect();
     for page in &pages {
-        assert!(named.contains(page), "{page} is missing in web/tests/portal-pages.json");
+        assert!(
+            named.contains(page),
+            "{page} is missing in web/tests/portal-pages.json"
+        );
     }
     for entry in named {
-        assert!(pages.contains(&entry), "{entry} of web/tests/portal-pages.json is no page");
+        assert!(
+            pages.contains(&entry),
+            "{entry} of web/tests/portal-pages.json is no page"
+        );
     }
 }

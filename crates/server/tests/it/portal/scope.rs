@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::Method;
+use serde_json::{Value, json};
 use server::portal::permissions::{Action, Who};
 use server::portal::routes::Row;
 use server::portal::table;
-use serde_json::{Value, json};
 
 use super::Browser;
 use crate::harness::{Backend, Key, Server, on_both};
@@ -26,7 +26,12 @@ fn addresses(page: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for attribute in ["href=\"", "action=\"", "src=\""] {
         for part in page.split(attribute).skip(1) {
-            let value = part.split('"').next().unwrap_or_default().replace("&amp;", "&").replace("&#38;", "&");
+            let value = part
+                .split('"')
+                .next()
+                .unwrap_or_default()
+                .replace("&amp;", "&")
+                .replace("&#38;", "&");
             let path = value.split(['?', '#']).next().unwrap_or_default();
             if path.starts_with("/portal") && !path.starts_with("/portal/assets/") {
                 found.insert(path.to_owned());
@@ -41,7 +46,8 @@ fn matches(pattern: &str, path: &str) -> bool {
     loop {
         match (wanted.next(), there.next()) {
             (None, None) => return true,
-            (Some(wanted), Some(there)) if wanted == there || wanted.starts_with('{') && !there.is_empty() => {}
+            (Some(wanted), Some(there))
+                if wanted == there || wanted.starts_with('{') && !there.is_empty() => {}
             _ => return false,
         }
     }
@@ -49,7 +55,9 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 /// The route that answers a path: one without placeholders goes before one with.
 fn route<'a>(rows: &'a [Row], method: &Method, path: &str) -> Option<&'a Row> {
-    let fitting = rows.iter().filter(|row| row.method == *method && matches(row.path, path));
+    let fitting = rows
+        .iter()
+        .filter(|row| row.method == *method && matches(row.path, path));
     fitting.min_by_key(|row| row.path.matches('{').count())
 }
 
@@ -57,20 +65,29 @@ fn route<'a>(rows: &'a [Row], method: &Method, path: &str) -> Option<&'a Row> {
 async fn crawl(browser: &Browser, rows: &[Row]) -> BTreeSet<String> {
     let mut waiting: Vec<String> = rows
         .iter()
-        .filter(|row| row.method == Method::GET && !row.path.contains('{') && row.action.who() != Who::Operators)
+        .filter(|row| {
+            row.method == Method::GET && !row.path.contains('{') && row.action.who() != Who::Operators
+        })
         .map(|row| row.path.to_owned())
         .collect();
     let mut seen: BTreeSet<String> = waiting.iter().cloned().collect();
     let mut visits: BTreeMap<&str, u32> = BTreeMap::new();
     while let Some(path) = waiting.pop() {
-        let Some(row) = route(rows, &Method::GET, &path) else { continue };
+        let Some(row) = route(rows, &Method::GET, &path) else {
+            continue;
+        };
         let count = visits.entry(row.path).or_default();
         *count += 1;
         if *count > 3 {
             continue;
         }
         let answer = browser.get(&path).await;
-        assert!([200, 303].contains(&answer.status), "a link leads to {}: {path}: {}", answer.status, answer.body);
+        assert!(
+            [200, 303].contains(&answer.status),
+            "a link leads to {}: {path}: {}",
+            answer.status,
+            answer.body
+        );
         for address in addresses(&answer.body) {
             if seen.insert(address.clone()) {
                 waiting.push(address);
@@ -86,14 +103,28 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
         key: demo["apiKey"].as_str().unwrap().into(),
         secret: demo["secret"].as_str().unwrap().into(),
     };
-    let flow = server.bonafide(&["portal", "invite", "--merchant", demo["merchantId"].as_str().unwrap(), "--role", "reviewer", "--json"]);
+    let flow = server.bonafide(&[
+        "portal",
+        "invite",
+        "--merchant",
+        demo["merchantId"].as_str().unwrap(),
+        "--role",
+        "reviewer",
+        "--json",
+    ]);
     assert!(flow.contains("/portal/join/"));
     let data_only = demo["flows"]["data-only"].as_str().unwrap();
     let (status, mut whole) = server.get(&format!("/v2/public/flows/{data_only}"), &key).await;
     assert_eq!(status, 200);
     let change = whole.as_object_mut().unwrap();
     change.insert("webhookUrl".into(), json!("https://hooks.example/bonafide"));
-    let (status, body) = server.put(&format!("/v2/public/flows/{data_only}"), &key, json!({"webhookUrl": "https://hooks.example/bonafide"})).await;
+    let (status, body) = server
+        .put(
+            &format!("/v2/public/flows/{data_only}"),
+            &key,
+            json!({"webhookUrl": "https://hooks.example/bonafide"}),
+        )
+        .await;
     assert_eq!(status, 200, "{body}");
     for (index, last_name) in ["Velloway", "SANDBOX-2702"].into_iter().enumerate() {
         let form = reqwest::multipart::Form::new()
@@ -101,19 +132,45 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
             .text("externalUserId", format!("user-{index}"))
             .text("firstName", "Maren")
             .text("lastName", last_name);
-        let answer = server.request(Method::POST, "/v2/idv/verify", &key).multipart(form).send().await.unwrap();
+        let answer = server
+            .request(Method::POST, "/v2/idv/verify", &key)
+            .multipart(form)
+            .send()
+            .await
+            .unwrap();
         let status = answer.status();
         assert_eq!(status, 200, "{}", answer.text().await.unwrap());
     }
-    let query = json!({"query": "0x0000000000000000000000000000000000000001", "currency": "eth", "type": "address"});
-    let _ = server.post("/v2/public/transaction-monitoring", &key, query).await;
+    let query =
+        json!({"query": "0x0000000000000000000000000000000000000001", "currency": "eth", "type": "address"});
+    let _ = server
+        .post("/v2/public/transaction-monitoring", &key, query)
+        .await;
     for (path, form) in [
-        ("/portal/applicants/2/notes", vec![("text", "A note"), ("note", "A note")]),
-        ("/portal/queue/reasons", vec![("decision", "decline"), ("body", "The document is damaged"), ("text", "The document is damaged")]),
-        ("/portal/queue/views", vec![("name", "Mine"), ("query", "status=pending")]),
+        (
+            "/portal/applicants/2/notes",
+            vec![("text", "A note"), ("note", "A note")],
+        ),
+        (
+            "/portal/queue/reasons",
+            vec![
+                ("decision", "decline"),
+                ("body", "The document is damaged"),
+                ("text", "The document is damaged"),
+            ],
+        ),
+        (
+            "/portal/queue/views",
+            vec![("name", "Mine"), ("query", "status=pending")],
+        ),
     ] {
         let answer = owner.post(path, &form).await;
-        assert!([200, 303].contains(&answer.status), "{path}: {} {}", answer.status, answer.body);
+        assert!(
+            [200, 303].contains(&answer.status),
+            "{path}: {} {}",
+            answer.status,
+            answer.body
+        );
     }
 }
 
@@ -126,11 +183,19 @@ async fn nothing_of_another_account_exists(backend: Backend) {
     furnish(&server, &demo, &owner).await;
     let stranger = Browser::sign_up(&server, &server.merchant(true).id, "owner").await;
     let there = crawl(&owner, &rows).await;
-    for row in rows.iter().filter(|row| row.path.contains('{') && !belongs_to_no_account(row)) {
+    for row in rows
+        .iter()
+        .filter(|row| row.path.contains('{') && !belongs_to_no_account(row))
+    {
         let path = there
             .iter()
             .find(|path| route(&rows, &row.method, path).is_some_and(|found| found.path == row.path))
-            .unwrap_or_else(|| panic!("no page leads to {} {}: give the account here what it takes, or mend the page", row.method, row.path));
+            .unwrap_or_else(|| {
+                panic!(
+                    "no page leads to {} {}: give the account here what it takes, or mend the page",
+                    row.method, row.path
+                )
+            });
         let answer = if row.method == Method::GET {
             let own = owner.get(path).await;
             assert_ne!(own.status, 404, "{path}: {}", own.body);
@@ -138,7 +203,11 @@ async fn nothing_of_another_account_exists(backend: Backend) {
         } else {
             stranger.post(path, &[]).await
         };
-        assert_eq!(answer.status, 404, "{} {path}: {:?} {}", row.method, answer.location, answer.body);
+        assert_eq!(
+            answer.status, 404,
+            "{} {path}: {:?} {}",
+            row.method, answer.location, answer.body
+        );
     }
 }
 
