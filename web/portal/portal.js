@@ -47,6 +47,8 @@ for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySel
 /** A form is sent once, whatever the double click. */
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented || !(event.target instanceof HTMLFormElement) || event.target.method !== "post") return;
+  // What goes into a frame may go there again at once.
+  if (event.submitter instanceof HTMLButtonElement && event.submitter.formTarget) return;
   const form = event.target;
   if (form.dataset["sent"]) return event.preventDefault();
   form.dataset["sent"] = "yes";

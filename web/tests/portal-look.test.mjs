@@ -20,7 +20,7 @@ before(async () => {
   const flow = await server.flow(documentsFlow());
   const passed = await verify(server, "pass-passport", flow.flowId);
   const waiting = await verify(server, "pass-id-card-td1", (await server.flow(documentsFlow({}, ["ID_CARD"]))).flowId, { lastName: "SANDBOX-2702" }).catch(() => passed);
-  ids = { flowId: flow.flowId, groupId: flow.groupId, facemapId: passed.facemapId ?? "", logId: "2", passed: "1", waiting: String(waiting.logId ?? 2) };
+  ids = { flowId: flow.flowId, groupId: flow.groupId, key: server.apiKey, facemapId: passed.facemapId ?? "", logId: "2", passed: "1", waiting: String(waiting.logId ?? 2) };
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 

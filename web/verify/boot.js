@@ -5,7 +5,7 @@
  * @typedef {{merchantName: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null, isSandbox: boolean, documentTypes: string[],
  *   biometricType: string, documentUploadType: string, fields: string[], minutes: number, expiresAt: string | number}} Preview
  * @typedef {{state: string, lang: string, dir: string, languages: string[], strings: Record<string, string>,
- *   preview: Preview | null, merchant: Merchant | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
+ *   preview: Preview | null, merchant: Merchant | null, rehearsal?: {current: any, documents: any} | null, embed: {returnUrl: string | null, origin: string | null}, m?: string | null, assets: Record<string, any>}} Boot
  */
 
 /** @type {Boot} */
@@ -21,6 +21,7 @@ const merchant = boot.m ?? asked.get("m");
 
 /** Takes everything secret out of the address (and out of what a referrer, a history or a screenshot could show). @param {string} lang */
 export function cleanAddress(lang) {
+  if (boot.rehearsal) return;
   const address = new URL(location.href);
   address.search = "";
   address.hash = "";

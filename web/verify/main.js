@@ -59,6 +59,7 @@ async function begin() {
 
 /** The first screen of this visit. */
 async function first() {
+  if (boot.rehearsal) return router.show("open", { replace: true });
   const kept = store.tab();
   const link = tokens.link;
   if (tokens.handoff || kept.handoff) {

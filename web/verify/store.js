@@ -1,6 +1,7 @@
 // What survives a reload. The access token lives in sessionStorage (this tab); what the person typed and photographed in
 // IndexedDB under the session's id, deleted at the end or on expiry. A used link can be opened again in the same browser:
 // its access token is kept sealed under a key made from the link itself, so the storage alone gives nothing.
+import { boot } from "./boot.js";
 
 const DATABASE = "bonafide";
 const TAB_KEY = "bonafide";
@@ -12,6 +13,7 @@ const MAX_AGE_MS = 30 * 60_000;
 
 /** @returns {Tab} */
 export function tab() {
+  if (boot.rehearsal) return memoryTab;
   try {
     return JSON.parse(sessionStorage.getItem(TAB_KEY) ?? "{}");
   } catch {
@@ -25,6 +27,7 @@ let memoryTab = {};
 /** @param {Tab} value */
 export function setTab(value) {
   memoryTab = value;
+  if (boot.rehearsal) return;
   try {
     sessionStorage.setItem(TAB_KEY, JSON.stringify(value));
   } catch {
@@ -39,6 +42,8 @@ const memory = new Map();
 
 function database() {
   opened ??= new Promise((resolve) => {
+    // A preview keeps nothing.
+    if (boot.rehearsal) return resolve(null);
     try {
       const request = indexedDB.open(DATABASE, 1);
       request.onupgradeneeded = () => request.result.createObjectStore("kept");

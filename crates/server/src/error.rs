@@ -260,6 +260,11 @@ impl Problem {
         self.slug.unwrap_or_else(|| self.kind.slug(family))
     }
 
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
     /// The client's text.
     pub fn message(&self) -> &str {
         &self.message

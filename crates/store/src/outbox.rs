@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx, merchants};
 
 /// An event to be delivered.
@@ -233,20 +234,138 @@ pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(
     .map(|_| ())
 }
 
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, flow_id, kind, tries, next_try_at, delivered_at, last_status, last_error, created_at
+             from outbox where merchant_id = $1 and sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
 /// The newest events, newest first.
 ///
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<EventState>, Error> {
+    find(conn, scope, &EventFilter::default(), limit).await
+}
+
+text_enum! {
+    /// How the delivery of an event stands.
+    EventProgress {
+        /// It will be tried, for the first time or again.
+        Waiting = "waiting",
+        /// The receiver has it.
+        Delivered = "delivered",
+        /// It was not delivered and is tried no more.
+        GivenUp = "given_up",
+    }
+}
+
+impl EventState {
+    /// How its delivery stands.
+    pub fn progress(&self) -> EventProgress {
+        match (self.next_try_at, self.delivered_at) {
+            (Some(_), _) => EventProgress::Waiting,
+            (None, Some(_)) => EventProgress::Delivered,
+            (None, None) => EventProgress::GivenUp,
+        }
+    }
+}
+
+/// Which events are looked for; everything unless something is said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventFilter {
+    /// Of this Flow.
+    pub flow_id: Option<Uuid>,
+    /// Whose delivery stands so.
+    pub progress: Option<EventProgress>,
+    /// Older than this one.
+    pub before: Option<Uuid>,
+}
+
+/// Events that a filter lets through, newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn find(
+    conn: &mut Conn,
+    scope: Scope,
+    filter: &EventFilter,
+    limit: i64,
+) -> Result<Vec<EventState>, Error> {
+    let sql = select!(
+        "and id < $3 and flow_id = coalesce($4, flow_id) and ($5 = ''
+             or ($5 = 'waiting' and next_try_at is not null)
+             or ($5 = 'delivered' and next_try_at is null and delivered_at is not null)
+             or ($5 = 'given_up' and next_try_at is null and delivered_at is null))
+         order by id desc limit $6"
+    );
     fetch!(
         all,
         conn,
         EventState,
-        "select id, flow_id, kind, tries, next_try_at, delivered_at, last_status, last_error, created_at
-         from outbox where merchant_id = $1 and sandbox = $2 order by id desc limit $3",
+        sql,
         scope.merchant_id,
         scope.sandbox,
+        filter.before.unwrap_or(Uuid::max()),
+        filter.flow_id,
+        filter.progress.map(EventProgress::as_str).unwrap_or_default(),
         limit,
+    )
+}
+
+/// One event, with its body unless that cannot be opened.
+///
+/// # Errors
+/// Database errors.
+pub async fn get(
+    conn: &mut Conn,
+    scope: Scope,
+    id: Uuid,
+) -> Result<Option<(EventState, Option<String>)>, Error> {
+    let sql = select!("and id = $3");
+    let Some(state) = fetch!(
+        optional,
+        conn,
+        EventState,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        id
+    )?
+    else {
+        return Ok(None);
+    };
+    let sql = "select body_sealed from outbox where merchant_id = $1 and sandbox = $2 and id = $3";
+    let (sealed,) = fetch!(one, conn, (Vec<u8>,), sql, scope.merchant_id, scope.sandbox, id)?;
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    let body = key.open_text(&place(scope.merchant_id, &id), &sealed).ok();
+    Ok(Some((state, body)))
+}
+
+/// Makes every event due again that was given up and happened at or after a time (ms), of one Flow or of all; answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn resend_given_up(
+    tx: &mut Tx,
+    scope: Scope,
+    flow_id: Option<Uuid>,
+    since: i64,
+) -> Result<u64, Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        "update outbox set next_try_at = $5 where merchant_id = $1 and sandbox = $2 and flow_id = coalesce($3, flow_id)
+             and created_at >= $4 and delivered_at is null and next_try_at is null",
+        scope.merchant_id,
+        scope.sandbox,
+        flow_id,
+        since,
+        now,
     )
 }
 

@@ -358,6 +358,10 @@ macro_rules! select {
 
 async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
     let key = merchants::key(conn, merchant_id).await?;
+    open_with(conn, &key, merchant_id, row)
+}
+
+fn open_with(conn: &Conn, key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
     let user_id = key.open_text(
         &place(merchant_id, "sessions.user_id", row.id.as_bytes()),
         &row.user_id_sealed,
@@ -379,6 +383,19 @@ async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, E
         completed_at: row.completed_at,
     };
     Ok(session.at(conn.now()))
+}
+
+/// The newest sessions, newest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Session>, Error> {
+    let sql = select!("and sandbox = $2 order by created_at desc, id limit $3");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, limit)?;
+    let key = merchants::key(conn, scope.merchant_id).await?;
+    rows.into_iter()
+        .map(|row| open_with(conn, &key, scope.merchant_id, row))
+        .collect()
 }
 
 /// One session.

@@ -130,6 +130,16 @@ pub async fn rotate(
     Ok(Some(secret))
 }
 
+/// The Flows whose receiver wants no more messages, with its address.
+///
+/// # Errors
+/// Database errors.
+pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)>, Error> {
+    let sql = "select flow_id, stopped_url from webhook_endpoints
+               where merchant_id = $1 and sandbox = $2 and stopped_url is not null";
+    fetch!(all, conn, (Uuid, String), sql, scope.merchant_id, scope.sandbox)
+}
+
 /// Notes the address that wants no more messages, or that there is none.
 ///
 /// # Errors

@@ -62,7 +62,8 @@ pub fn country_offers(flow: &Flow, sandbox: bool) -> Vec<CountryOffer> {
         .collect()
 }
 
-fn country_offer(flow: &Flow, country: &'static Country) -> CountryOffer {
+/// What a Flow asks of one country's applicants.
+pub fn country_offer(flow: &Flow, country: &'static Country) -> CountryOffer {
     let configuration = flow.configuration(Some(country.alpha3));
     CountryOffer {
         country,

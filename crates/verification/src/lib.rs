@@ -6,6 +6,7 @@
 
 pub mod applicant_info;
 pub mod codes;
+pub mod consequences;
 pub mod dates;
 pub mod document_requirements;
 pub mod evidence;

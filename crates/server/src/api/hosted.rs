@@ -7,9 +7,10 @@ use axum::response::Json;
 use qrcode::{EcLevel, QrCode, render::svg};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
+use verification::hosted::CountryOffer;
 
 use super::openapi::{ErrorAndMessageBody, HostedErrors, OneTimeTokenErrors, SessionBodyErrors};
 use super::sessions::{ExchangeBody, GeoBlockedBody, TokenBody, token};
@@ -302,6 +303,43 @@ pub struct DocumentsBody {
     pub countries: Vec<CountryBody>,
 }
 
+impl DocumentsBody {
+    fn new(preselected: Option<&'static str>, offers: Vec<CountryOffer>) -> Self {
+        let countries = offers
+            .into_iter()
+            .map(|offer| CountryBody {
+                alpha2: offer.country.alpha2,
+                alpha3: offer.country.alpha3,
+                name: offer.country.name,
+                restricted: offer.restricted,
+                fields: offer.fields,
+                types: offer
+                    .types
+                    .iter()
+                    .map(|document| CountryDocumentBody {
+                        document_type: document.document_type.as_str(),
+                        supported: document.supported,
+                        needs_back: document.needs_back,
+                        has_one_sided_variant: document.has_one_sided_variant,
+                    })
+                    .collect(),
+            })
+            .collect();
+        DocumentsBody {
+            preselected,
+            countries,
+        }
+    }
+}
+
+/// What the endpoints would answer a session of a Flow: the page of a preview holds it instead of asking.
+pub fn rehearsed(current: Current, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
+    Ok(json!({
+        "current": CurrentBody::try_from(current)?,
+        "documents": DocumentsBody::new(None, offers),
+    }))
+}
+
 /// What a country's applicants are asked for.
 #[derive(Serialize, ToSchema)]
 pub struct CountryBody {
@@ -460,30 +498,7 @@ pub async fn documents(
     ClientAddress(address): ClientAddress,
 ) -> Result<Json<DocumentsBody>, Problem> {
     let (preselected, offers) = hosted::documents(&app, &caller, address).await?;
-    let countries = offers
-        .into_iter()
-        .map(|offer| CountryBody {
-            alpha2: offer.country.alpha2,
-            alpha3: offer.country.alpha3,
-            name: offer.country.name,
-            restricted: offer.restricted,
-            fields: offer.fields,
-            types: offer
-                .types
-                .iter()
-                .map(|document| CountryDocumentBody {
-                    document_type: document.document_type.as_str(),
-                    supported: document.supported,
-                    needs_back: document.needs_back,
-                    has_one_sided_variant: document.has_one_sided_variant,
-                })
-                .collect(),
-        })
-        .collect();
-    Ok(Json(DocumentsBody {
-        preselected,
-        countries,
-    }))
+    Ok(Json(DocumentsBody::new(preselected, offers)))
 }
 
 /// Take the session to a second device.
@@ -505,7 +520,8 @@ pub async fn hand_off(State(app): State<Shared>, caller: Caller) -> Result<Json<
     }))
 }
 
-fn qr_svg(text: &str) -> Result<String, Problem> {
+/// A QR code of an address, as SVG.
+pub fn qr_svg(text: &str) -> Result<String, Problem> {
     let code = QrCode::with_error_correction_level(text, EcLevel::M).map_err(Problem::internal)?;
     Ok(code.render::<svg::Color<'_>>().min_dimensions(240, 240).build())
 }

@@ -1,17 +1,22 @@
 //! A merchant's name, logo, colour, privacy notice and contact on the hosted page, and the origins that may embed it or be returned to:
 //! what is accepted, and how it is read back. Files are read by the command line, contrast is `websdk::theme`'s.
 
+use std::sync::Arc;
+
 use reqwest::Url;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use store::logos::{self, Logo};
 use store::merchants::{self, Merchant};
-use store::{Error, Tx};
+use store::{Error, Tx, audit};
 use thiserror::Error;
 use uuid::Uuid;
 use verification::submission::is_email;
 
+use super::Shared;
 use super::merchants::{MerchantSettings, settings};
+use crate::error::Problem;
+use crate::http::gate::Caller;
 use crate::websdk::theme::Rgb;
 
 /// The largest logo, in bytes of its file.
@@ -92,6 +97,37 @@ pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Re
         None => logos::delete(tx, merchant_id).await?,
     }
     Ok(())
+}
+
+/// [`set_logo`] for somebody of the account. The picture is decoded first, in a child: what only begins like one is refused.
+pub async fn put_logo(app: &Shared, caller: &Caller, file: Option<Vec<u8>>) -> Result<(), Problem> {
+    if let Some(file) = file.clone().filter(|file| file.len() <= MAX_LOGO_BYTES) {
+        let decoders = Arc::clone(&app.decoders);
+        let decoded = tokio::task::spawn_blocking(move || decoders.decode(&file, 0))
+            .await
+            .map_err(Problem::internal)?
+            .map_err(|_| Problem::unavailable("The picture cannot be checked right now"))?;
+        if decoded.is_err() {
+            let text = "brandLogo - cannot be read: save it as PNG, JPEG or WEBP and try again";
+            return Err(Problem::validation(vec![text.into()]));
+        }
+    }
+    let id = caller.scope.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        set_logo(tx, id, file.as_deref())
+            .await
+            .map_err(|error| match error {
+                LogoError::Unusable(text) => Problem::validation(vec![text]),
+                LogoError::Store(error) => error.into(),
+            })?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("merchant.logo_changed", &id.to_string()),
+        )
+        .await?;
+        Ok(())
+    })
 }
 
 fn logo_of(file: &[u8]) -> Result<Logo, String> {

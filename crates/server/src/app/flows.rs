@@ -9,7 +9,7 @@ use uuid::Uuid;
 use verification::flow::FlowParts;
 use verification::flow_body::FlowChanges;
 
-use super::{App, webhooks};
+use super::{App, merchants, webhooks};
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 
@@ -48,6 +48,69 @@ pub async fn update(
         audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
         Ok(flow)
     })
+}
+
+/// What the portal's editor makes of a Flow: all that PUT may send, and `settings`.
+pub enum Draft<'a> {
+    /// A Flow that is not there yet.
+    New,
+    /// A Flow, as it was last changed (ms) when the editor began.
+    Of(&'a str, i64),
+}
+
+/// Saves what the portal's editor says, by the same rules as PUT. A Flow that somebody else changed meanwhile is a conflict.
+pub async fn save(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
+) -> Result<Flow, Problem> {
+    let Draft::Of(id, seen) = draft else {
+        return make(app, caller, body).await;
+    };
+    let id = parse_id(id)?;
+    get(app, caller.scope, &id.to_string()).await?;
+    let changes = FlowChanges::parse_with_settings(body, caller.scope.sandbox)?;
+    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        if flow.updated_at != seen {
+            return Err(Problem::new(Kind::Conflict, CHANGED_MEANWHILE));
+        }
+        let content = changed(flow.into(), &changes)?;
+        let flow = flows::update(tx, caller.scope, id, &content)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)?;
+        audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
+        Ok(flow)
+    })
+}
+
+/// The refusal of a change to what somebody else has changed since.
+pub const CHANGED_MEANWHILE: &str = "Somebody else has changed this Flow since you opened it";
+
+async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<Flow, Problem> {
+    let content = check(body, caller.scope.sandbox)?;
+    let limit = merchants::settings(&caller.merchant).max_flows;
+    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
+        let flow = flows::create(tx, caller.scope, &content, limit)
+            .await
+            .map_err(refused)?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("flow.created", &flow.id.to_string()),
+        )
+        .await?;
+        Ok(flow)
+    })
+}
+
+/// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
+pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
+    changed(empty(), &FlowChanges::parse_with_settings(body, sandbox)?)
 }
 
 /// Deletes a Flow; every Group loses it.
@@ -199,6 +262,7 @@ fn not_found() -> Problem {
 fn refused(error: Error) -> Problem {
     match error {
         Error::Conflict => Problem::new(Kind::Conflict, "A flow with this name already exists"),
+        Error::LimitReached => Problem::new(Kind::Forbidden, "The plan's limit of flows is reached"),
         error => error.into(),
     }
 }

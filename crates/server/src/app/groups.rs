@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use store::audit;
 use store::groups::{self, Group, GroupChanges, NewGroup};
-use store::{Error, Scope};
+use store::{Error, Scope, Tx};
 use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
 
@@ -33,33 +33,45 @@ pub async fn create(
     claim: &Claim,
     answer: impl Fn(Group) -> Answer,
 ) -> Result<Answer, Problem> {
+    let new = parse_new(body)?;
+    store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
+        let answer = answer(insert(tx, caller, &new).await?);
+        claim.complete(tx, &answer).await?;
+        Ok(answer)
+    })
+}
+
+/// The same for the portal, whose forms have no idempotency keys.
+pub async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<Group, Problem> {
+    let new = parse_new(body)?;
+    store::transaction!(app.db, |tx| -> Result<Group, Problem> {
+        insert(tx, caller, &new).await
+    })
+}
+
+fn parse_new(body: &Map<String, Value>) -> Result<NewGroup, Problem> {
     let GroupCreate {
         name,
         description,
         status,
         flow_ids,
     } = GroupCreate::parse(body).map_err(Problem::validation)?;
-    let new = NewGroup {
+    Ok(NewGroup {
         name,
         description,
         status: status.as_str().into(),
         flow_ids: parse_flow_ids(&flow_ids),
-    };
-    let limit = super::merchants::settings(&caller.merchant).max_groups;
-    store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
-        let group = groups::create(tx, caller.scope, &new, limit)
-            .await
-            .map_err(refused)?;
-        audit::write(
-            tx,
-            caller.scope,
-            &caller.did("group.created", &group.id.to_string()),
-        )
-        .await?;
-        let answer = answer(group);
-        claim.complete(tx, &answer).await?;
-        Ok(answer)
     })
+}
+
+async fn insert(tx: &mut Tx, caller: &Caller, new: &NewGroup) -> Result<Group, Problem> {
+    let limit = super::merchants::settings(&caller.merchant).max_groups;
+    let group = groups::create(tx, caller.scope, new, limit)
+        .await
+        .map_err(refused)?;
+    let id = group.id.to_string();
+    audit::write(tx, caller.scope, &caller.did("group.created", &id)).await?;
+    Ok(group)
 }
 
 /// Changes a Group; an empty change changes nothing.

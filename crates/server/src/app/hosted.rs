@@ -3,17 +3,19 @@
 
 use std::net::IpAddr;
 
+use jiff::Timestamp;
 use rand::random_range;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 use store::audit::{self, Entry};
 use store::consents::{self, Consent};
-use store::flows::Flow;
+use store::flows::{Flow, FlowContent};
 use store::handoffs::{self, Handoff, HandoffToken};
 use store::merchants::Merchant;
 use store::session_events::{self, Event, Source};
-use store::sessions::Session;
+use store::sessions::{Link, Session, SessionStatus, Stage};
 use store::{Conn, Scope, attempts};
+use uuid::Uuid;
 use verification::codes::Code;
 use verification::flow::Configuration;
 use verification::hosted::{self, CountryOffer, page_events};
@@ -78,6 +80,68 @@ pub async fn handoff_preview(app: &App, token: &str) -> Result<Preview, Problem>
     } = claimable(handoffs::peek(&mut conn, token).await?)?;
     let flow = sessions::configuration(&mut conn, scope, &session.link).await?;
     Preview::new(&merchant, scope, flow, handoff.expires_at)
+}
+
+/// What a session of a Flow would be told, without there being one: the portal's preview. Nothing is made, and nothing kept.
+pub struct Rehearsal {
+    /// What its link would lead to.
+    pub preview: Preview,
+    /// How it would stand.
+    pub current: Current,
+    /// What it would ask for, country by country.
+    pub offers: Vec<CountryOffer>,
+}
+
+/// How long a rehearsal shows that it has left: longer than anybody looks at it.
+const REHEARSAL_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Rehearses a Flow that may not even be saved.
+pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Result<Rehearsal, Problem> {
+    let rules = flows::parse(&content)?;
+    let now = Timestamp::now().as_millisecond();
+    let flow = Flow {
+        id: Uuid::new_v4(),
+        name: content.name,
+        default_fields: content.default_fields,
+        default_document_types: content.default_document_types,
+        country_overrides: content.country_overrides,
+        geo_blocked_countries: content.geo_blocked_countries,
+        webhook_url: None,
+        min_age: content.min_age,
+        max_age: content.max_age,
+        settings: content.settings,
+        created_at: now,
+        updated_at: now,
+    };
+    let session = Session {
+        id: Uuid::new_v4(),
+        link: Link {
+            group_id: Uuid::new_v4(),
+            flow_id: flow.id,
+            user_id: "preview".into(),
+        },
+        status: SessionStatus::Pending,
+        stage: Stage::Open,
+        attempts: 0,
+        max_attempts: i64::from(rules.settings.attempts_per_link),
+        log_id: None,
+        created_at: now,
+        expires_at: now + REHEARSAL_MS,
+        completed_at: None,
+    };
+    Ok(Rehearsal {
+        preview: Preview::new(merchant, scope, flow.clone(), session.expires_at)?,
+        offers: hosted::country_offers(&rules, scope.sandbox),
+        current: Current {
+            session,
+            scope,
+            flow,
+            branding: branding::branding(merchant),
+            consent: None,
+            outcome: None,
+            handoff: None,
+        },
+    })
 }
 
 /// How a session stands, for its own applicant.

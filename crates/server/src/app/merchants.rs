@@ -4,10 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
-use store::{Db, Error};
+use store::{Db, Error, audit};
 use uuid::Uuid;
 
-use super::branding;
+use super::{App, branding};
+use crate::error::Problem;
+use crate::http::gate::Caller;
 
 /// What is set per merchant; everything has a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -99,6 +101,25 @@ fn value_of(key: &str, text: &str) -> Value {
         Err(_) if text.is_empty() => Value::Null,
         Err(_) => Value::from(text),
     }
+}
+
+/// Changes a merchant's settings for somebody of the account.
+pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<(), Problem> {
+    let id = caller.scope.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let merchant = merchants::get(tx, id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such merchant"))?;
+        let changed = with_settings(&merchant, changes).map_err(|error| Problem::validation(vec![error]))?;
+        merchants::set_settings(tx, id, &changed).await?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("merchant.settings_changed", &id.to_string()),
+        )
+        .await?;
+        Ok(())
+    })
 }
 
 /// Makes a merchant with a live and a sandbox key.

@@ -23,6 +23,7 @@ pub mod groups;
 pub mod hosted;
 pub mod housekeeping;
 pub mod identify;
+pub mod keys;
 pub mod labels;
 pub mod lists;
 pub mod mail;

@@ -16,13 +16,14 @@ use serde_json::json;
 use standardwebhooks::{HEADER_WEBHOOK_ID, HEADER_WEBHOOK_SIGNATURE, HEADER_WEBHOOK_TIMESTAMP, Webhook};
 use store::outbox::{self, Delivery};
 use store::webhooks::{self, Endpoint};
-use store::{Scope, Tx};
+use store::{Scope, Tx, audit};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::public_address::is_public;
 use super::{App, Shared, events};
 use crate::error::Problem;
+use crate::http::gate::Caller;
 
 /// How often the outbox is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -389,6 +390,54 @@ pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, P
         }
         let data = json!({"flowId": flow_id, "isSandbox": scope.sandbox});
         events::enqueue(tx, scope, flow_id, TEST, &data).await
+    })
+}
+
+/// The secret that signs a Flow's messages; made when it is first asked for. Showing it is written to the audit trail.
+pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let endpoint = webhooks::get_or_create(tx, caller.scope, flow_id).await?;
+        let endpoint = endpoint.ok_or_else(|| Problem::not_found("Flow not found"))?;
+        let id = flow_id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.secret_shown", &id)).await?;
+        Ok(endpoint.secret)
+    })
+}
+
+/// [`rotate`], for somebody.
+pub async fn rotate_for(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let secret = rotate(tx, caller.scope, flow_id, None).await?;
+        let id = flow_id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.secret_rotated", &id)).await?;
+        Ok(secret)
+    })
+}
+
+/// Sends an event again, under the same id.
+pub async fn resend(app: &App, caller: &Caller, id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !outbox::resend(tx, caller.scope, id).await? {
+            return Err(Problem::not_found("No such event"));
+        }
+        let id = id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.resent", &id)).await?;
+        Ok(())
+    })
+}
+
+/// Sends every event again that was given up since a time (ms); how many they are.
+pub async fn resend_given_up(
+    app: &App,
+    caller: &Caller,
+    flow_id: Option<Uuid>,
+    since: i64,
+) -> Result<u64, Problem> {
+    store::transaction!(app.db, |tx| -> Result<u64, Problem> {
+        let count = outbox::resend_given_up(tx, caller.scope, flow_id, since).await?;
+        let subject = flow_id.map_or_else(|| "all".to_owned(), |id| id.to_string());
+        audit::write(tx, caller.scope, &caller.did("webhook.resent_all", &subject)).await?;
+        Ok(count)
     })
 }
 

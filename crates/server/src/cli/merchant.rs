@@ -16,9 +16,6 @@ use crate::app;
 use crate::app::branding::{self, LogoError};
 use crate::config::DataConfig;
 
-/// During a rotation the old secret works this long.
-const ROTATION_OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
-
 /// `bonafide merchant`.
 #[derive(Args)]
 pub(crate) struct MerchantCommand {
@@ -106,7 +103,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let mut rotated = Vec::new();
                 for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
                     let new = store::transaction!(db, |tx| -> Result<NewCredential, store::Error> {
-                        credentials::rotate(tx, id, &key.key, ROTATION_OVERLAP_MS).await
+                        credentials::rotate(tx, id, &key.key, app::keys::OVERLAP_MS).await
                     })?;
                     rotated.push((if key.sandbox { "sandbox" } else { "live" }, new));
                 }

@@ -36,7 +36,7 @@ pub struct Caller {
     pub merchant: Merchant,
     /// The account and mode that the key works on.
     pub scope: Scope,
-    /// The API key, or the session's id, for the audit trail.
+    /// The API key, the session's id, or `staff:ID` of somebody in the portal, for the audit trail.
     pub key: String,
     /// The hosted session whose access token was presented, as it stood then; it may have ended.
     pub session: Option<Session>,

@@ -4,7 +4,12 @@
 
 mod accounts;
 pub mod assets;
+pub mod branding;
 pub mod error;
+pub mod flows;
+pub mod groups;
+pub mod keys;
+pub mod links;
 pub mod nav;
 pub mod page;
 pub mod permissions;
@@ -12,13 +17,14 @@ pub mod review;
 pub mod routes;
 pub mod session;
 pub mod texts;
+pub mod webhooks;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::HeaderValue;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get};
@@ -29,10 +35,22 @@ use self::routes::{Routes, Row};
 use crate::app::Shared;
 use crate::error::Problem;
 
+/// The most bytes of a form: the Flow editor with rules for every country.
+const MAX_FORM: usize = 2 * 1024 * 1024;
+
 /// All routes, area by area.
 fn all() -> Routes {
-    let routes = accounts::routes(Routes::default());
-    review::routes(routes)
+    const AREAS: &[fn(Routes) -> Routes] = &[
+        accounts::routes,
+        branding::routes,
+        flows::routes,
+        groups::routes,
+        keys::routes,
+        links::routes,
+        review::routes,
+        webhooks::routes,
+    ];
+    AREAS.iter().fold(Routes::default(), |routes, area| area(routes))
 }
 
 /// Every route with its action, for tests that go through all of them.
@@ -46,6 +64,7 @@ pub fn router(app: Shared) -> Router<Shared> {
     all()
         .into_router()
         .route("/portal/{*rest}", any(lost))
+        .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(error::layer))
         .layer(from_fn_with_state(app, session::layer))
@@ -72,4 +91,12 @@ async fn secure(request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Lets a response be shown in a frame of the portal's own pages.
+pub(crate) fn frame_by_self(headers: &mut HeaderMap) {
+    const POLICY: &str =
+        "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'self'; base-uri 'none'";
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
 }

@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::permissions::{Action, Role, may};
 use crate::app::{App, Shared};
 use crate::error::Problem;
+use crate::http::gate::Caller;
 
 /// How long a password or code counts as given just now, in milliseconds.
 const PROOF_LASTS: i64 = 10 * 60 * 1_000;
@@ -69,6 +70,19 @@ impl Member {
         self.merchant
             .as_ref()
             .ok_or_else(|| Problem::not_found("No account is chosen"))
+    }
+
+    /// The member as `app` knows callers: what the API's endpoints do is done for them by the same functions.
+    ///
+    /// # Errors
+    /// 404 without an account.
+    pub fn caller(&self) -> Result<Caller, Problem> {
+        Ok(Caller {
+            merchant: self.merchant()?.clone(),
+            scope: self.scope()?,
+            key: self.actor(),
+            session: None,
+        })
     }
 
     /// Whether the member may do something in the chosen account.

@@ -21,9 +21,9 @@ use super::files::{self, File};
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
 use super::{assets, theme};
-use crate::api::hosted::{MerchantBody, PreviewBody};
+use crate::api::hosted::{MerchantBody, PreviewBody, rehearsed};
 use crate::app::branding::{self, Branding};
-use crate::app::hosted::{self, Preview};
+use crate::app::hosted::{self, Preview, Rehearsal};
 use crate::app::merchants::settings;
 use crate::app::{App, Shared, sessions};
 use crate::error::{Family, Problem};
@@ -40,6 +40,8 @@ struct Visit {
     merchant: Option<Merchant>,
     return_url: Option<String>,
     origin: Option<String>,
+    /// What a server would answer, in a preview, which asks none.
+    rehearsal: Option<serde_json::Value>,
 }
 
 /// The page; `?token=`, `?handoff=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=` are heeded.
@@ -57,11 +59,39 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
         merchant: None,
         return_url: None,
         origin: None,
+        rehearsal: None,
     };
     if let Err(problem) = find(&app, &query, &mut visit).await {
         visit.found = Some(Err(problem));
     }
     answer(&visit)
+}
+
+/// The page as a Flow's applicants would see it, for a frame of the portal: the same page from its first screen to its last, but it
+/// asks no server, makes no session and keeps nothing.
+pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) -> Result<Response, Problem> {
+    let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let Rehearsal {
+        preview,
+        current,
+        offers,
+    } = rehearsal;
+    let css = preview.branding.color.map(theme::css);
+    let visit = Visit {
+        locale: Locale::choose(None, accepted),
+        found: Some(Ok(preview)),
+        is_handoff: false,
+        merchant: Some(merchant),
+        return_url: None,
+        origin: None,
+        rehearsal: Some(rehearsed(current, offers)?),
+    };
+    let preview = visit.found.as_ref().and_then(|found| found.as_ref().ok());
+    let mut response = Html(html(&visit, "open", preview, css.as_deref())).into_response();
+    let headers = response.headers_mut();
+    secure(headers, &policy(&["'self'".into()], css.as_deref()), false);
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+    Ok(response)
 }
 
 async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem> {
@@ -340,6 +370,7 @@ fn boot(
         "strings": visit.locale.texts(),
         "preview": preview.map(PreviewBody::from),
         "merchant": branding.cloned().map(MerchantBody::from),
+        "rehearsal": visit.rehearsal,
         "embed": {"returnUrl": visit.return_url, "origin": visit.origin},
         // For the address that the page shows from now on, `/verify?m=…`: it keeps who may embed it.
         "m": visit.merchant.as_ref().map(|merchant| &merchant.short_id),

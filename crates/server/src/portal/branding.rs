@@ -1,0 +1,237 @@
+//! What holds for the whole account: how the hosted page looks, who may embed it, whose visitors cannot open links, and how names are
+//! screened. What a setting may be is `app::merchants`'; the colour's contrast is `websdk::theme`'s.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::extract::{Multipart, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum_extra::extract::Form;
+use reference::Country;
+
+use super::flows::form::Sent;
+use super::page::{Page, done, html};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::merchants::MerchantSettings;
+use crate::app::{App, Shared, branding, merchants};
+use crate::error::{Kind, Problem};
+use crate::websdk::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
+
+/// This area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/branding", Action::ManageCompany, show)
+        .post("/portal/branding", Action::ManageCompany, save)
+        .post("/portal/branding/logo", Action::ManageCompany, logo)
+}
+
+/// The colour as the page uses it on one of its surfaces.
+struct Swatch {
+    key: &'static str,
+    surface: Rgb,
+    accent: Accent,
+    /// Of the accent on the surface, and of the colour as it was set.
+    contrast: String,
+    set: String,
+    is_kept: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/branding.html")]
+struct BrandingPage {
+    page: Page,
+    account: String,
+    logo: Option<String>,
+    texts: BTreeMap<&'static str, String>,
+    blocked: Vec<String>,
+    lists: Vec<(String, bool)>,
+    countries: Vec<&'static Country>,
+    swatches: Vec<Swatch>,
+    faults: BTreeMap<String, String>,
+}
+
+impl BrandingPage {
+    fn text(&self, key: &str) -> &str {
+        self.texts.get(key).map_or("", String::as_str)
+    }
+
+    fn fault(&self, key: &str) -> &str {
+        self.faults.get(key).map_or("", String::as_str)
+    }
+
+    /// The page again, with a refusal (`FIELD - reason`) beside its field.
+    fn refuse(mut self, refused: &str) -> Result<Response, Problem> {
+        let end = refused
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(refused.len());
+        let (field, reason) = refused.split_at(end);
+        let reason = reason.trim_start_matches([' ', '-', ':']);
+        let text = self.page.t1("branding.fault", "reason", reason);
+        self.faults.insert(field.to_owned(), text);
+        Ok((StatusCode::BAD_REQUEST, html(self)?).into_response())
+    }
+
+    /// What becomes of the colour on a surface.
+    fn said(&self, swatch: &Swatch) -> String {
+        let key = match swatch.is_kept {
+            true => "branding.swatch.kept",
+            false => "branding.swatch.made",
+        };
+        let values = [("set", swatch.set.as_str()), ("ratio", &swatch.contrast)];
+        self.page.tf(key, &values)
+    }
+
+    fn blocks(&self, country: &Country) -> bool {
+        self.blocked.iter().any(|code| code == country.alpha2)
+    }
+}
+
+/// The settings that are texts, by their names.
+const TEXTS: [&str; 5] = [
+    "brandName",
+    "brandColor",
+    "privacyUrl",
+    "contact",
+    "screeningThreshold",
+];
+
+fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Problem> {
+    let merchant = member.merchant()?;
+    let MerchantSettings {
+        screening_threshold,
+        screening_lists,
+        blocked_countries,
+        allowed_origins,
+        brand_name,
+        brand_color,
+        privacy_url,
+        contact,
+        ..
+    } = merchants::settings(merchant);
+    let swatches = brand_color.as_deref().and_then(Rgb::parse).map(swatches);
+    let mut lists: Vec<(String, bool)> = app
+        .lists
+        .screener()
+        .map(|screener| screener.lists().keys().cloned().collect::<Vec<_>>())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|name| (name.clone(), screening_lists.contains(&name)))
+        .collect();
+    // What was chosen and is not active now stays chosen.
+    for name in screening_lists {
+        if !lists.iter().any(|(known, _)| *known == name) {
+            lists.push((name, true));
+        }
+    }
+    let mut countries: Vec<_> = reference::countries().iter().collect();
+    countries.sort_unstable_by_key(|country| country.name);
+    Ok(BrandingPage {
+        page,
+        account: merchant.name.clone(),
+        logo: branding::branding(merchant).logo_url,
+        texts: BTreeMap::from([
+            ("brandName", brand_name.unwrap_or_default()),
+            ("brandColor", brand_color.unwrap_or_default()),
+            ("privacyUrl", privacy_url.unwrap_or_default()),
+            ("contact", contact.unwrap_or_default()),
+            ("allowedOrigins", allowed_origins.join("\n")),
+            (
+                "screeningThreshold",
+                screening_threshold.map(|n| n.to_string()).unwrap_or_default(),
+            ),
+        ]),
+        blocked: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),
+        lists,
+        countries,
+        swatches: swatches.into_iter().flatten().collect(),
+        faults: BTreeMap::new(),
+    })
+}
+
+fn swatches(colour: Rgb) -> [Swatch; 2] {
+    [("light", LIGHT_SURFACE), ("dark", DARK_SURFACE)].map(|(key, surface)| {
+        let made = accent(colour, surface);
+        Swatch {
+            key,
+            surface,
+            accent: made,
+            contrast: format!("{:.1}", contrast(made.accent, surface)),
+            set: format!("{:.1}", contrast(colour, surface)),
+            is_kept: made.accent == colour,
+        }
+    })
+}
+
+async fn show(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    html(page_of(&app, &member, page)?)
+}
+
+async fn save(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(pairs): Form<Vec<(String, String)>>,
+) -> Result<Response, Problem> {
+    let sent = Sent(pairs);
+    let many = |name: &str| {
+        let all: Vec<&str> = sent.all(name).collect();
+        format!("{name}={}", all.join(","))
+    };
+    let mut changes: Vec<String> = TEXTS
+        .iter()
+        .map(|name| format!("{name}={}", sent.one(name)))
+        .collect();
+    let origins: Vec<&str> = sent.one("allowedOrigins").split_whitespace().collect();
+    changes.push(format!("allowedOrigins={}", origins.join(",")));
+    changes.push(many("blockedCountries"));
+    changes.push(many("screeningLists"));
+    let threshold = sent.one("screeningThreshold");
+    let refused = if !threshold.is_empty() && threshold.parse::<f64>().is_err() {
+        Some("screeningThreshold must be between 0 and 1".to_owned())
+    } else {
+        match merchants::change_settings(&app, &member.caller()?, &changes).await {
+            Ok(()) => None,
+            Err(problem) if problem.kind() == Kind::Invalid => Some(problem.errors().join(" ")),
+            Err(problem) => return Err(problem),
+        }
+    };
+    let Some(refused) = refused else {
+        return Ok(done("/portal/branding", "saved"));
+    };
+    let mut form = page_of(&app, &member, page)?;
+    for name in TEXTS.iter().chain(&["allowedOrigins"]) {
+        form.texts.insert(name, sent.one(name).to_owned());
+    }
+    form.blocked = sent.all("blockedCountries").map(str::to_owned).collect();
+    for (name, chosen) in &mut form.lists {
+        *chosen = sent.all("screeningLists").any(|each| each == name);
+    }
+    form.refuse(&refused)
+}
+
+/// A new logo, or none: a picture's file in `logo`, or nothing in it.
+async fn logo(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    mut parts: Multipart,
+) -> Result<Response, Problem> {
+    let unreadable = |_| Problem::invalid("The form could not be read: reload the page and try again");
+    let mut file = Vec::new();
+    while let Some(part) = parts.next_field().await.map_err(unreadable)? {
+        if part.name() == Some("logo") {
+            file = part.bytes().await.map_err(unreadable)?.to_vec();
+        }
+    }
+    let file = Some(file).filter(|file| !file.is_empty());
+    match branding::put_logo(&app, &member.caller()?, file).await {
+        Ok(()) => Ok(done("/portal/branding", "saved")),
+        Err(problem) if problem.kind() == Kind::Invalid => {
+            page_of(&app, &member, page)?.refuse(&problem.errors().join(" "))
+        }
+        Err(problem) => Err(problem),
+    }
+}

@@ -1,0 +1,120 @@
+//! What is wrong with the editor's form, beside the field that it is about, in plain words.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+
+use super::form::{FlowForm, Object};
+use crate::app::flows::CHANGED_MEANWHILE;
+use crate::error::{Family, Kind, Problem};
+use crate::portal::page::Page;
+
+/// Faults by field; `form` are those of the whole.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    by_field: BTreeMap<String, Vec<String>>,
+    status: StatusCode,
+}
+
+impl Faults {
+    /// What a refusal says about the form; what is no fault of the form goes on as it came.
+    pub fn refused(page: &Page, problem: Problem, body: &Object) -> Result<Faults, Problem> {
+        match problem.kind() {
+            Kind::Invalid | Kind::Conflict | Kind::Forbidden => Ok(Faults::of(page, &problem, body)),
+            _ => Err(problem),
+        }
+    }
+
+    /// The same for a refusal of the rules.
+    pub fn of(page: &Page, problem: &Problem, body: &Object) -> Faults {
+        let mut faults = Faults {
+            by_field: BTreeMap::new(),
+            status: problem.status(Family::System),
+        };
+        if problem.errors().is_empty() {
+            let (field, text) = match (problem.kind(), problem.message()) {
+                (Kind::Conflict, CHANGED_MEANWHILE) => ("form", page.t("flows.fault.changed")),
+                (Kind::Conflict, _) => ("name", page.t("flows.fault.name_taken")),
+                (Kind::Forbidden, _) => ("form", page.t("flows.fault.limit")),
+                _ => ("upload", page.t("flows.fault.upload")),
+            };
+            faults.add(field.to_owned(), text);
+        }
+        for error in problem.errors() {
+            let (field, reason) = error.split_once(" - ").unwrap_or(("form", error));
+            faults.add(place(field, reason, body), plain(page, field, reason));
+        }
+        faults
+    }
+
+    fn add(&mut self, field: String, text: String) {
+        self.by_field.entry(field).or_default().push(text);
+    }
+
+    /// A field's faults as one text; empty when there are none.
+    pub fn at(&self, field: &str) -> String {
+        self.by_field
+            .get(field)
+            .map(|texts| texts.join(" "))
+            .unwrap_or_default()
+    }
+
+    /// Whether anything is wrong.
+    pub fn any(&self) -> bool {
+        !self.by_field.is_empty()
+    }
+
+    /// Every fault.
+    pub fn all(self) -> Vec<String> {
+        self.by_field.into_values().flatten().collect()
+    }
+
+    /// 200 without faults.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+/// The form's field that a fault of the body is about.
+fn place(field: &str, reason: &str, body: &Object) -> String {
+    if field == "defaultFields" {
+        return "biometric".into();
+    }
+    if let Some(index) = field.strip_prefix("countryOverrides") {
+        let overrides = FlowForm::new(body.clone()).overrides;
+        let index = index
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next()?.parse::<usize>().ok());
+        let found = match index {
+            Some(index) => overrides.get(index),
+            None => overrides
+                .iter()
+                .find(|each| reason.starts_with(&format!("{}:", each.country.name))),
+        };
+        return found.map_or_else(
+            || "overrides".into(),
+            |each| format!("override.{}", each.country.alpha3),
+        );
+    }
+    field.split('[').next().unwrap_or(field).to_owned()
+}
+
+/// The rules' reason without what only concerns programs.
+fn plain(page: &Page, field: &str, reason: &str) -> String {
+    if reason.contains("a selfie cannot be asked for") {
+        return page.t("flows.fault.selfie");
+    }
+    let reason = reason
+        .replace(", or null", "")
+        .replace(", or empty to clear it", "");
+    let reason = match field {
+        "minAge" => reason.replace("maxAge", &page.t("flows.max_age").to_lowercase()),
+        "settings.reviewBand" => {
+            reason.replace("matchThreshold", &page.t("flows.match_threshold").to_lowercase())
+        }
+        _ => reason,
+    };
+    let mut letters = reason.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
+}

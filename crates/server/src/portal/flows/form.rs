@@ -1,0 +1,665 @@
+//! The Flow editor's form: what of a Flow's body it shows, and the body that it sends, in the shape of PUT (with `settings`).
+//!
+//! It judges nothing: the body goes through the same rules as the API's. What the form does not know stays as it was.
+
+use reference::{Country, DocumentType, UTOPIA, country};
+use serde_json::{Map, Value, json};
+use store::flows::{Flow, FlowContent};
+
+/// A JSON object.
+pub type Object = Map<String, Value>;
+
+/// How the selfie is taken, the strongest first; none of them: an ordinary photo.
+const BIOMETRICS: [&str; 2] = ["liveness", "liveSelfie"];
+/// How documents are sent, the strongest first.
+const UPLOADS: [&str; 2] = ["documentCapture", "documentFileUpload"];
+/// Three-valued: what is not there is looked up per country.
+const BACKS: [&str; 2] = ["driversBack", "idCardBack"];
+/// An override's choice that leaves the default as it is.
+pub const INHERIT: &str = "inherit";
+
+/// Switches about the person.
+pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "email", "ssn"];
+/// Switches about where the person lives.
+pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
+
+/// What a browser sent, in order.
+#[derive(Debug, Default)]
+pub struct Sent(pub Vec<(String, String)>);
+
+impl Sent {
+    /// The first value of a name, trimmed; empty when there is none.
+    pub fn one(&self, name: &str) -> &str {
+        self.all(name).next().unwrap_or_default().trim()
+    }
+
+    /// Every value of a name.
+    pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.0
+            .iter()
+            .filter(move |(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.all(name).next().is_some()
+    }
+}
+
+/// The body of a Flow as it is stored.
+pub fn body_of(flow: &FlowContent) -> Object {
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let body = json!({
+        "name": flow.name,
+        "defaultFields": json(&flow.default_fields),
+        "defaultDocumentTypes": json(&flow.default_document_types),
+        "countryOverrides": json(&flow.country_overrides),
+        "geoBlockedCountries": json(&flow.geo_blocked_countries),
+        "webhookUrl": flow.webhook_url.as_deref().unwrap_or_default(),
+        "minAge": flow.min_age,
+        "maxAge": flow.max_age,
+        "settings": json(&flow.settings),
+    });
+    object(Some(&body))
+}
+
+/// A new Flow's body: the document that everybody has, by the camera or as a file.
+pub fn new_body() -> Object {
+    let body = json!({
+        "name": "",
+        "defaultFields": {"dob": true, "documentFileUpload": true},
+        "defaultDocumentTypes": DocumentType::ALL.map(DocumentType::as_str),
+        "countryOverrides": [], "geoBlockedCountries": [], "webhookUrl": "", "minAge": null, "maxAge": null, "settings": {},
+    });
+    object(Some(&body))
+}
+
+/// The body after what was sent; `base` is what the form was made from.
+pub fn merge(base: &Object, sent: &Sent) -> Object {
+    let mut body = base.clone();
+    let types: Vec<&str> = sent.all("type").collect();
+    let mut fields = object(base.get("defaultFields"));
+    for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]) {
+        switch(&mut fields, key, sent.is_on(&format!("field.{key}")));
+    }
+    step(&mut fields, &BIOMETRICS, sent.one("biometric"));
+    step(&mut fields, &UPLOADS, sent.one("upload"));
+    if types.is_empty() {
+        // Without documents there is no selfie; the form has no switch for this one.
+        fields.remove("selfie");
+    }
+    for key in BACKS {
+        three(&mut fields, key, sent.one(key));
+    }
+    let overrides = sent
+        .all("override")
+        .filter(|alpha3| sent.one("do") != format!("remove.{alpha3}"))
+        .map(|alpha3| element(base, &fields, alpha3, sent));
+    let mut overrides: Vec<Value> = overrides.collect();
+    let added = sent.one("addCountry");
+    if sent.one("do") == "add"
+        && let Some(country) = country_of(added)
+        && !overrides
+            .iter()
+            .any(|element| of_country(element, country.alpha3))
+    {
+        overrides.push(new_element(country));
+    }
+    let geo = sent.all("geo").filter_map(country).map(|country| {
+        let known = items(base.get("geoBlockedCountries"));
+        let known = known
+            .iter()
+            .find(|element| code(element, "countryAlpha2") == country.alpha2);
+        known
+            .cloned()
+            .unwrap_or_else(|| json!({"countryAlpha2": country.alpha2, "countryName": country.name}))
+    });
+    body.insert("geoBlockedCountries".into(), geo.collect());
+    body.insert("name".into(), sent.one("name").into());
+    body.insert("defaultFields".into(), fields.into());
+    body.insert("defaultDocumentTypes".into(), types.into());
+    body.insert("countryOverrides".into(), overrides.into());
+    body.insert("webhookUrl".into(), sent.one("webhookUrl").into());
+    for age in ["minAge", "maxAge"] {
+        body.insert(age.into(), number(sent.one(age)));
+    }
+    body.insert("settings".into(), settings(base, sent).into());
+    body
+}
+
+fn settings(base: &Object, sent: &Sent) -> Object {
+    let mut settings = object(base.get("settings"));
+    for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
+        set(&mut settings, key, number(sent.one(key)));
+    }
+    let policy = sent.one("reviewPolicy");
+    if settings.contains_key("reviewPolicy") || !["", "on_match"].contains(&policy) {
+        settings.insert("reviewPolicy".into(), policy.into());
+    }
+    for key in ["hideSanctionsDetail", "fourEyes"] {
+        switch(&mut settings, key, sent.is_on(key));
+    }
+    settings
+}
+
+/// A country's element after what was sent: what the form does not show of it stays.
+fn element(base: &Object, defaults: &Object, alpha3: &str, sent: &Sent) -> Value {
+    let known = items(base.get("countryOverrides"));
+    let known = known.into_iter().find(|element| of_country(element, alpha3));
+    let element = known.or_else(|| country_of(alpha3).map(new_element));
+    // A code of no country is refused with the other faults.
+    let mut element = object(
+        element
+            .or_else(|| Some(json!({"countryAlpha3": alpha3})))
+            .as_ref(),
+    );
+    let own = |name: &str| format!("override.{alpha3}.{name}");
+    switch(&mut element, "restricted", sent.is_on(&own("restricted")));
+    let mut fields = object(element.get("defaultFields"));
+    for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]).chain(&BACKS) {
+        three(&mut fields, key, sent.one(&own(key)));
+    }
+    step_over(&mut fields, defaults, &BIOMETRICS, sent.one(&own("biometric")));
+    step_over(&mut fields, defaults, &UPLOADS, sent.one(&own("upload")));
+    if fields.is_empty() {
+        element.remove("defaultFields");
+    } else {
+        element.insert("defaultFields".into(), fields.into());
+    }
+    if sent.one(&own("types")) == "own" {
+        let types: Vec<&str> = sent.all(&own("type")).collect();
+        element.insert("defaultDocumentTypes".into(), types.into());
+    } else {
+        element.remove("defaultDocumentTypes");
+    }
+    element.into()
+}
+
+fn new_element(country: &Country) -> Value {
+    json!({"countryAlpha2": country.alpha2, "countryAlpha3": country.alpha3, "countryName": country.name})
+}
+
+fn country_of(code: &str) -> Option<&'static Country> {
+    country(code).or_else(|| (code == UTOPIA.alpha3).then_some(&UTOPIA))
+}
+
+fn of_country(element: &Value, alpha3: &str) -> bool {
+    code(element, "countryAlpha3") == alpha3
+        || country_of(alpha3).is_some_and(|country| code(element, "countryAlpha2") == country.alpha2)
+}
+
+fn code(element: &Value, key: &str) -> String {
+    element[key].as_str().unwrap_or_default().to_uppercase()
+}
+
+fn object(value: Option<&Value>) -> Object {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn items(value: Option<&Value>) -> Vec<Value> {
+    value.and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// On or off, where absent is off: what is off stays absent.
+fn switch(members: &mut Object, key: &str, on: bool) {
+    if on || members.contains_key(key) {
+        members.insert(key.into(), on.into());
+    }
+}
+
+/// `true`, `false`, or absent.
+fn three(members: &mut Object, key: &str, choice: &str) {
+    let value = match choice {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => Value::Null,
+    };
+    set(members, key, value);
+}
+
+/// Null is absent.
+fn set(members: &mut Object, key: &str, value: Value) {
+    if value.is_null() {
+        members.remove(key);
+    } else {
+        members.insert(key.into(), value);
+    }
+}
+
+/// A number as it was typed; what is none stays a text, to be refused with the other faults and shown again.
+fn number(text: &str) -> Value {
+    match text.parse::<serde_json::Number>() {
+        Ok(number) => Value::Number(number),
+        Err(_) if text.is_empty() => Value::Null,
+        Err(_) => text.into(),
+    }
+}
+
+fn is_true(members: &Object, key: &str) -> bool {
+    members.get(key) == Some(&Value::Bool(true))
+}
+
+/// The strongest of a ladder's members that is true; empty when none is.
+fn strongest(members: &Object, ladder: &[&'static str]) -> &'static str {
+    ladder
+        .iter()
+        .copied()
+        .find(|key| is_true(members, key))
+        .unwrap_or_default()
+}
+
+/// Makes `choice` the strongest; a Flow that says so already stays as it is.
+fn step(members: &mut Object, ladder: &[&'static str], choice: &str) {
+    if strongest(members, ladder) != choice {
+        for key in ladder {
+            switch(members, key, *key == choice);
+        }
+    }
+}
+
+/// The same for a country, over the defaults: each step is said, since what is absent is inherited.
+fn step_over(own: &mut Object, defaults: &Object, ladder: &[&'static str], choice: &str) {
+    if choice == choice_over(own, defaults, ladder) {
+        return;
+    }
+    for key in ladder {
+        if choice == INHERIT {
+            own.remove(*key);
+        } else {
+            own.insert((*key).into(), (*key == choice).into());
+        }
+    }
+}
+
+fn choice_over(own: &Object, defaults: &Object, ladder: &[&'static str]) -> &'static str {
+    if !ladder.iter().any(|key| own.contains_key(*key)) {
+        return INHERIT;
+    }
+    let mut merged = defaults.clone();
+    merged.extend(own.clone());
+    strongest(&merged, ladder)
+}
+
+/// The form as the template shows it.
+pub struct FlowForm {
+    body: Object,
+    fields: Object,
+    /// One per country.
+    pub overrides: Vec<OverrideForm>,
+}
+
+/// A country's part of the form.
+pub struct OverrideForm {
+    /// The country.
+    pub country: &'static Country,
+    element: Object,
+    own: Object,
+    defaults: Object,
+}
+
+impl FlowForm {
+    /// The form of a body.
+    pub fn new(body: Object) -> Self {
+        let fields = object(body.get("defaultFields"));
+        let elements = items(body.get("countryOverrides"));
+        let overrides = elements.iter().filter_map(|element| {
+            let code = [code(element, "countryAlpha3"), code(element, "countryAlpha2")];
+            let utopia = code.contains(&UTOPIA.alpha2.to_owned());
+            let country = code.iter().find_map(|code| country_of(code));
+            Some(OverrideForm {
+                country: country.or_else(|| utopia.then_some(&UTOPIA))?,
+                own: object(element.get("defaultFields")),
+                element: object(Some(element)),
+                defaults: fields.clone(),
+            })
+        });
+        Self {
+            overrides: overrides.collect(),
+            fields,
+            body,
+        }
+    }
+
+    /// A text or number as it was typed; members of `settings` as `settings.KEY`.
+    pub fn text(&self, key: &str) -> String {
+        let value = match key.strip_prefix("settings.") {
+            Some(key) => self.body.get("settings").and_then(|settings| settings.get(key)),
+            None => self.body.get(key),
+        };
+        match value {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+        }
+    }
+
+    /// Whether a switch of `defaultFields` is on.
+    pub fn is_on(&self, key: &str) -> bool {
+        is_true(&self.fields, key)
+    }
+
+    /// Whether a setting is on.
+    pub fn setting_is_on(&self, key: &str) -> bool {
+        self.text(&format!("settings.{key}")) == "true"
+    }
+
+    /// `never`, `on_match` or `always`.
+    pub fn policy(&self) -> String {
+        Some(self.text("settings.reviewPolicy"))
+            .filter(|policy| !policy.is_empty())
+            .unwrap_or_else(|| "on_match".into())
+    }
+
+    /// `liveness`, `liveSelfie`, or empty: a photo.
+    pub fn biometric(&self) -> &'static str {
+        strongest(&self.fields, &BIOMETRICS)
+    }
+
+    /// `documentCapture`, `documentFileUpload`, or empty: none.
+    pub fn upload(&self) -> &'static str {
+        strongest(&self.fields, &UPLOADS)
+    }
+
+    /// A back: `true`, `false`, or empty: looked up.
+    pub fn back(&self, key: &str) -> &'static str {
+        three_of(&self.fields, key)
+    }
+
+    /// Whether a document type is accepted.
+    pub fn accepts(&self, document_type: &str) -> bool {
+        has(self.body.get("defaultDocumentTypes"), document_type)
+    }
+
+    /// Whether visitors from a country are blocked.
+    pub fn blocks(&self, country: &Country) -> bool {
+        items(self.body.get("geoBlockedCountries"))
+            .iter()
+            .any(|element| code(element, "countryAlpha2") == country.alpha2)
+    }
+
+    /// How many countries are blocked.
+    pub fn blocked(&self) -> usize {
+        items(self.body.get("geoBlockedCountries")).len()
+    }
+
+    /// Members of `defaultFields` that this form does not know, and keeps.
+    pub fn unknown(&self) -> String {
+        let known = |key: &String| verification::flow::KNOWN_FIELDS.contains(&key.as_str());
+        let unknown: Vec<&str> = self
+            .fields
+            .keys()
+            .filter(|key| !known(key))
+            .map(String::as_str)
+            .collect();
+        unknown.join(", ")
+    }
+}
+
+impl OverrideForm {
+    /// Whether the country is refused altogether.
+    pub fn restricted(&self) -> bool {
+        is_true(&self.element, "restricted")
+    }
+
+    /// A member of the country's own fields: `true`, `false`, or empty: inherited.
+    pub fn field(&self, key: &str) -> &'static str {
+        three_of(&self.own, key)
+    }
+
+    /// As [`FlowForm::biometric`], or [`INHERIT`].
+    pub fn biometric(&self) -> &'static str {
+        choice_over(&self.own, &self.defaults, &BIOMETRICS)
+    }
+
+    /// As [`FlowForm::upload`], or [`INHERIT`].
+    pub fn upload(&self) -> &'static str {
+        choice_over(&self.own, &self.defaults, &UPLOADS)
+    }
+
+    /// Whether the country has document types of its own.
+    pub fn has_types(&self) -> bool {
+        self.element.contains_key("defaultDocumentTypes")
+    }
+
+    /// Whether a document type is among them.
+    pub fn accepts(&self, document_type: &str) -> bool {
+        has(self.element.get("defaultDocumentTypes"), document_type)
+    }
+
+    /// How many members differ from the default.
+    pub fn changes(&self) -> usize {
+        self.own.len() + usize::from(self.has_types())
+    }
+}
+
+fn three_of(members: &Object, key: &str) -> &'static str {
+    match members.get(key) {
+        Some(Value::Bool(true)) => "true",
+        Some(Value::Bool(false)) => "false",
+        _ => "",
+    }
+}
+
+fn has(list: Option<&Value>, text: &str) -> bool {
+    items(list).iter().any(|item| item.as_str() == Some(text))
+}
+
+/// The form of a stored Flow.
+impl From<Flow> for FlowForm {
+    fn from(flow: Flow) -> Self {
+        Self::new(body_of(&flow.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(pairs: &[(&str, &str)]) -> Sent {
+        Sent(
+            pairs
+                .iter()
+                .map(|(key, value)| ((*key).into(), (*value).into()))
+                .collect(),
+        )
+    }
+
+    /// What a browser sends of a form, unchanged.
+    fn unchanged(body: &Object) -> Sent {
+        let form = FlowForm::new(body.clone());
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        let mut put = |name: &str, value: &str| pairs.push((name.into(), value.into()));
+        for text in ["name", "webhookUrl", "minAge", "maxAge"] {
+            put(text, &form.text(text));
+        }
+        for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]) {
+            if form.is_on(key) {
+                put(&format!("field.{key}"), "on");
+            }
+        }
+        put("biometric", form.biometric());
+        put("upload", form.upload());
+        for key in BACKS {
+            put(key, form.back(key));
+        }
+        for document_type in DocumentType::ALL {
+            if form.accepts(document_type.as_str()) {
+                put("type", document_type.as_str());
+            }
+        }
+        for country in reference::countries() {
+            if form.blocks(country) {
+                put("geo", country.alpha2);
+            }
+        }
+        for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
+            put(key, &form.text(&format!("settings.{key}")));
+        }
+        put("reviewPolicy", &form.policy());
+        for key in ["hideSanctionsDetail", "fourEyes"] {
+            if form.setting_is_on(key) {
+                put(key, "on");
+            }
+        }
+        for country in &form.overrides {
+            let alpha3 = country.country.alpha3;
+            put("override", alpha3);
+            let own = |name: &str| format!("override.{alpha3}.{name}");
+            if country.restricted() {
+                put(&own("restricted"), "on");
+            }
+            for key in PERSON.iter().chain(&ADDRESS).chain(&["ocrMatch"]).chain(&BACKS) {
+                put(&own(key), country.field(key));
+            }
+            put(&own("biometric"), country.biometric());
+            put(&own("upload"), country.upload());
+            put(&own("types"), if country.has_types() { "own" } else { INHERIT });
+            for document_type in DocumentType::ALL {
+                if country.accepts(document_type.as_str()) {
+                    put(&own("type"), document_type.as_str());
+                }
+            }
+        }
+        Sent(pairs)
+    }
+
+    fn rich() -> Object {
+        object(Some(&json!({
+            "name": "A", "webhookUrl": "https://a.example/x", "minAge": 18, "maxAge": null,
+            "defaultFields": {"dob": true, "phone": false, "selfie": true, "liveness": true, "documentFileUpload": true,
+                              "documentCapture": true, "idCardBack": false, "future": {"a": [1]}},
+            "defaultDocumentTypes": ["PASSPORT", "ID_CARD"],
+            "countryOverrides": [
+                {"countryAlpha2": "DE", "note": "kept", "defaultFields": {"liveSelfie": true, "future": 1}},
+                {"countryAlpha2": "FR", "countryAlpha3": "FRA", "countryName": "France", "restricted": true},
+                {"countryAlpha3": "UTO", "defaultFields": {"liveness": false}, "defaultDocumentTypes": []}],
+            "geoBlockedCountries": [{"countryAlpha2": "RU", "countryName": "Россия"}],
+            "settings": {"attemptsPerLink": 2, "reviewPolicy": "on_match", "future": true, "matchThreshold": 71.5},
+        })))
+    }
+
+    #[test]
+    fn an_untouched_form_changes_nothing() {
+        for body in [rich(), new_body()] {
+            let merged = merge(&body, &unchanged(&body));
+            for (key, value) in &body {
+                assert_eq!(merged.get(key), Some(value), "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_known_field_is_in_the_form() {
+        let shown: Vec<&str> = PERSON
+            .iter()
+            .chain(&ADDRESS)
+            .chain(&BIOMETRICS)
+            .chain(&UPLOADS)
+            .chain(&BACKS)
+            .copied()
+            .collect();
+        for key in verification::flow::KNOWN_FIELDS {
+            assert!(
+                shown.contains(&key) || ["ocrMatch", "selfie"].contains(&key),
+                "{key}"
+            );
+        }
+        assert!(
+            verification::flow::PERSONAL_FIELDS
+                .iter()
+                .all(|key| shown.contains(key))
+        );
+    }
+
+    #[test]
+    fn choices_become_the_members_that_verification_reads() {
+        let body = rich();
+        let with = |changes: &[(&str, &str)]| {
+            let mut form = unchanged(&body);
+            form.0
+                .retain(|(key, _)| !changes.iter().any(|(name, _)| name == key));
+            form.0.extend(sent(changes).0);
+            merge(&body, &form)
+        };
+        let fields = |changes| with(changes)["defaultFields"].clone();
+        let live = fields(&[("biometric", "liveSelfie")]);
+        assert_eq!(
+            (&live["liveness"], &live["liveSelfie"], &live["selfie"]),
+            (&json!(false), &json!(true), &json!(true))
+        );
+        assert_eq!(live["future"], json!({"a": [1]}), "unknown members stay");
+        let file = fields(&[("upload", "documentFileUpload")]);
+        assert_eq!(
+            (&file["documentCapture"], &file["documentFileUpload"]),
+            (&json!(false), &json!(true))
+        );
+        let none = fields(&[("upload", "")]);
+        assert_eq!(
+            (&none["documentCapture"], &none["documentFileUpload"]),
+            (&json!(false), &json!(false))
+        );
+        assert_eq!(fields(&[("idCardBack", "")]).get("idCardBack"), None);
+        assert_eq!(fields(&[("driversBack", "true")])["driversBack"], json!(true));
+        assert_eq!(
+            fields(&[("type", "")])["selfie"],
+            json!(true),
+            "an empty text is refused, not taken for no type"
+        );
+
+        let german = |changes| with(changes)["countryOverrides"][0].clone();
+        let inherit = german(&[("override.DEU.biometric", INHERIT)]);
+        assert_eq!(inherit["defaultFields"], json!({"future": 1}));
+        assert_eq!(inherit["note"], "kept");
+        let photo = german(&[("override.DEU.biometric", "")]);
+        assert_eq!(
+            photo["defaultFields"],
+            json!({"liveSelfie": false, "liveness": false, "future": 1})
+        );
+        let types = german(&[("override.DEU.types", "own"), ("override.DEU.type", "PASSPORT")]);
+        assert_eq!(types["defaultDocumentTypes"], json!(["PASSPORT"]));
+
+        assert_eq!(
+            with(&[("do", "remove.FRA")])["countryOverrides"]
+                .as_array()
+                .map(Vec::len),
+            Some(2)
+        );
+        let added = with(&[("do", "add"), ("addCountry", "ITA")]);
+        assert_eq!(
+            added["countryOverrides"][3],
+            json!({"countryAlpha2": "IT", "countryAlpha3": "ITA", "countryName": "Italy"})
+        );
+        assert_eq!(
+            with(&[("do", "add"), ("addCountry", "DEU")])["countryOverrides"]
+                .as_array()
+                .map(Vec::len),
+            Some(3)
+        );
+
+        for (typed, expected) in [
+            ("", json!(null)),
+            ("21", json!(21)),
+            ("old", json!("old")),
+            ("1e2", json!(100.0)),
+        ] {
+            assert_eq!(with(&[("minAge", typed)])["minAge"], expected, "{typed}");
+        }
+        assert_eq!(
+            with(&[("attemptsPerLink", "")])["settings"].get("attemptsPerLink"),
+            None
+        );
+        assert_eq!(
+            with(&[("reviewPolicy", "always")])["settings"]["reviewPolicy"],
+            "always"
+        );
+    }
+
+    #[test]
+    fn without_documents_there_is_no_selfie() {
+        let body = rich();
+        let mut form = unchanged(&body);
+        form.0.retain(|(key, _)| key != "type" && key != "biometric");
+        let fields = merge(&body, &form)["defaultFields"].clone();
+        assert_eq!((fields.get("selfie"), &fields["liveness"]), (None, &json!(false)));
+    }
+}

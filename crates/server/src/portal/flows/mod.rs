@@ -1,0 +1,473 @@
+//! Flows: the list, the editor with what follows from it and a preview, duplicates, deletion, and trying one out in the sandbox.
+//!
+//! What a Flow may be is decided where the API's PUT decides it (`app::flows`); this module shows and collects.
+
+pub mod faults;
+pub mod form;
+pub mod words;
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum_extra::extract::Form;
+use reference::{Country, UTOPIA};
+use store::Scope;
+use store::flows::Flow;
+use store::groups::Group;
+use verification::consequences;
+
+use self::faults::Faults;
+use self::form::{FlowForm, Object, Sent};
+use self::words::Line;
+use super::links::LinkMade;
+use super::page::{Page, done, html};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::flows::{self, Draft};
+use crate::app::{Shared, groups, hosted, merchants, sessions};
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::websdk;
+
+/// The country that the editor shows first.
+const LOOK: &str = "DEU";
+
+/// This area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/flows", Action::ViewFlows, list)
+        .get("/portal/flows/new", Action::EditFlows, new)
+        .post("/portal/flows/new", Action::EditFlows, create)
+        .post("/portal/flows/outlook", Action::ViewFlows, outlook)
+        .post("/portal/flows/preview", Action::ViewFlows, preview)
+        .get("/portal/flows/{flowId}", Action::ViewFlows, edit)
+        .post("/portal/flows/{flowId}", Action::EditFlows, save)
+        .post("/portal/flows/{flowId}/duplicate", Action::EditFlows, duplicate)
+        .get("/portal/flows/{flowId}/delete", Action::EditFlows, ask_delete)
+        .post("/portal/flows/{flowId}/delete", Action::EditFlows, delete)
+        .post("/portal/flows/{flowId}/try", Action::EditFlows, try_out)
+}
+
+struct Row {
+    flow: Flow,
+    documents: String,
+    biometric: &'static str,
+    overrides: usize,
+    groups: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "portal/flows/list.html")]
+struct ListPage {
+    page: Page,
+    rows: Vec<Row>,
+}
+
+async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let groups = groups::list(&app, scope).await?;
+    let mut rows = Vec::new();
+    for flow in flows::list(&app, scope).await? {
+        let rules = flows::parse(&flow.clone().into())?;
+        let types = &rules.defaults.document_types;
+        let names: Vec<String> = types.iter().map(|each| words::document(&page, *each)).collect();
+        rows.push(Row {
+            documents: words::list(&page, &names, "or"),
+            biometric: match types.is_empty() {
+                true => "",
+                false => rules.defaults.biometric().as_str(),
+            },
+            overrides: rules.overrides.len(),
+            groups: holding(&groups, &flow),
+            flow,
+        });
+    }
+    html(ListPage { page, rows })
+}
+
+/// The names of the Groups that hold a Flow.
+fn holding(groups: &[Group], flow: &Flow) -> Vec<String> {
+    let holds = |group: &&Group| group.flows.iter().any(|each| each.id == flow.id);
+    groups
+        .iter()
+        .filter(holds)
+        .map(|group| group.name.clone())
+        .collect()
+}
+
+/// What follows from the form as it stands.
+struct Outlook {
+    lines: Vec<Line>,
+    countries: Vec<(&'static str, Vec<Line>)>,
+    /// What must be put right before there is anything to say.
+    faults: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "portal/flows/editor.html")]
+struct EditorPage {
+    page: Page,
+    /// None for a new one.
+    flow: Option<Flow>,
+    form: FlowForm,
+    faults: Faults,
+    outlook: Outlook,
+    look: String,
+    countries: Vec<&'static Country>,
+    person: [&'static str; 6],
+    address: [&'static str; 6],
+    types: [&'static str; 4],
+    backs: [(&'static str, &'static str); 2],
+}
+
+#[derive(Template)]
+#[template(path = "portal/flows/outlook.html")]
+struct OutlookPart {
+    page: Page,
+    outlook: Outlook,
+}
+
+/// What an editor is rendered from.
+struct Editor {
+    page: Page,
+    member: Member,
+    flow: Option<Flow>,
+    body: Object,
+    look: String,
+}
+
+impl Editor {
+    fn show(self, faults: Faults) -> Result<Response, Problem> {
+        let status = faults.status();
+        let outlook = look_out(&self.page, &self.member, &self.body, &self.look)?;
+        let live = !self.member.sandbox;
+        let shown = html(EditorPage {
+            form: FlowForm::new(self.body),
+            look: self.look,
+            countries: countries(!live),
+            person: form::PERSON,
+            address: form::ADDRESS,
+            types: reference::DocumentType::ALL.map(reference::DocumentType::as_str),
+            backs: [("driversBack", "DRIVERS"), ("idCardBack", "ID_CARD")],
+            page: self.page,
+            flow: self.flow,
+            outlook,
+            faults,
+        })?;
+        Ok((status, shown).into_response())
+    }
+}
+
+/// Every country by name; the specimen state only in the sandbox.
+fn countries(sandbox: bool) -> Vec<&'static Country> {
+    let mut all: Vec<_> = reference::countries().iter().collect();
+    all.sort_unstable_by_key(|country| country.name);
+    all.extend(sandbox.then_some(&UTOPIA));
+    all
+}
+
+/// The body with a name: one that has none yet can be looked at all the same.
+fn named(body: &Object) -> Object {
+    let mut body = body.clone();
+    if body.get("name").is_some_and(|name| name == "") {
+        body.insert("name".into(), "Preview".into());
+    }
+    body
+}
+
+fn look_out(page: &Page, member: &Member, body: &Object, look: &str) -> Result<Outlook, Problem> {
+    let content = match flows::check(&named(body), member.sandbox) {
+        Ok(content) => content,
+        Err(problem) => {
+            return Ok(Outlook {
+                lines: Vec::new(),
+                countries: Vec::new(),
+                faults: Faults::of(page, &problem, body).all(),
+            });
+        }
+    };
+    let rules = flows::parse(&content)?;
+    let blocked = merchants::settings(member.merchant()?).blocked_countries;
+    let all = consequences::of_flow(&rules, content.webhook_url.as_deref(), &blocked, !member.sandbox);
+    let looked_at = verification::known_country(look, member.sandbox);
+    let open = rules.overrides.iter().filter(|element| !element.restricted);
+    let mut countries: Vec<&'static Country> = looked_at.into_iter().collect();
+    countries.extend(
+        open.map(|element| element.country)
+            .filter(|country| Some(*country) != looked_at),
+    );
+    Ok(Outlook {
+        lines: all.iter().map(|each| words::line(page, each)).collect(),
+        countries: countries
+            .into_iter()
+            .map(|country| {
+                let found = consequences::of_country(&rules, country);
+                (country.name, words::country_lines(page, &found))
+            })
+            .collect(),
+        faults: Vec::new(),
+    })
+}
+
+async fn new(member: Member, page: Page) -> Result<Response, Problem> {
+    Editor {
+        page,
+        member,
+        flow: None,
+        body: form::new_body(),
+        look: LOOK.into(),
+    }
+    .show(Faults::default())
+}
+
+async fn edit(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let flow = flows::get(&app, member.scope()?, &id).await?;
+    Editor {
+        page,
+        member,
+        body: form::body_of(&flow.clone().into()),
+        flow: Some(flow),
+        look: LOOK.into(),
+    }
+    .show(Faults::default())
+}
+
+type Pairs = Form<Vec<(String, String)>>;
+
+async fn create(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(pairs): Pairs,
+) -> Result<Response, Problem> {
+    let sent = Sent(pairs);
+    let body = form::merge(&form::new_body(), &sent);
+    store(&app, member, page, None, body, &sent).await
+}
+
+async fn save(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+    Form(pairs): Pairs,
+) -> Result<Response, Problem> {
+    let sent = Sent(pairs);
+    let flow = flows::get(&app, member.scope()?, &id).await?;
+    let body = form::merge(&form::body_of(&flow.clone().into()), &sent);
+    store(&app, member, page, Some(flow), body, &sent).await
+}
+
+/// Saves, or shows the form again: with faults, or because a button asked for a change of the form only.
+async fn store(
+    app: &Shared,
+    member: Member,
+    page: Page,
+    flow: Option<Flow>,
+    body: Object,
+    sent: &Sent,
+) -> Result<Response, Problem> {
+    let caller = member.caller()?;
+    let id = flow.as_ref().map(|flow| flow.id.to_string());
+    let saved = match sent.one("do") {
+        "save" => {
+            let draft = match &id {
+                Some(id) => Draft::Of(id, sent.one("updatedAt").parse().unwrap_or_default()),
+                None => Draft::New,
+            };
+            Some(flows::save(app, &caller, draft, &body).await)
+        }
+        _ => None,
+    };
+    let faults = match saved {
+        Some(Ok(flow)) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
+        Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
+        None => Faults::default(),
+    };
+    Editor {
+        page,
+        member,
+        flow,
+        body,
+        look: sent.one("look").into(),
+    }
+    .show(faults)
+}
+
+/// The form's body, on what the Flow that it edits holds.
+async fn body_sent(app: &Shared, scope: Scope, sent: &Sent) -> Result<Object, Problem> {
+    let base = match sent.one("flow") {
+        "" => form::new_body(),
+        id => form::body_of(&flows::get(app, scope, id).await?.into()),
+    };
+    Ok(form::merge(&base, sent))
+}
+
+async fn outlook(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    Form(pairs): Pairs,
+) -> Result<Response, Problem> {
+    let sent = Sent(pairs);
+    let body = body_sent(&app, member.scope()?, &sent).await?;
+    let outlook = look_out(&page, &member, &body, sent.one("look"))?;
+    html(OutlookPart { page, outlook })
+}
+
+#[derive(Template)]
+#[template(path = "portal/flows/no-preview.html")]
+struct NoPreviewPage {
+    page: Page,
+}
+
+/// The hosted page of the form as it stands, for a frame of the editor.
+async fn preview(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    headers: HeaderMap,
+    Form(pairs): Pairs,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let body = body_sent(&app, scope, &Sent(pairs)).await?;
+    let Ok(content) = flows::check(&named(&body), scope.sandbox) else {
+        let mut response = html(NoPreviewPage { page })?;
+        super::frame_by_self(response.headers_mut());
+        return Ok(response);
+    };
+    let merchant = member.merchant()?.clone();
+    let rehearsal = hosted::rehearse(&merchant, scope, content)?;
+    websdk::page::preview(merchant, rehearsal, &headers)
+}
+
+async fn duplicate(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let flow = flows::get(&app, member.scope()?, &id).await?;
+    let taken = flows::list(&app, member.scope()?).await?;
+    let mut body = form::body_of(&flow.clone().into());
+    let name = (1..)
+        .map(|n| match n {
+            1 => page.t1("flows.copy", "name", &flow.name),
+            n => page.tf("flows.copy.nth", &[("name", &flow.name), ("n", &n.to_string())]),
+        })
+        .find(|name| taken.iter().all(|flow| flow.name != *name))
+        .unwrap_or_default();
+    // A long name is cut rather than refused.
+    body.insert("name".into(), name.chars().take(100).collect::<String>().into());
+    let copy = flows::save(&app, &member.caller()?, Draft::New, &body).await?;
+    Ok(done(&format!("/portal/flows/{}", copy.id), "copied"))
+}
+
+#[derive(Template)]
+#[template(path = "portal/flows/delete.html")]
+struct DeletePage {
+    page: Page,
+    flow: Flow,
+    groups: Vec<String>,
+}
+
+async fn ask_delete(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let flow = flows::get(&app, member.scope()?, &id).await?;
+    let groups = holding(&groups::list(&app, member.scope()?).await?, &flow);
+    html(DeletePage { page, flow, groups })
+}
+
+async fn delete(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    flows::delete(&app, &member.caller()?, &id).await?;
+    Ok(done("/portal/flows", "deleted"))
+}
+
+/// A sandbox link for the Flow. A live one is copied to the sandbox first, under its name: nobody is verified by trying.
+async fn try_out(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let flow = flows::get(&app, member.scope()?, &id).await?;
+    let mut caller = member.caller()?;
+    caller.scope.sandbox = true;
+    let tried = match member.sandbox {
+        true => flow,
+        false => copy_to_sandbox(&app, &caller, flow).await?,
+    };
+    let group = group_for(&app, &caller, &page, &tried).await?;
+    let body = serde_json::json!({
+        "userId": format!("try-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]),
+        "groupId": group, "flowId": tried.id,
+    });
+    let url = sessions::link(&app, &caller, &object(body)).await?;
+    LinkMade::new(page, url, tried.name, true).show()
+}
+
+async fn copy_to_sandbox(
+    app: &Shared,
+    caller: &crate::http::gate::Caller,
+    flow: Flow,
+) -> Result<Flow, Problem> {
+    let known = flows::list(app, caller.scope).await?;
+    let known = known.into_iter().find(|each| each.name == flow.name);
+    let mut body = form::body_of(&flow.into());
+    // Live receivers hear of no try-outs.
+    body.insert("webhookUrl".into(), "".into());
+    match known {
+        Some(known) => {
+            let id = known.id.to_string();
+            flows::save(app, caller, Draft::Of(&id, known.updated_at), &body).await
+        }
+        None => flows::save(app, caller, Draft::New, &body).await,
+    }
+}
+
+/// A Group that holds the Flow; one for try-outs where none does.
+async fn group_for(
+    app: &Shared,
+    caller: &crate::http::gate::Caller,
+    page: &Page,
+    flow: &Flow,
+) -> Result<uuid::Uuid, Problem> {
+    let all = groups::list(app, caller.scope).await?;
+    if let Some(group) = all
+        .iter()
+        .find(|group| group.flows.iter().any(|each| each.id == flow.id))
+    {
+        return Ok(group.id);
+    }
+    let name = page.t("flows.try.group");
+    if let Some(group) = all.iter().find(|group| group.name == name) {
+        let ids: Vec<_> = group.flows.iter().map(|each| each.id).chain([flow.id]).collect();
+        let body = object(serde_json::json!({"flowIds": ids}));
+        let group = groups::update(app, caller, &group.id.to_string(), &body).await?;
+        return Ok(group.id);
+    }
+    let body = object(serde_json::json!({"name": name, "flowIds": [flow.id]}));
+    Ok(groups::make(app, caller, &body).await?.id)
+}
+
+fn object(value: serde_json::Value) -> Object {
+    match value {
+        serde_json::Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}

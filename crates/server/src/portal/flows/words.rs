@@ -1,0 +1,153 @@
+//! What follows from a Flow, in plain words: the sentences of [`verification::consequences`].
+
+use reference::{Country, DocumentType};
+use verification::consequences::{Consequence, InCountry, Refused, Sides};
+use verification::flow::Biometric;
+use verification::settings::ReviewPolicy;
+
+use crate::portal::page::Page;
+
+/// Countries that are named before the rest is only counted.
+const NAMED: usize = 6;
+
+/// A sentence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Whether it warns.
+    pub warns: bool,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A consequence for everybody, as a sentence.
+pub fn line(page: &Page, consequence: &Consequence) -> Line {
+    use Consequence as C;
+    let warns = matches!(consequence, C::AgeUnknown | C::InsecureWebhook);
+    let t = |key: &str| page.t(&format!("flows.follows.{key}"));
+    let with = |key: &str, values: &[(&str, &str)]| page.tf(&format!("flows.follows.{key}"), values);
+    let text = match consequence {
+        C::Details(fields) if fields.is_empty() => t("details.name"),
+        C::Details(fields) => {
+            let names: Vec<String> = fields
+                .iter()
+                .map(|field| page.t(&format!("flows.field.{field}")))
+                .collect();
+            with(
+                "details",
+                &[("fields", &list(page, &names, "and").to_lowercase())],
+            )
+        }
+        C::NoDocument => t("no_document"),
+        C::Documents(types) => {
+            let names: Vec<String> = types.iter().map(|each| document(page, *each)).collect();
+            with("documents", &[("types", &list(page, &names, "or"))])
+        }
+        C::Selfie(biometric) => t(biometric_key(*biometric)),
+        C::Camera => t("camera"),
+        C::Files => t("files"),
+        C::Compared => t("compared"),
+        C::Back(document_type, needed) => with(
+            if *needed { "back.always" } else { "back.never" },
+            &[("type", &document(page, *document_type))],
+        ),
+        C::Ages(min, max) => {
+            let (min, max) = (min.map(|age| age.to_string()), max.map(|age| age.to_string()));
+            match (&min, &max) {
+                (Some(min), Some(max)) => with("ages.between", &[("min", min), ("max", max)]),
+                (Some(min), None) => with("ages.from", &[("min", min)]),
+                (_, max) => with("ages.to", &[("max", max.as_deref().unwrap_or_default())]),
+            }
+        }
+        C::AgeUnknown => t("age_unknown"),
+        C::GeoBlocked(countries) => with("geo_blocked", &[("countries", &names(page, countries))]),
+        C::Restricted(countries) => with("restricted", &[("countries", &names(page, countries))]),
+        C::Reviewed(policy) => t(match policy {
+            ReviewPolicy::Never => "review.never",
+            ReviewPolicy::OnMatch => "review.on_match",
+            ReviewPolicy::Always => "review.always",
+        }),
+        C::Attempts(1) => t("attempts.one"),
+        C::Attempts(count) => with("attempts", &[("count", &count.to_string())]),
+        C::Kept(days) => with("kept", &[("days", &days.to_string())]),
+        C::InsecureWebhook => t("insecure_webhook"),
+    };
+    Line { warns, text }
+}
+
+fn biometric_key(biometric: Biometric) -> &'static str {
+    match biometric {
+        Biometric::Selfie => "selfie",
+        Biometric::LiveSelfie => "live_selfie",
+        Biometric::Liveness => "liveness",
+    }
+}
+
+/// What follows for a country's applicants, as sentences.
+pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
+    let country = found.country.name;
+    let with = |key: &str, values: &[(&str, &str)]| {
+        let values: Vec<(&str, &str)> = values.iter().copied().chain([("country", country)]).collect();
+        page.tf(&format!("flows.follows.{key}"), &values)
+    };
+    if let Some(refused) = found.refused {
+        let text = match refused {
+            Refused::ByFlow => with("country.refused.flow", &[]),
+            Refused::ByLaw => with("country.refused.law", &[]),
+        };
+        return vec![Line { warns: true, text }];
+    }
+    if found.documents.is_empty() {
+        let text = with("country.no_document", &[]);
+        return vec![Line { warns: false, text }];
+    }
+    let lines = found.documents.iter().map(|(document_type, sides)| {
+        let key = match sides {
+            Sides::Front => "country.front",
+            Sides::Both => "country.both",
+            Sides::BackIfAny => "country.back_if_any",
+            Sides::Unsupported => "country.unsupported",
+        };
+        let name = page.t(&format!("flows.a.{document_type}"));
+        Line {
+            warns: *sides == Sides::Unsupported,
+            text: with(key, &[("type", &name)]),
+        }
+    });
+    let biometric = found
+        .biometric
+        .filter(|_| found.overridden)
+        .map(|biometric| Line {
+            warns: false,
+            text: page.t(&format!("flows.follows.{}", biometric_key(biometric))),
+        });
+    lines.chain(biometric).collect()
+}
+
+/// A type's name within a sentence.
+pub fn document(page: &Page, document_type: DocumentType) -> String {
+    page.t(&format!("flows.within.{document_type}"))
+}
+
+fn names(page: &Page, countries: &[&'static Country]) -> String {
+    let mut names: Vec<String> = countries
+        .iter()
+        .take(NAMED)
+        .map(|country| country.name.to_owned())
+        .collect();
+    if countries.len() > NAMED {
+        names.push(page.t1("flows.follows.more", "n", countries.len() - NAMED));
+    }
+    list(page, &names, "and")
+}
+
+/// `a, b and c`.
+pub fn list(page: &Page, items: &[String], word: &str) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => page.tf(
+            &format!("flows.list.{word}"),
+            &[("first", &first.join(", ")), ("last", last)],
+        ),
+    }
+}

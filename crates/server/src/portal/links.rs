@@ -1,0 +1,168 @@
+//! Hosted links made by hand: for whom, with its QR code, and the sessions that came of the last ones.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum_extra::extract::Form;
+use qrcode::{EcLevel, QrCode, render::svg};
+use serde::Deserialize;
+use serde_json::json;
+use store::groups::Group;
+use store::sessions::{Session, SessionStatus};
+
+use super::page::{Page, html};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::{Shared, flows, groups, sessions};
+use crate::error::{Family, Kind, Problem};
+use crate::http::gate;
+
+/// How many sessions are shown.
+const SHOWN: i64 = 50;
+
+/// This area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/links", Action::MakeLinks, list)
+        .post("/portal/links", Action::MakeLinks, make)
+}
+
+/// A link, shown this once.
+#[derive(Template)]
+#[template(path = "portal/link-made.html")]
+pub struct LinkMade {
+    page: Page,
+    url: String,
+    qr: String,
+    flow: String,
+    /// It leads to the sandbox, whatever is looked at.
+    tries: bool,
+}
+
+impl LinkMade {
+    /// A link that was made for a Flow.
+    pub fn new(page: Page, url: String, flow: String, tries: bool) -> Self {
+        let code = QrCode::with_error_correction_level(&url, EcLevel::M);
+        let qr = code.map(|code| code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
+        LinkMade {
+            page,
+            qr: qr.unwrap_or_default(),
+            url,
+            flow,
+            tries,
+        }
+    }
+
+    /// The page that shows it.
+    pub fn show(self) -> Result<Response, Problem> {
+        html(self)
+    }
+}
+
+struct Row {
+    session: Session,
+    flow: String,
+    group: String,
+}
+
+#[derive(Template)]
+#[template(path = "portal/links.html")]
+struct LinksPage {
+    page: Page,
+    groups: Vec<Group>,
+    rows: Vec<Row>,
+    asked: Asked,
+    user_fault: String,
+    place_fault: String,
+}
+
+/// For whom and what.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    #[serde(rename = "userId")]
+    user_id: String,
+    /// Group and Flow, `GROUP.FLOW`: a Flow is chosen in a Group.
+    place: String,
+}
+
+async fn page(
+    app: &Shared,
+    member: &Member,
+    page: Page,
+    asked: Asked,
+    [user_fault, place_fault]: [String; 2],
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let groups = groups::list(app, scope).await?;
+    let flows = flows::list(app, scope).await?;
+    let recent = store::sessions::recent(&mut app.db.read().await?, scope, SHOWN).await?;
+    let rows = recent
+        .into_iter()
+        .map(|session| {
+            let flow = flows.iter().find(|flow| flow.id == session.link.flow_id);
+            let group = groups.iter().find(|group| group.id == session.link.group_id);
+            Row {
+                flow: flow.map(|flow| flow.name.clone()).unwrap_or_default(),
+                group: group.map(|group| group.name.clone()).unwrap_or_default(),
+                session,
+            }
+        })
+        .collect();
+    let is_refused = !user_fault.is_empty() || !place_fault.is_empty();
+    let shown = html(LinksPage {
+        page,
+        groups,
+        rows,
+        asked,
+        user_fault,
+        place_fault,
+    })?;
+    Ok(match is_refused {
+        true => (axum::http::StatusCode::BAD_REQUEST, shown).into_response(),
+        false => shown,
+    })
+}
+
+async fn list(State(app): State<Shared>, member: Member, frame: Page) -> Result<Response, Problem> {
+    page(&app, &member, frame, Asked::default(), Default::default()).await
+}
+
+async fn make(
+    State(app): State<Shared>,
+    member: Member,
+    frame: Page,
+    Form(asked): Form<Asked>,
+) -> Result<Response, Problem> {
+    let caller = member.caller()?;
+    gate::allowed(caller.merchant.status, caller.scope.sandbox, Family::LinkAndPoll)?;
+    let (group_id, flow_id) = asked.place.split_once('.').unwrap_or_default();
+    let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
+    let body = body.as_object().cloned().unwrap_or_default();
+    match sessions::link(&app, &caller, &body).await {
+        Ok(url) => {
+            let flow = flows::get(&app, caller.scope, flow_id).await?;
+            LinkMade::new(frame, url, flow.name, false).show()
+        }
+        Err(problem) if matches!(problem.kind(), Kind::Invalid | Kind::NotFound) => {
+            let about_user = problem
+                .errors()
+                .iter()
+                .find_map(|error| error.strip_prefix("userId - "));
+            let faults = match about_user {
+                Some("cannot be empty") => [frame.t("links.fault.empty"), String::new()],
+                Some(reason) => [frame.t1("links.fault.user", "reason", reason), String::new()],
+                None => [String::new(), frame.t("links.fault.place")],
+            };
+            page(&app, &member, frame, asked, faults).await
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+impl Row {
+    fn is_over(&self) -> bool {
+        self.session.status != SessionStatus::Pending
+    }
+}
