@@ -200,7 +200,7 @@ async fn resend(
 ) -> Result<Response, Problem> {
     let id = Uuid::parse_str(&id).map_err(|_| Problem::not_found("No such event"))?;
     webhooks::resend(&app, &member.caller()?, id).await?;
-    Ok(done(&format!("/portal/webhooks/events/{eventId}"), "resent"))
+    Ok(done(&format!("/portal/webhooks/events/{id}"), "resent"))
 }
 
 /// Which events to send again.
