@@ -46,6 +46,15 @@ enum Action {
     },
     /// A link by which one person becomes an operator of this installation, within seven days. Earlier ones work no more.
     OperatorLink,
+    /// A link by which somebody sets a new password, within a day.
+    PasswordLink {
+        /// Whose: the address they sign in with.
+        #[arg(long)]
+        email: String,
+        /// They have lost their second factor, and their recovery codes: ask for codes no more.
+        #[arg(long)]
+        second_factor_lost: bool,
+    },
 }
 
 /// Runs it.
@@ -66,6 +75,10 @@ pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
                 joining::invite(&db, *merchant, role, email.as_deref(), None).await
             }
             Action::OperatorLink => joining::operator_link(&db).await,
+            Action::PasswordLink {
+                email,
+                second_factor_lost,
+            } => joining::rescue(&db, email, *second_factor_lost).await,
         };
         let NewLink { invitation, path } = made.map_err(|problem| anyhow::anyhow!("{problem}"))?;
         let link = format!("{}{path}", command.public_url.trim_end_matches('/'));

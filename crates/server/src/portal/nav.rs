@@ -66,6 +66,7 @@ const GROUPS: &[(&str, &[Place])] = &[
                 Action::ManageCompany,
             ),
             ("/portal/branding", "nav.branding", "brush", Action::ManageCompany),
+            ("/portal/application", "nav.application", "check", Action::Apply),
             ("/portal/staff", "nav.staff", "person", Action::ManageStaff),
             ("/portal/privacy", "nav.privacy", "lock", Action::ManageRetention),
         ],

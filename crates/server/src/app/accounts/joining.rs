@@ -87,6 +87,22 @@ pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>)
     })
 }
 
+/// Makes a link to set the password of whoever has this address, for whoever has this machine; their second factor goes too if it was
+/// lost.
+pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
+    store::transaction!(db, |tx| -> Result<NewLink, Problem> {
+        let member = staff::by_email(tx, email).await?;
+        let member = member.ok_or_else(|| Problem::not_found("nobody has this address"))?;
+        let by = "command line";
+        if second_factor_lost {
+            staff::clear_totp(tx, member.id).await?;
+            audit_everywhere(tx, member.id, by, "staff.second_factor_off", "{}").await?;
+        }
+        audit_everywhere(tx, member.id, by, "staff.password_link_made", "{}").await?;
+        Ok(password_link(tx, member.id, None).await?)
+    })
+}
+
 /// A link as its page shows it.
 #[derive(Clone, Debug)]
 pub struct Shown {

@@ -12,6 +12,9 @@ use super::{Fault, actor, audit_everywhere, begin_session, codes, passwords, thr
 use crate::app::App;
 use crate::error::Problem;
 
+/// Whom an unknown address stands for: remembered like anybody's failure, so that it takes as long.
+const NOBODY: Uuid = Uuid::nil();
+
 /// What came of a password.
 #[derive(Debug)]
 pub enum SignIn {
@@ -44,6 +47,7 @@ pub async fn with_password(
     throttle::count(app, &whom, address).await?;
     let right = passwords::matches(app, hash, password).await?;
     let Some(member) = member else {
+        failed(app, NOBODY, "password").await?;
         return Ok(SignIn::Wrong);
     };
     if !right || member.disabled_at.is_some() {

@@ -1,5 +1,6 @@
 //! The portal, used with a browser's manners but without a browser: cookies, forms, redirects. Scripts and looks are tested in `web/tests`.
 
+mod accounts;
 mod review;
 mod roles;
 mod scope;
