@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use serde_json::{Map, Value, json};
@@ -17,7 +16,7 @@ use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
 use crate::app::{Shared, flows, groups};
-use crate::error::{Kind, Problem};
+use crate::error::{Family, Kind, Problem};
 use crate::http::path::PathText;
 
 /// This area's routes.
@@ -175,6 +174,7 @@ async fn again(
     problem: Problem,
 ) -> Result<Response, Problem> {
     let mut faults = BTreeMap::new();
+    let status = problem.status(Family::System);
     match problem.kind() {
         Kind::Invalid => {
             for error in problem.errors() {
@@ -205,7 +205,7 @@ async fn again(
         choice.place = is_chosen.then(|| sent.one(&format!("place.{id}")).to_owned());
     }
     form.faults = faults;
-    Ok((StatusCode::BAD_REQUEST, html(form)?).into_response())
+    Ok((status, html(form)?).into_response())
 }
 
 #[derive(Template)]

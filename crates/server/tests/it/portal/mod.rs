@@ -4,6 +4,7 @@ mod accounts;
 mod review;
 mod roles;
 mod scope;
+mod setup;
 
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERER, SET_COOKIE};
 use reqwest::{Client, Method, redirect};
