@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(step_of(secret, code, at + 30), Some(step), "one step late");
             assert_eq!(step_of(secret, code, at - 30), Some(step), "one step early");
             assert_eq!(step_of(secret, code, at + 60), None);
-            assert_eq!(step_of(secret, code, at - 60), None);
+            assert!(at < 90 || step_of(secret, code, at - 60).is_none());
         }
         assert_eq!(step_of(secret, " 287 082 ", 59), Some(1));
         for bad in ["", "28708", "2870821", "28708a", "２８７０８２", "-87082"] {

@@ -68,11 +68,12 @@ fn is_obvious(password: &str, email: &str, name: &str) -> bool {
         .chain(email.split(['@', '.', '+', '-', '_']))
         .chain(name.split_whitespace());
     let mut rest = plain;
-    for word in own.map(self::plain).filter(|word| word.chars().count() >= 3) {
-        rest = rest.replace(&word, "");
-    }
+    // Common words first: a short word of one's own may be a part of one.
     for word in COMMON {
         rest = rest.replace(word, "");
+    }
+    for word in own.map(self::plain).filter(|word| word.chars().count() >= 3) {
+        rest = rest.replace(&word, "");
     }
     rest.chars().filter(|c| c.is_alphabetic()).count() < 4 && rest.chars().count() < 9
 }
