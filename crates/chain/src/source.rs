@@ -201,7 +201,7 @@ pub struct History {
 }
 
 /// The newest block that a source knows.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tip {
     /// Its height.
     pub height: u64,

@@ -97,6 +97,8 @@ pub struct NewTransaction {
 pub enum NewMovement {
     /// Spent and made outputs; no inputs: newly mined.
     Outputs(Vec<(TxId, u32)>, Vec<Output>),
+    /// The same, with what the node says that each input was worth: it counts where the graph does not know the output.
+    Told(Vec<Input>, Vec<Output>),
     /// Transfers between accounts.
     Transfers(Vec<Transfer>),
 }
@@ -415,30 +417,30 @@ impl Graph {
         number: u64,
         new: &NewTransaction,
     ) -> Result<Movement, GraphError> {
-        let (spent, made) = match &new.movement {
-            NewMovement::Outputs(spent, made) => (spent, made),
+        let (mut inputs, made) = match &new.movement {
+            NewMovement::Told(told, made) => (told.clone(), made),
+            // A graph begun in the middle of a chain does not know older outputs; what they were worth stays open.
+            NewMovement::Outputs(spent, made) => {
+                let unknown = |(id, output): &(TxId, u32)| Input {
+                    transaction: id.clone(),
+                    output: *output,
+                    party: None,
+                    amount: Amount::default(),
+                };
+                (spent.iter().map(unknown).collect::<Vec<Input>>(), made)
+            }
             NewMovement::Transfers(transfers) => return Ok(Movement::Transfers(transfers.clone())),
         };
-        let mut inputs = Vec::with_capacity(spent.len());
-        for (id, output) in spent {
-            let known = match state.outputs.remove(&(id.clone(), *output)) {
+        for input in &mut inputs {
+            let known = match state.outputs.remove(&(input.transaction.clone(), input.output)) {
                 Some(known) => Some(known),
-                None => self.output(id, *output)?,
+                None => self.output(&input.transaction, input.output)?,
             };
-            // A graph begun in the middle of a chain does not know older outputs; what they were worth stays open.
-            let (party, amount) = match known {
-                Some((maker, known)) => {
-                    batch.insert(&self.spends, spend_key(maker, *output), number.to_be_bytes());
-                    (known.party, known.amount)
-                }
-                None => (None, Amount::default()),
-            };
-            inputs.push(Input {
-                transaction: id.clone(),
-                output: *output,
-                party,
-                amount,
-            });
+            if let Some((maker, known)) = known {
+                batch.insert(&self.spends, spend_key(maker, input.output), number.to_be_bytes());
+                input.party = known.party;
+                input.amount = known.amount;
+            }
         }
         for (output, place) in made.iter().zip(0u32..) {
             state

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::blk::{BlkError, BlockFiles, Found, best_chain};
 use super::block::{Header, RawBlock, hash_of};
+use super::node::Node;
 use crate::currency::Currency;
 use crate::graph::{Graph, GraphError, NewBlock};
 use crate::source::SourceError;
@@ -137,46 +138,69 @@ fn connect(
     Err(LoadError::Disconnected)
 }
 
-/// Follows a node: appends what comes after the tip until `fetch` knows no block at a height, rolling back where the node's
-/// chain left ours.
+/// Follows a node: appends what comes after the tip up to the node's newest block, rolling back where the node's chain left
+/// ours. A node whose chain merely ends below our tip is behind (it is being synchronised again), and nothing is done.
+///
+/// `go_on` is told after each block and may end it.
 ///
 /// # Errors
 /// The first thing that went wrong; call again to go on.
 pub fn follow(
     graph: &Graph,
     first_height: u64,
-    mut fetch: impl FnMut(u64) -> Result<Option<NewBlock>, SourceError>,
+    node: &dyn Node,
+    mut go_on: impl FnMut(&Loaded) -> bool,
 ) -> Result<Loaded, LoadError> {
     let mut loaded = Loaded::default();
     loop {
         let tip = graph.newest();
         let height = tip.as_ref().map_or(first_height, |tip| tip.height + 1);
-        let next = fetch(height)?;
+        let hash = node.hash_at(height)?;
+        let next = hash.map(|hash| node.block(height, &hash)).transpose()?;
+        let follows = match (&tip, &next) {
+            (None, _) => true,
+            (Some(tip), Some(next)) => next.previous == tip.hash,
+            (Some(tip), None) => node.hash_at(tip.height)?.is_some_and(|hash| hash == tip.hash),
+        };
         match (tip, next) {
-            (Some(tip), None) => {
-                // The node may have gone back to a shorter chain with more work.
-                if fetch(tip.height)?.is_some_and(|block| block.hash == tip.hash) {
-                    break;
-                }
-                roll_back(graph, &mut loaded)?;
-            }
-            (None, None) => break,
-            (Some(tip), Some(block)) if block.previous != tip.hash => roll_back(graph, &mut loaded)?,
-            (_, Some(block)) => {
-                graph.append(&block)?;
+            (_, Some(next)) if follows => {
+                graph.append(&next)?;
                 loaded.appended += 1;
             }
+            (Some(tip), _) if !follows => {
+                if !leave(graph, tip.height, node, &mut loaded)? {
+                    break;
+                }
+            }
+            _ => break,
+        }
+        if !go_on(&loaded) {
+            break;
         }
     }
     graph.persist()?;
     Ok(loaded)
 }
 
-fn roll_back(graph: &Graph, loaded: &mut Loaded) -> Result<(), LoadError> {
-    if loaded.rolled_back >= DEEPEST {
-        return Err(LoadError::Disconnected);
+/// Rolls back to the last block that the node's chain shares; answers whether there is something else to append there.
+fn leave(graph: &Graph, tip: u64, node: &dyn Node, loaded: &mut Loaded) -> Result<bool, LoadError> {
+    for depth in 0..=DEEPEST.min(tip) {
+        let height = tip - depth;
+        let Some(ours) = graph.hash_at(height)? else {
+            break;
+        };
+        if node.hash_at(height)? != Some(ours) {
+            continue;
+        }
+        // Its next block is not ours to take yet, or it changed its mind meanwhile: the next round will see.
+        if depth == 0 || node.hash_at(height + 1)?.is_none() {
+            return Ok(false);
+        }
+        for _ in 0..depth {
+            graph.roll_back()?;
+            loaded.rolled_back += 1;
+        }
+        return Ok(true);
     }
-    graph.roll_back()?;
-    loaded.rolled_back += 1;
-    Ok(())
+    Err(LoadError::Disconnected)
 }

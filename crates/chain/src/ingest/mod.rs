@@ -6,5 +6,6 @@ pub mod blk;
 pub mod block;
 pub mod fixture;
 pub mod load;
+pub mod node;
 #[cfg(test)]
 mod tests;

@@ -12,10 +12,11 @@ use proptest::prelude::*;
 
 use super::blk::{best_chain, frames};
 use super::block::{BadBlock, Header, RawBlock, hash_text, parse_transaction};
-use super::load::{follow, load};
+use super::load::{LoadError, follow, load};
+use super::node::Node;
 use crate::currency::Currency;
 use crate::graph::{Graph, NewBlock};
-use crate::source::{Source, Window};
+use crate::source::{Source, SourceError, Window};
 
 fn bytes(value: &impl Encodable) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -300,31 +301,46 @@ fn block_files_are_loaded_extended_and_reorganised() {
     assert!(history.transactions.is_empty(), "the stale branch left nothing");
 }
 
+/// A node that knows these blocks.
+struct Known(Vec<Block>);
+
+impl Node for Known {
+    fn height(&self) -> Result<u64, SourceError> {
+        Ok(self.0.len() as u64 - 1)
+    }
+
+    fn hash_at(&self, height: u64) -> Result<Option<String>, SourceError> {
+        let known = self.0.get(usize::try_from(height).unwrap());
+        Ok(known.map(|block| block.block_hash().to_string()))
+    }
+
+    fn block(&self, height: u64, _hash: &str) -> Result<NewBlock, SourceError> {
+        let raw = bytes(&self.0[usize::try_from(height).unwrap()]);
+        let raw = RawBlock::parse(Currency::Btc, &raw).unwrap();
+        Ok(NewBlock::of_raw(Currency::Btc, height, &raw))
+    }
+}
+
 #[test]
 fn a_node_is_followed_through_a_reorganisation_three_deep() {
     let folder = tempfile::tempdir().unwrap();
     let graph = Graph::open(folder.path(), Currency::Btc).unwrap();
     let root = row(BlockHash::all_zeros(), 0..3, 1);
-    let node = |blocks: Vec<Block>| {
-        move |height: u64| {
-            let made = usize::try_from(height).ok().and_then(|height| blocks.get(height));
-            Ok(made.map(|made| {
-                let raw = bytes(made);
-                NewBlock::of_raw(
-                    Currency::Btc,
-                    height,
-                    &RawBlock::parse(Currency::Btc, &raw).unwrap(),
-                )
-            }))
-        }
-    };
+    let follow = |blocks: Vec<Block>| follow(&graph, 0, &Known(blocks), |_| true);
     let short = [root.clone(), row(root[2].block_hash(), 3..6, 2)].concat();
     let long = [root.clone(), row(root[2].block_hash(), 3..8, 3)].concat();
-    assert_eq!(follow(&graph, 0, node(short)).unwrap().appended, 6);
-    let moved = follow(&graph, 0, node(long.clone())).unwrap();
+    assert_eq!(follow(short).unwrap().appended, 6);
+    let moved = follow(long.clone()).unwrap();
     assert_eq!((moved.appended, moved.rolled_back), (5, 3));
     assert_eq!(graph.newest().unwrap().hash, long[7].block_hash().to_string());
-    let back = follow(&graph, 0, node(root.clone())).unwrap();
-    assert_eq!((back.appended, back.rolled_back), (0, 5));
-    assert_eq!(graph.newest().unwrap().hash, root[2].block_hash().to_string());
+    // A node that is behind on the same chain says nothing new; a shorter other chain does.
+    let behind = follow(root.clone()).unwrap();
+    assert_eq!((behind.appended, behind.rolled_back), (0, 0));
+    let other = [root.clone(), row(root[2].block_hash(), 3..4, 4)].concat();
+    let back = follow(other.clone()).unwrap();
+    assert_eq!((back.appended, back.rolled_back), (1, 5));
+    assert_eq!(graph.newest().unwrap().hash, other[3].block_hash().to_string());
+    let stranger = follow(row(BlockHash::all_zeros(), 0..9, 7));
+    assert!(matches!(stranger, Err(LoadError::Disconnected)));
+    assert_eq!(graph.newest().unwrap().hash, other[3].block_hash().to_string());
 }

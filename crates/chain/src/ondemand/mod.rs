@@ -4,7 +4,13 @@
 //! budget of requests and time, and what it cuts is told in the answer. Addresses go to the configured index only.
 
 mod cache;
+mod electrum;
+#[cfg(test)]
+mod electrum_tests;
 mod esplora;
+mod solana;
+#[cfg(test)]
+mod solana_tests;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +21,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use self::cache::Cache;
+pub use self::electrum::Electrum;
 pub use self::esplora::Esplora;
+pub use self::solana::Solana;
 use crate::source::{History, Source, SourceError, Tip, Transaction, TxId, Window};
 
 /// A request to an index, node or vendor.
@@ -125,7 +133,19 @@ impl<'a> Calls<'a> {
     ///
     /// # Errors
     /// [`SourceError::NotFound`] for 404, [`SourceError::Budget`] when the budget is spent, otherwise what went wrong.
-    pub fn send(&self, mut request: HttpRequest) -> Result<Vec<u8>, SourceError> {
+    pub fn send(&self, request: HttpRequest) -> Result<Vec<u8>, SourceError> {
+        self.answered(request, &|answer| answer.status == 200)
+    }
+
+    /// Sends a request; a failed one is tried once more. Answers the body of what `is_answer` takes, whatever its status.
+    ///
+    /// # Errors
+    /// As [`Calls::send`].
+    pub fn answered(
+        &self,
+        mut request: HttpRequest,
+        is_answer: &dyn Fn(&HttpResponse) -> bool,
+    ) -> Result<Vec<u8>, SourceError> {
         let mut last = SourceError::Budget;
         for attempt in 0..ATTEMPTS {
             let time = self.deadline.saturating_duration_since(Instant::now());
@@ -137,7 +157,7 @@ impl<'a> Calls<'a> {
             }
             request.timeout = self.request_timeout.min(time);
             last = match self.transport.send(&request) {
-                Ok(HttpResponse { status: 200, body }) => return Ok(body),
+                Ok(answer) if is_answer(&answer) => return Ok(answer.body),
                 Ok(HttpResponse { status: 404, .. }) => return Err(SourceError::NotFound),
                 Ok(HttpResponse {
                     status: status @ (429 | 500..),
@@ -188,6 +208,14 @@ pub trait Provider: Send + Sync {
     /// When it cannot be asked.
     fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError>;
 
+    /// Whether it can list an address's transactions; some nodes know transactions only.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    fn knows_addresses(&self, _calls: &Calls<'_>) -> Result<bool, SourceError> {
+        Ok(true)
+    }
+
     /// The latest `limit` transactions of an address that are in blocks, in order.
     ///
     /// # Errors
@@ -205,6 +233,12 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// When it is not known, or cannot be asked.
     fn spends(&self, calls: &Calls<'_>, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
+}
+
+/// Whether a transaction belongs to an account's history: it moved something of it, or it paid the fee.
+pub(crate) fn concerns(transaction: &Transaction, party: &str) -> bool {
+    let parties = crate::screen::parties(transaction);
+    parties.iter().any(|other| **other == *party) || transaction.fee_payer.as_deref() == Some(party)
 }
 
 /// For how long the newest block is believed to be the newest.
@@ -249,6 +283,21 @@ impl OnDemand {
             calls,
             tip,
         })
+    }
+
+    /// Its newest block, and whether it can list an address's transactions: for finding out what is wrong.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn check(&self) -> Result<(Tip, bool), SourceError> {
+        let calls = Calls::new(&*self.transport, self.budget);
+        let tip = self.provider.tip(&calls)?;
+        Ok((tip, self.provider.knows_addresses(&calls)?))
+    }
+
+    /// The kind of provider.
+    pub fn name(&self) -> &str {
+        self.provider.name()
     }
 
     fn cache(&self) -> std::sync::MutexGuard<'_, Cache> {

@@ -16,7 +16,7 @@ use crate::profile::Profile;
 use crate::screen::{Request, Subject, screen_address, screen_transaction};
 use crate::source::{Movement, Output};
 
-fn holder(number: u8) -> String {
+pub(super) fn holder(number: u8) -> String {
     let script = [&[0x76, 0xa9, 0x14][..], &[number; 20], &[0x88, 0xac]].concat();
     Address::of_script(Currency::Btc, &script).unwrap().canonical
 }
@@ -125,7 +125,7 @@ impl Transport for Played {
 }
 
 /// Two labelled holders.
-struct Known;
+pub(super) struct Known;
 
 impl Labels for Known {
     fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
@@ -233,7 +233,7 @@ fn on_demand(transport: Arc<dyn Transport>, budget: Budget) -> OnDemand {
     )
 }
 
-fn told(screen: &crate::screen::Screen) -> Value {
+pub(super) fn told(screen: &crate::screen::Screen) -> Value {
     let mut detail = serde_json::to_value(&screen.detail).unwrap();
     detail["exposures"]["source"] = Value::Null;
     detail["score"] = screen.score.value().into();

@@ -1,5 +1,5 @@
-//! Where chains' histories come from on this server: its own graphs (`bonafide chain ingest`), then indexes asked on demand;
-//! what answered is named.
+//! Where answers about chains come from on this server: its own graphs (`bonafide chain ingest`), indexes asked on demand,
+//! vendors by configuration; what answered is named.
 //!
 //! Everything here blocks: call it on a blocking thread.
 
@@ -9,29 +9,157 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use chain::address::{Address, Kind};
-use chain::currency::{Currency, Ledger};
+use chain::currency::Currency;
 use chain::graph::Graph;
 use chain::labels::Labels;
-use chain::ondemand::{
-    Budget, Esplora, HttpRequest, HttpResponse, LARGEST_BODY, OnDemand, Transport, TransportError,
-};
+use chain::ondemand::{Budget, OnDemand, Transport};
 use chain::profile::Profile;
 use chain::score::{Request, Screen, Subject, screen_address, screen_labels, screen_transaction};
 use chain::source::{Source, SourceError};
+use chain::upstream::{self, Upstreams};
 use clap::Args;
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
+
+use super::chain_follow::Follower;
+use super::chain_nodes::{Place, of_chain};
+use super::chain_transport::HttpTransport;
 
 /// Which sources there are besides the graphs of the data folder.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChainConfig {
-    /// An Esplora server for a chain, such as `btc=http://localhost:3000`; several with commas.
+    /// Who lists addresses' histories, such as `btc=http://localhost:3000` (Esplora), `ltc=tcp://localhost:50001` (Electrum),
+    /// `eth=http://localhost:8545`, `sol=http://localhost:8899` (JSON-RPC); several with commas.
     #[arg(
         long = "chain-index",
         env = "BONAFIDE_CHAIN_INDEX",
         value_delimiter = ',',
+        hide_env_values = true,
         global = true
     )]
     pub indexes: Vec<String>,
+    /// Nodes whose tip the server follows into a graph of its own, such as `btc=http://localhost:8332` (JSON-RPC) or
+    /// `btc=esplora+http://localhost:3000`; several with commas.
+    #[arg(
+        long = "chain-follow",
+        env = "BONAFIDE_CHAIN_FOLLOW",
+        value_delimiter = ',',
+        hide_env_values = true,
+        global = true
+    )]
+    pub follow: Vec<String>,
+    /// Files that hold `user:password` for nodes that want it, such as `btc=/home/bitcoin/.bitcoin/.cookie`.
+    #[arg(
+        long = "chain-credentials",
+        env = "BONAFIDE_CHAIN_CREDENTIALS",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub credentials: Vec<String>,
+    /// Seconds between two looks at a followed node.
+    #[arg(
+        long = "chain-poll-seconds",
+        env = "BONAFIDE_CHAIN_POLL_SECONDS",
+        default_value_t = 10,
+        global = true
+    )]
+    pub poll_seconds: u64,
+    /// Follow EVM nodes that offer no traces too: what contracts move is missing then.
+    #[arg(
+        long = "chain-without-traces",
+        env = "BONAFIDE_CHAIN_WITHOUT_TRACES",
+        global = true
+    )]
+    pub without_traces: bool,
+    /// A JSON file that describes vendors who are asked for scores.
+    #[arg(long, env = "BONAFIDE_UPSTREAMS", global = true)]
+    pub upstreams: Option<PathBuf>,
+}
+
+impl ChainConfig {
+    /// The configured indexes.
+    ///
+    /// # Errors
+    /// When one is not `CHAIN=URL`.
+    pub fn indexes(&self) -> anyhow::Result<Vec<Place>> {
+        self.places(&self.indexes).context("--chain-index")
+    }
+
+    /// The nodes to be followed.
+    ///
+    /// # Errors
+    /// When one is not `CHAIN=URL`.
+    pub fn followed(&self) -> anyhow::Result<Vec<Place>> {
+        self.places(&self.follow).context("--chain-follow")
+    }
+
+    fn places(&self, texts: &[String]) -> anyhow::Result<Vec<Place>> {
+        let mut files: HashMap<Currency, PathBuf> = HashMap::new();
+        for text in &self.credentials {
+            let (currency, file) = of_chain(text).context("--chain-credentials")?;
+            files.insert(currency, file.into());
+        }
+        let place = |text: &String| {
+            let (currency, url) = of_chain(text)?;
+            let mut place = Place::new(currency, url, files.get(&currency).cloned());
+            place.without_traces = self.without_traces;
+            Ok(place)
+        };
+        texts.iter().map(place).collect()
+    }
+
+    /// The vendors of the file, if one is set.
+    ///
+    /// # Errors
+    /// What is wrong with the file; no value of it is repeated.
+    pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
+        let Some(file) = &self.upstreams else {
+            return Ok(Upstreams::default());
+        };
+        Upstreams::open(file).with_context(|| format!("the upstreams in {}", file.display()))
+    }
+}
+
+/// An answer, and whose it is.
+pub enum Answered {
+    /// Our own engine's, by a source or by labels alone.
+    Own(Box<Screen>),
+    /// A vendor's.
+    Upstream(upstream::Answer),
+}
+
+impl Answered {
+    /// The score, 0-100.
+    pub fn score(&self) -> f64 {
+        match self {
+            Answered::Own(screen) => screen.score.value(),
+            Answered::Upstream(answer) => answer.score,
+        }
+    }
+
+    /// The screening, if it is our own.
+    pub fn own(&self) -> Option<&Screen> {
+        match self {
+            Answered::Own(screen) => Some(screen),
+            Answered::Upstream(_) => None,
+        }
+    }
+
+    /// The members that a detailed report adds.
+    pub fn detail(&self) -> Map<String, Value> {
+        match self {
+            Answered::Own(screen) => match serde_json::to_value(&screen.detail) {
+                Ok(Value::Object(detail)) => detail,
+                _ => Map::new(),
+            },
+            Answered::Upstream(answer) => answer.members.clone(),
+        }
+    }
+
+    /// Whether money was followed, or a vendor says that it knows.
+    fn is_traced(&self) -> bool {
+        self.own().is_none_or(|screen| !screen.traces.is_empty())
+    }
 }
 
 /// The folder of a chain's graph.
@@ -39,54 +167,149 @@ pub fn graph_folder(data: &Path, currency: Currency) -> PathBuf {
     data.join("chain").join(currency.code())
 }
 
+/// Opens a chain's graph, or makes it.
+///
+/// # Errors
+/// When the folder cannot be made, or another process holds it.
+pub fn open_graph(folder: &Path, currency: Currency) -> anyhow::Result<Arc<Graph>> {
+    let open = || -> anyhow::Result<Graph> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Graph::open(folder, currency)?)
+    };
+    let graph = open().with_context(|| {
+        let folder = folder.display();
+        format!("the graph in {folder} cannot be opened (does another process hold it?)")
+    })?;
+    Ok(Arc::new(graph))
+}
+
+/// Screens again when blocks were rolled back meanwhile: what was read may belong to both chains.
+fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> Result<Screen, SourceError> {
+    const TIMES: usize = 3;
+    for _ in 1..TIMES {
+        let tip = graph.newest();
+        let answer = screen();
+        let stands = match tip {
+            Some(tip) => graph.hash_at(tip.height)? == Some(tip.hash),
+            None => true,
+        };
+        if stands {
+            return answer;
+        }
+    }
+    screen()
+}
+
 /// The sources of all chains.
-#[derive(Default)]
 pub struct ChainSources {
-    graphs: HashMap<Currency, Graph>,
+    graphs: HashMap<Currency, Arc<Graph>>,
     indexes: HashMap<Currency, OnDemand>,
+    upstreams: Upstreams,
+    transport: Arc<dyn Transport>,
 }
 
 impl ChainSources {
-    /// Opens the graphs that exist, and remembers the indexes.
+    /// Opens the graphs that exist, and remembers the indexes and vendors.
     ///
     /// # Errors
-    /// When a graph cannot be opened (another process holds it) or an index is not `CHAIN=URL`.
+    /// When a graph cannot be opened (another process holds it), an index is not `CHAIN=URL` or a vendor is badly described.
     pub fn open(data: &Path, config: &ChainConfig, runtime: Handle) -> anyhow::Result<ChainSources> {
-        let mut sources = ChainSources::default();
+        let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime)?);
+        let mut sources = ChainSources {
+            graphs: HashMap::new(),
+            indexes: HashMap::new(),
+            upstreams: config.upstreams()?,
+            transport,
+        };
         for currency in Currency::ALL {
             let folder = graph_folder(data, currency);
             if folder.is_dir() {
-                let graph = Graph::open(&folder, currency)
-                    .with_context(|| format!("the graph in {} cannot be opened", folder.display()))?;
-                sources.graphs.insert(currency, graph);
+                sources.graphs.insert(currency, open_graph(&folder, currency)?);
             }
         }
-        let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime)?);
-        for index in &config.indexes {
-            let (currency, url) = index.split_once('=').context("a chain index is CHAIN=URL")?;
-            let currency: Currency = currency
-                .parse()
-                .context("a chain index begins with a chain's code")?;
-            anyhow::ensure!(
-                currency.ledger() == Ledger::Utxo && currency != Currency::Ada,
-                "a chain index is an Esplora server, which {currency} has none of"
+        for place in config.indexes()? {
+            let index = OnDemand::new(
+                place.provider()?,
+                Arc::clone(&sources.transport),
+                Budget::default(),
             );
-            anyhow::ensure!(
-                url.starts_with("http://") || url.starts_with("https://"),
-                "a chain index is CHAIN=URL, with http or https"
-            );
-            let provider = Box::new(Esplora::new(currency, url));
-            let index = OnDemand::new(provider, Arc::clone(&transport), Budget::default());
-            sources.indexes.insert(currency, index);
+            sources.indexes.insert(place.currency, index);
         }
         Ok(sources)
     }
 
-    /// Screens with whatever knows the chain: its graph, its index, or labels alone.
+    /// Who follows the configured nodes, each into its chain's graph, which is made where there is none.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] when no source and no label knows the query; otherwise why the source did not answer.
+    /// When a graph cannot be opened or an address is none of a node.
+    pub fn followers(&mut self, data: &Path, config: &ChainConfig) -> anyhow::Result<Vec<Follower>> {
+        let mut followers = Vec::new();
+        for place in config.followed()? {
+            let currency = place.currency;
+            let node = place.node(Arc::clone(&self.transport))?;
+            let graph = match self.graphs.get(&currency) {
+                Some(graph) => Arc::clone(graph),
+                None => open_graph(&graph_folder(data, currency), currency)?,
+            };
+            self.graphs.insert(currency, Arc::clone(&graph));
+            followers.push(Follower::new(data, currency, graph, node, place.origin(), 0));
+        }
+        Ok(followers)
+    }
+
+    /// Answers by our own sources and by vendors, in the configured order; what our own labels say is never lowered by a
+    /// vendor.
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`] when nobody knows the query; otherwise why our own sources did not answer, or, where they
+    /// know nothing of the chain, why the vendors did not.
     pub fn screen(
+        &self,
+        labels: &dyn Labels,
+        profile: &Profile,
+        request: &Request<'_>,
+    ) -> Result<Answered, SourceError> {
+        let ask = || {
+            self.upstreams
+                .ask(&*self.transport, request.chain, request.subject)
+        };
+        let own = || {
+            let screen = self.own(labels, profile, request)?;
+            Ok(Answered::Own(Box::new(screen)))
+        };
+        if self.upstreams.first {
+            match ask() {
+                Ok(answer) => {
+                    let labelled = Answered::Own(Box::new(screen_labels(labels, profile, request)));
+                    return Ok(higher(labelled, answer));
+                }
+                Err(SourceError::NotFound | SourceError::Unsupported(_)) => return own(),
+                Err(failed) => {
+                    return own().map_err(|error| match error {
+                        SourceError::NotFound => failed,
+                        error => error,
+                    });
+                }
+            }
+        }
+        match own() {
+            // Labels have said all they can.
+            Ok(own) if !own.is_traced() && own.score() < 100.0 => match ask() {
+                Ok(answer) => Ok(higher(own, answer)),
+                Err(_) => Ok(own),
+            },
+            Ok(own) => Ok(own),
+            Err(error) => match (ask(), error) {
+                (Ok(answer), _) => Ok(Answered::Upstream(answer)),
+                (Err(SourceError::Unsupported(_)), error) => Err(error),
+                (Err(failed), SourceError::NotFound) => Err(failed),
+                (Err(_), error) => Err(error),
+            },
+        }
+    }
+
+    /// Screens with whatever of our own knows the chain: its graph, its index, or labels alone.
+    fn own(
         &self,
         labels: &dyn Labels,
         profile: &Profile,
@@ -95,32 +318,33 @@ impl ChainSources {
         let traceable = traceable(request);
         if let Some(graph) = self.graphs.get(&request.chain).filter(|_| traceable) {
             let indexed = self.indexes.contains_key(&request.chain);
-            match screen(graph, labels, profile, request) {
+            match settled(graph, || screen(&**graph, labels, profile, request)) {
                 // A graph that has not reached it says nothing about what the index knows.
                 Err(SourceError::NotFound) if indexed => {}
                 answer => return answer,
             }
         }
-        let alone = || screen_labels(labels, profile, request);
-        let Some(index) = self.indexes.get(&request.chain).filter(|_| traceable) else {
-            let screen = alone();
-            return if screen.labels.is_empty() {
-                Err(SourceError::NotFound)
-            } else {
-                Ok(screen)
-            };
+        let index = self.indexes.get(&request.chain).filter(|_| traceable);
+        let failed = match index.map(OnDemand::screening) {
+            Some(Ok(source)) => return screen(&source, labels, profile, request),
+            Some(Err(error)) => error,
+            None => SourceError::NotFound,
         };
-        match index.screening() {
-            Ok(source) => screen(&source, labels, profile, request),
-            Err(error) => {
-                let screen = alone();
-                if screen.labels.is_empty() {
-                    Err(error)
-                } else {
-                    Ok(screen)
-                }
-            }
+        let alone = screen_labels(labels, profile, request);
+        if alone.labels.is_empty() {
+            Err(failed)
+        } else {
+            Ok(alone)
         }
+    }
+}
+
+/// A vendor's answer, unless our own labels alone say more.
+fn higher(labelled: Answered, answer: upstream::Answer) -> Answered {
+    if labelled.score() > answer.score {
+        labelled
+    } else {
+        Answered::Upstream(answer)
     }
 }
 
@@ -146,62 +370,6 @@ fn screen(
     match request.subject {
         Subject::Address(_) => screen_address(source, labels, profile, request),
         Subject::Transaction(_) => screen_transaction(source, labels, profile, request),
-    }
-}
-
-/// HTTP for the engine, by reqwest; redirects are not followed, so credentials stay where they were meant for.
-pub struct HttpTransport {
-    client: reqwest::Client,
-    runtime: Handle,
-}
-
-impl HttpTransport {
-    /// A transport whose requests run on a runtime.
-    ///
-    /// # Errors
-    /// When TLS cannot be set up.
-    pub fn new(runtime: Handle) -> anyhow::Result<HttpTransport> {
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("Bonafide/", env!("CARGO_PKG_VERSION")))
-            .build()?;
-        Ok(HttpTransport { client, runtime })
-    }
-
-    async fn sent(&self, request: &HttpRequest) -> Result<HttpResponse, reqwest::Error> {
-        let mut sending = match &request.body {
-            None => self.client.get(&request.url),
-            Some(body) => self
-                .client
-                .post(&request.url)
-                .header("content-type", "application/json")
-                .body(body.clone()),
-        };
-        for (name, value) in &request.headers {
-            sending = sending.header(name, value);
-        }
-        let mut answer = sending.timeout(request.timeout).send().await?;
-        let status = answer.status().as_u16();
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
-            body.extend_from_slice(&chunk);
-            if body.len() > LARGEST_BODY {
-                break;
-            }
-        }
-        Ok(HttpResponse { status, body })
-    }
-}
-
-impl Transport for HttpTransport {
-    fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        match self.runtime.block_on(self.sent(request)) {
-            Ok(answer) if answer.body.len() > LARGEST_BODY => Err(TransportError::TooLarge),
-            Ok(answer) => Ok(answer),
-            Err(error) if error.is_timeout() => Err(TransportError::TimedOut),
-            // The URL holds the address asked about, perhaps a credential.
-            Err(error) => Err(TransportError::Unreachable(error.without_url().to_string())),
-        }
     }
 }
 

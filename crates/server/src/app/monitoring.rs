@@ -10,7 +10,7 @@ use chain::picture::Picture;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError, Report, Screened};
 use chain::sandbox::{self, Failure};
-use chain::screen::{Request, Screen, Subject};
+use chain::screen::{Request, Subject};
 use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
@@ -21,6 +21,7 @@ use self::kept::Evidence;
 pub(crate) use self::kept::page;
 pub use self::kept::{Page, Wanted, find, list, picture};
 use super::App;
+use super::chain_sources::Answered;
 use super::labels::AccountLabels;
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
@@ -46,20 +47,23 @@ pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> 
     };
     match outcome {
         Ok(Found {
-            screen,
+            answered,
             own_name,
             evidence,
         }) => {
-            let score = screen.score.value();
-            let evidence = serde_json::to_string(&evidence).map_err(Problem::internal)?;
-            let mut body = answer_body(id, &query, &screen);
+            let score = answered.score();
+            let evidence = evidence
+                .map(|evidence| serde_json::to_string(&evidence))
+                .transpose()
+                .map_err(Problem::internal)?;
+            let mut body = answer_body(id, &query, &answered);
             if let (Report::Detailed, Some(name)) = (query.report, own_name) {
                 body["organizationLabelName"] = name.into();
             }
             let answer = Answer::json(axum::http::StatusCode::OK, &body);
             let text = body.to_string();
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
-                let new = kept(id, &query, 200, Some((score, &evidence)), &text);
+                let new = kept(id, &query, 200, Some((score, evidence.as_deref())), &text);
                 monitoring::insert(tx, caller.scope, &new).await?;
                 Ok(claim.complete(tx, &answer).await?)
             })?;
@@ -141,10 +145,11 @@ fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
 
 /// A screening's outcome.
 struct Found {
-    screen: Screen,
+    answered: Answered,
     /// What the account itself calls the address.
     own_name: Option<String>,
-    evidence: Evidence,
+    /// A vendor does not say which way the money went.
+    evidence: Option<Evidence>,
 }
 
 /// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
@@ -157,21 +162,25 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
     let screened = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let request = Request::new(query.currency, query.subject());
-        let screen = chains.screen(&labels, &PROFILE, &request)?;
+        let answered = chains.screen(&labels, &PROFILE, &request)?;
         let own_name = match request.subject {
             Subject::Address(address) => labels.own_name(request.chain, address, request.at),
             Subject::Transaction(_) => None,
         };
-        let picture = Picture::of(&query.text, &screen, &PROFILE);
-        let evidence = Evidence::of(request.at, &screen, picture);
-        Ok::<_, SourceError>((screen, own_name, evidence))
+        let evidence = answered.own().map(|screen| {
+            let picture = Picture::of(&query.text, screen, &PROFILE);
+            Evidence::of(request.at, screen, picture)
+        });
+        Ok::<_, SourceError>((answered, own_name, evidence))
     });
     match screened.await {
         Ok(screened) => {
-            let (screen, own_name, evidence) = screened?;
-            let evidence = evidence.map_err(|problem| NoScore { status: 500, problem })?;
+            let (answered, own_name, evidence) = screened?;
+            let evidence = evidence
+                .transpose()
+                .map_err(|problem| NoScore { status: 500, problem })?;
             Ok(Found {
-                screen,
+                answered,
                 own_name,
                 evidence,
             })
@@ -184,20 +193,19 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
 }
 
 /// The answer's body.
-pub(crate) fn answer_body(id: Uuid, query: &Query, screen: &Screen) -> Value {
+pub(crate) fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
     let mut body = json!({
         "queryId": id,
         "type": query.kind(),
         "query": query.text,
         "currency": query.currency,
-        "score": screen.score.value(),
+        "score": answered.score(),
         "label": query.label,
     });
     if query.report == Report::Detailed
-        && let (Some(body), Ok(Value::Object(detail))) =
-            (body.as_object_mut(), serde_json::to_value(&screen.detail))
+        && let Some(body) = body.as_object_mut()
     {
-        body.extend(detail);
+        body.extend(answered.detail());
     }
     body
 }
@@ -206,7 +214,7 @@ fn kept<'a>(
     id: Uuid,
     query: &'a Query,
     status: u16,
-    scored: Option<(f64, &'a str)>,
+    scored: Option<(f64, Option<&'a str>)>,
     response: &'a str,
 ) -> NewScreening<'a> {
     NewScreening {
@@ -222,6 +230,6 @@ fn kept<'a>(
         status,
         score: scored.map(|(score, _)| score),
         response,
-        evidence: scored.map(|(_, evidence)| evidence),
+        evidence: scored.and_then(|(_, evidence)| evidence),
     }
 }

@@ -1,16 +1,26 @@
 //! `bonafide chain`: feed a chain's graph and see what it holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use anyhow::Context;
 use chain::currency::Currency;
-use chain::graph::Graph;
+use chain::graph::{Graph, Status};
 use chain::ingest::{blk, load};
+use chain::ondemand::Transport;
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::{Unusable, say};
-use crate::app::chain_sources::graph_folder;
+use crate::app::chain_follow::{Follower, Following};
+use crate::app::chain_nodes::Place;
+use crate::app::chain_sources::{graph_folder, open_graph};
+use crate::app::chain_transport::HttpTransport;
 use crate::config::DataConfig;
+
+/// The pause between two looks at a followed node.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// `bonafide chain`.
 #[derive(Args)]
@@ -23,17 +33,10 @@ pub(crate) struct ChainCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Append the best chain of a node's block files; run it again for what came since, reorganisations included.
-    Ingest {
-        /// The chain's code, such as btc.
-        currency: Currency,
-        /// The node's `blocks` folder, or one `blk*.dat`.
-        blocks: PathBuf,
-        /// The height of the files' first block, when the graph is empty and the files do not begin with the chain.
-        #[arg(long, default_value_t = 0)]
-        first_height: u64,
-    },
-    /// What the graphs hold.
+    /// Append a chain's blocks, from a node's block files or from a node; run it again for what came since, reorganisations
+    /// included.
+    Ingest(Ingest),
+    /// What the graphs hold, and how far following is.
     Status {
         /// One JSON array instead of a table.
         #[arg(long)]
@@ -41,32 +44,50 @@ enum Action {
     },
 }
 
+#[derive(Args)]
+struct Ingest {
+    /// The chain's code, such as btc.
+    currency: Currency,
+    /// The node's `blocks` folder, or one `blk*.dat`.
+    #[arg(required_unless_present = "node", conflicts_with = "node")]
+    blocks: Option<PathBuf>,
+    /// A node instead: `http://localhost:8332` (JSON-RPC) or `esplora+http://localhost:3000`.
+    #[arg(long, env = "BONAFIDE_CHAIN_NODE", hide_env_values = true)]
+    node: Option<String>,
+    /// A file that holds `user:password` for the node, such as bitcoind's `.cookie`.
+    #[arg(long, requires = "node")]
+    credentials: Option<PathBuf>,
+    /// Go on with what comes, until stopped.
+    #[arg(long, requires = "node")]
+    follow: bool,
+    /// Take an EVM node's blocks although it offers no traces: what contracts move is missing then.
+    #[arg(long, requires = "node")]
+    without_traces: bool,
+    /// The height of the first block, when the graph is empty and shall not begin with the chain.
+    #[arg(long, default_value_t = 0)]
+    first_height: u64,
+}
+
 /// Runs it.
 pub(super) fn run(command: &ChainCommand) -> anyhow::Result<()> {
+    let data = &command.data.data;
     match &command.action {
-        Action::Ingest {
-            currency,
-            blocks,
-            first_height,
-        } => ingest(&command.data, *currency, blocks, *first_height),
-        Action::Status { json } => status(&command.data, *json),
+        Action::Ingest(ingest) => match (&ingest.node, &ingest.blocks) {
+            (Some(url), _) => from_node(data, ingest, url),
+            (None, Some(blocks)) => from_files(data, ingest, blocks),
+            (None, None) => Err(Unusable("name the block files or --node".to_owned()).into()),
+        },
+        Action::Status { json } => status(data, *json),
     }
 }
 
-fn ingest(
-    data: &DataConfig,
-    currency: Currency,
-    blocks: &std::path::Path,
-    first_height: u64,
-) -> anyhow::Result<()> {
+fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()> {
+    let currency = ingest.currency;
     if !blk::is_supported(currency) {
         return Err(Unusable(format!("{currency} keeps no block files that are read here")).into());
     }
-    let folder = graph_folder(&data.data, currency);
-    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let graph = Graph::open(&folder, currency)
-        .with_context(|| format!("{} cannot be opened (does a server hold it?)", folder.display()))?;
-    let loaded = load::load(&graph, currency, blocks, first_height, |loaded| {
+    let graph = open_graph(&graph_folder(data, currency), currency)?;
+    let loaded = load::load(&graph, currency, blocks, ingest.first_height, |loaded| {
         eprintln!("{} blocks", loaded.appended);
     })?;
     for file in &loaded.cut_files {
@@ -75,33 +96,122 @@ fn ingest(
     say(&serde_json::to_string(&loaded)?)
 }
 
-fn status(data: &DataConfig, json: bool) -> anyhow::Result<()> {
+fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime.handle().clone())?);
+    let currency = ingest.currency;
+    let mut place = Place::new(currency, url, ingest.credentials.clone());
+    place.without_traces = ingest.without_traces;
+    let node = place
+        .node(transport)
+        .map_err(|error| Unusable(error.to_string()))?;
+    let graph = open_graph(&graph_folder(data, currency), currency)?;
+    let mut follower = Follower::new(data, currency, graph, node, place.origin(), ingest.first_height);
+    let never = AtomicBool::new(false);
+    if !ingest.follow {
+        let state = follower.round(&never);
+        say(&serde_json::to_string(state)?)?;
+        return match &state.last_error {
+            Some(error) => Err(anyhow::anyhow!("{error}")),
+            None => Ok(()),
+        };
+    }
+    let mut last = Value::Null;
+    follower.run(&never, PAUSE, |state| {
+        let mut line = json!(state);
+        line["at"] = Value::Null;
+        // A round without news is not worth a line; a reader that has gone is not written to.
+        if line != last {
+            let _ = say(&json!(state).to_string());
+            last = line;
+        }
+    });
+    Ok(())
+}
+
+/// What is known of a chain's graph: from itself, or from whoever holds and follows it.
+struct Held {
+    currency: Currency,
+    status: Option<Status>,
+    following: Option<Following>,
+}
+
+fn held(data: &Path, currency: Currency) -> anyhow::Result<Option<Held>> {
+    let folder = graph_folder(data, currency);
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let following = Following::read(data, currency);
+    let status = match Graph::open(&folder, currency) {
+        Ok(graph) => Some(graph.status()?),
+        Err(_) if following.is_some() => None,
+        Err(error) => {
+            let folder = folder.display();
+            return Err(anyhow::anyhow!(
+                "{folder} cannot be opened (does a server hold it?): {error}"
+            ));
+        }
+    };
+    Ok(Some(Held {
+        currency,
+        status,
+        following,
+    }))
+}
+
+impl Held {
+    fn json(&self) -> Value {
+        let mut value = match (&self.status, &self.following) {
+            (Some(status), _) => json!(status),
+            (None, Some(following)) => json!({"currency": self.currency, "tip": following.tip}),
+            (None, None) => json!({"currency": self.currency}),
+        };
+        value["following"] = json!(self.following);
+        value
+    }
+
+    fn line(&self) -> String {
+        let tip = match (&self.status, &self.following) {
+            (Some(status), _) => status.tip.as_ref(),
+            (None, following) => following.as_ref().and_then(|following| following.tip.as_ref()),
+        };
+        let tip = tip.map_or_else(|| "empty".to_owned(), |tip| format!("up to {}", tip.height));
+        let mut line = format!("{:5} {tip:>16}", self.currency);
+        if let Some(status) = &self.status {
+            line.push_str(&format!(
+                " {:>10} blocks {:>12} transactions {:>8} MiB",
+                status.blocks,
+                status.transactions,
+                status.disk_bytes >> 20
+            ));
+        }
+        if let Some(following) = &self.following {
+            let lag = following
+                .lag
+                .map_or_else(|| "?".to_owned(), |lag| lag.to_string());
+            line.push_str(&format!("  {lag} behind {} ({})", following.node, following.at));
+            if let Some(error) = &following.last_error {
+                line.push_str(&format!(": {error}"));
+            }
+        }
+        line
+    }
+}
+
+fn status(data: &Path, json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for currency in Currency::ALL {
-        let folder = graph_folder(&data.data, currency);
-        if folder.is_dir() {
-            let graph = Graph::open(&folder, currency)
-                .with_context(|| format!("{} cannot be opened (does a server hold it?)", folder.display()))?;
-            all.push(graph.status()?);
-        }
+        all.extend(held(data, currency)?);
     }
     if json {
-        return say(&serde_json::to_string(&all)?);
+        return say(&all.iter().map(Held::json).collect::<Value>().to_string());
     }
     if all.is_empty() {
         return say("No chain is kept here: `bonafide chain ingest CURRENCY BLOCKS`");
     }
-    all.iter().try_for_each(|status| {
-        let tip = status
-            .tip
-            .as_ref()
-            .map_or_else(|| "empty".to_owned(), |tip| format!("up to {}", tip.height));
-        say(&format!(
-            "{:5} {tip:>16} {:>10} blocks {:>12} transactions {:>8} MiB",
-            status.currency,
-            status.blocks,
-            status.transactions,
-            status.disk_bytes >> 20
-        ))
-    })
+    all.iter().try_for_each(|held| say(&held.line()))
 }

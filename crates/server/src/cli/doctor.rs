@@ -1,11 +1,15 @@
 //! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It changes nothing but to
 //! create the data folder's files as a first start would.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use chain::ondemand::{Budget, OnDemand, Transport};
 use clap::Args;
 
 use super::{block_on, data, say};
+use crate::app::chain_nodes::Place;
+use crate::app::chain_transport::HttpTransport;
 use crate::app::engines::open_models;
 use crate::config::ServeConfig;
 
@@ -48,6 +52,12 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
         report(name, finding)?;
     }
     report("lists", lists(config))?;
+    for finding in chains(config) {
+        report("chains", finding)?;
+    }
+    for finding in upstreams(config) {
+        report("upstream", finding)?;
+    }
     report("public URL", public_url(config))?;
     anyhow::ensure!(bad == 0, "{bad} thing(s) must be mended first");
     Ok(())
@@ -151,6 +161,80 @@ fn lists(config: &ServeConfig) -> Finding {
             }
         }
     }
+}
+
+/// The indexes and nodes of chains: whether they answer, and what they cannot tell.
+fn chains(config: &ServeConfig) -> Vec<Finding> {
+    let checked = || -> anyhow::Result<Vec<Finding>> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime.handle().clone())?);
+        let mut findings = Vec::new();
+        for place in config.chains.indexes()? {
+            let index = OnDemand::new(place.provider()?, Arc::clone(&transport), Budget::default());
+            findings.push(index_finding(&place, &index));
+        }
+        for place in config.chains.followed()? {
+            let (node, origin) = (place.node(Arc::clone(&transport))?, place.origin());
+            findings.push(match node.height() {
+                Ok(height) => Good(format!("{}: followed at {origin}, now {height}", place.currency)),
+                Err(error) => Bad(format!("{}: the node at {origin}: {error}", place.currency)),
+            });
+        }
+        Ok(findings)
+    };
+    checked().unwrap_or_else(|error| vec![Bad(format!("{error:#}"))])
+}
+
+fn index_finding(place: &Place, index: &OnDemand) -> Finding {
+    let (currency, origin, kind) = (place.currency, place.origin(), index.name());
+    match index.check() {
+        Ok((tip, true)) => Good(format!("{currency}: {kind} at {origin}, up to {}", tip.height)),
+        Ok((_, false)) => Look(format!(
+            "{currency}: the node at {origin} tells of transactions but cannot list an address's history (no trace_filter): \
+             addresses that nobody labelled are answered 404"
+        )),
+        Err(error) if kind == "esplora" => Bad(format!(
+            "{currency}: {origin}: {error}; it must be an Esplora server (bitcoind cannot list an address's history, but \
+             --chain-follow takes its blocks)"
+        )),
+        Err(error) => Bad(format!("{currency}: {kind} at {origin}: {error}")),
+    }
+}
+
+/// The vendors: whether their file is right, and whether somebody listens there. They are asked nothing.
+fn upstreams(config: &ServeConfig) -> Vec<Finding> {
+    let upstreams = match config.chains.upstreams() {
+        Ok(upstreams) => upstreams,
+        Err(error) => return vec![Bad(format!("{error:#}"))],
+    };
+    let finding = |vendor: &chain::upstream::Vendor| {
+        let (name, origin) = (vendor.name(), vendor.origin());
+        match listens(origin) {
+            Ok(()) => Good(format!("{name} listens at {origin}; it is asked nothing here")),
+            Err(why) => Look(format!("{name} at {origin} cannot be reached: {why}")),
+        }
+    };
+    upstreams.vendors().iter().map(finding).collect()
+}
+
+/// Whether somebody listens at an origin.
+fn listens(origin: &str) -> Result<(), String> {
+    let url = reqwest::Url::parse(origin).map_err(|_| "this is no address".to_owned())?;
+    let addresses = url
+        .socket_addrs(|| None)
+        .map_err(|error| format!("its name is not known: {error}"))?;
+    let mut last = "its name has no address".to_owned();
+    for address in addresses {
+        match std::net::TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error.to_string(),
+        }
+    }
+    Err(last)
 }
 
 fn public_url(config: &ServeConfig) -> Finding {

@@ -8,7 +8,7 @@ use chain::labels::Together;
 use chain::picture::Picture;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError};
-use chain::score::{Request, Screen};
+use chain::score::Request;
 use chain::source::SourceError;
 use chain::vectors;
 use clap::Args;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::engines::{Source, answer};
 use super::{Unusable, say};
-use crate::app::chain_sources::{ChainConfig, ChainSources};
+use crate::app::chain_sources::{Answered, ChainConfig, ChainSources};
 use crate::app::lists::wallet_labels;
 use crate::app::monitoring::{answer_body, status};
 use crate::config::DataConfig;
@@ -145,10 +145,15 @@ fn failed(error: SourceError) -> Failed {
 fn draw(
     svg: Option<&std::path::Path>,
     query: &Query,
-    screen: &Screen,
+    answered: &Answered,
     profile: &Profile,
 ) -> Result<(), Failed> {
     let Some(file) = svg else { return Ok(()) };
+    let Some(screen) = answered.own() else {
+        let why =
+            "the score is a vendor's, who does not say which way the money went: there is nothing to draw";
+        return Err((500, why.to_owned()));
+    };
     let picture = Picture::of(&query.text, screen, profile);
     std::fs::write(file, picture.svg()).map_err(|error| (500, format!("{}: {error}", file.display())))
 }

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::{block_on, data, demo};
 use crate::app::accounts::joining;
 use crate::app::api_log::{self, ApiLog};
+use crate::app::chain_follow::Running;
 use crate::app::chain_sources::ChainSources;
 use crate::app::cpu::CpuPool;
 use crate::app::decoders::Decoders;
@@ -62,6 +63,9 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     };
     let (api_log, calls) = ApiLog::new();
     let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
+    let runtime = tokio::runtime::Handle::current();
+    let mut chains = ChainSources::open(&config.data.data, &config.chains, runtime)?;
+    let followers = chains.followers(&config.data.data, &config.chains)?;
     let app: Shared = Arc::new(App {
         api_log,
         websdk_url: config
@@ -73,11 +77,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         objects: data.objects,
         lists: Lists::open(&config)?,
         labels: LabelSets::open(&config.data)?,
-        chains: Arc::new(ChainSources::open(
-            &config.data.data,
-            &config.chains,
-            tokio::runtime::Handle::current(),
-        )?),
+        chains: Arc::new(chains),
         decoders: Arc::new(Decoders::new(
             std::env::current_exe()?,
             Duration::from_secs(config.decode_seconds),
@@ -98,6 +98,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));
     tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
+    let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     show_operator_link(&app).await?;
@@ -110,6 +111,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     serving.await?;
     app.api_log.stop();
     writing.await?;
+    tokio::task::spawn_blocking(move || following.stop()).await?;
     app.db.close().await;
     tracing::info!("stopped");
     Ok(())

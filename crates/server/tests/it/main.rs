@@ -5,6 +5,7 @@
 mod account;
 mod api_log;
 mod bad_input;
+mod chains;
 mod connections;
 mod contract;
 mod documents;
@@ -18,5 +19,6 @@ mod monitoring;
 mod openapi;
 mod portal;
 mod sessions;
+mod upstreams;
 mod verify;
 mod webhooks;

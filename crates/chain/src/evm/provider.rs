@@ -1,0 +1,283 @@
+//! Histories of an EVM chain on demand, from a node that keeps an index of traces by address (`trace_filter`): Erigon,
+//! Nethermind, Reth and the like. Token transfers come from `eth_getLogs` by their parties' topics.
+//!
+//! A node without that index can tell of transactions, not of addresses; it says so.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::trace::{Flat, Inner, flat, nested};
+use super::{TRANSFER, ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number, quantity};
+use crate::address::Address;
+use crate::currency::Currency;
+use crate::ondemand::{Calls, Provider, concerns};
+use crate::rpc::{Rpc, RpcError};
+use crate::source::{History, SourceError, Tip, Transaction, TxId};
+
+/// Frames asked for at once.
+const PAGE: usize = 1000;
+/// Ranges into which a search of logs that a node refuses is halved, at most.
+const RANGES: usize = 64;
+
+/// A node's JSON-RPC.
+pub struct Evm {
+    currency: Currency,
+    rpc: Rpc,
+}
+
+#[derive(Deserialize)]
+struct ToldHeader {
+    hash: String,
+    number: String,
+    timestamp: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundLog {
+    transaction_hash: String,
+    block_number: String,
+    transaction_index: String,
+    topics: Vec<String>,
+}
+
+/// Transactions by place, which an address takes part in.
+type Places = BTreeMap<(u64, u64), String>;
+
+impl Evm {
+    /// A node.
+    pub fn new(currency: Currency, rpc: Rpc) -> Evm {
+        Evm { currency, rpc }
+    }
+
+    /// The account's 40 digits, as the node takes them.
+    fn digits(&self, party: &str) -> Result<String, SourceError> {
+        let address = Address::parse(self.currency, party).map_err(|_| SourceError::NotFound)?;
+        Ok(hex::encode(address.payload))
+    }
+
+    /// Where coins left or reached an account; stops beyond `limit` transactions.
+    fn traced(
+        &self,
+        calls: &Calls<'_>,
+        digits: &str,
+        limit: usize,
+        places: &mut Places,
+    ) -> Result<(), SourceError> {
+        // Two searches: nodes disagree on whether both conditions together mean either or both.
+        for side in ["fromAddress", "toAddress"] {
+            let mut after = 0;
+            while places.len() <= limit {
+                let filter = json!([{"fromBlock": "0x0", "toBlock": "latest", side: [format!("0x{digits}")],
+                    "after": after, "count": PAGE}]);
+                let frames: Vec<Flat> = match self.rpc.call(calls, "trace_filter", filter) {
+                    // It keeps no index of addresses, and is no source for them.
+                    Err(RpcError::Fault(_)) => return Err(SourceError::NotFound),
+                    frames => frames?,
+                };
+                let count = frames.len();
+                for frame in frames {
+                    let place = frame.block_number.zip(frame.transaction_position);
+                    if let (Some(place), Some(hash)) = (place, frame.transaction_hash) {
+                        places.insert(place, hash);
+                    }
+                }
+                after += count;
+                if count < PAGE {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where tokens left or reached an account; stops beyond `limit` transactions.
+    fn logged(
+        &self,
+        calls: &Calls<'_>,
+        digits: &str,
+        newest: u64,
+        limit: usize,
+        places: &mut Places,
+    ) -> Result<(), SourceError> {
+        let topic = format!("0x{digits:0>64}");
+        for topics in [json!([TRANSFER, topic]), json!([TRANSFER, null, topic])] {
+            let mut ranges = vec![(0, newest)];
+            let mut asked = 0;
+            while let Some((from, to)) = ranges.pop() {
+                if places.len() > limit {
+                    return Ok(());
+                }
+                asked += 1;
+                let filter =
+                    json!([{"fromBlock": quantity(from), "toBlock": quantity(to), "topics": topics}]);
+                let logs: Vec<FoundLog> = match self.rpc.call(calls, "eth_getLogs", filter) {
+                    // Many nodes answer only so many blocks or logs at once.
+                    Err(RpcError::Fault(_)) if from < to && asked < RANGES => {
+                        let middle = from + (to - from) / 2;
+                        ranges.push((from, middle));
+                        ranges.push((middle + 1, to));
+                        continue;
+                    }
+                    Err(RpcError::Fault(_)) => return Err(SourceError::Budget),
+                    logs => logs?,
+                };
+                for log in logs.into_iter().filter(|log| log.topics.len() == 3) {
+                    let place = (number(&log.block_number)?, number(&log.transaction_index)?);
+                    places.insert(place, log.transaction_hash);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the traces of transactions say, in their order.
+    fn inner(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<Inner>, SourceError> {
+        let asked: Vec<(&str, Value)> = hashes
+            .iter()
+            .map(|hash| ("trace_transaction", json!([hash])))
+            .collect();
+        match self.rpc.batch::<Vec<Flat>>(calls, &asked) {
+            Ok(traces) => return traces.iter().map(flat).collect(),
+            Err(RpcError::Fault(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let asked: Vec<(&str, Value)> = hashes
+            .iter()
+            .map(|hash| ("debug_traceTransaction", json!([hash, {"tracer": "callTracer"}])))
+            .collect();
+        match self.rpc.batch::<Box<RawValue>>(calls, &asked) {
+            Ok(traces) => traces.iter().map(|root| nested(root)).collect(),
+            Err(RpcError::Fault(_)) => Err(SourceError::Unsupported(
+                "the node offers neither trace_transaction nor debug_traceTransaction",
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Transactions by their hashes, in order.
+    fn fetched(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<Transaction>, SourceError> {
+        let each = |method: &'static str| -> Vec<(&str, Value)> {
+            hashes.iter().map(|hash| (method, json!([hash]))).collect()
+        };
+        let told: Vec<Option<ToldTransaction>> = self.rpc.batch(calls, &each("eth_getTransactionByHash"))?;
+        let receipts: Vec<Option<ToldReceipt>> = self.rpc.batch(calls, &each("eth_getTransactionReceipt"))?;
+        let mut all = Vec::with_capacity(hashes.len());
+        for ((told, receipt), hash) in told.into_iter().zip(receipts).zip(hashes) {
+            // One that waits for its block is not yet processed.
+            let (Some(told), Some(receipt)) = (told, receipt) else {
+                return Err(SourceError::NotFound);
+            };
+            if told.hash != **hash {
+                return Err(nonsense("another transaction than was asked for"));
+            }
+            all.push((told, receipt));
+        }
+        let times = self.times(
+            calls,
+            all.iter().filter_map(|(told, _)| told.block_hash.as_deref()),
+        )?;
+        let ran_code: Vec<&str> = all
+            .iter()
+            .filter(|(_, receipt)| !receipt.is_plain())
+            .map(|(told, _)| told.hash.as_str())
+            .collect();
+        let mut inner = self.inner(calls, &ran_code)?.into_iter();
+        all.iter()
+            .map(|(told, receipt)| {
+                let inner = if receipt.is_plain() {
+                    Inner::default()
+                } else {
+                    inner.next().unwrap_or_default()
+                };
+                let time = told.block_hash.as_ref().and_then(|hash| times.get(hash)).copied();
+                built(self.currency, told, receipt, &inner, time)
+            })
+            .collect()
+    }
+
+    /// The times of blocks.
+    fn times<'a>(
+        &self,
+        calls: &Calls<'_>,
+        blocks: impl Iterator<Item = &'a str>,
+    ) -> Result<HashMap<String, i64>, SourceError> {
+        let mut blocks: Vec<&str> = blocks.collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let asked: Vec<(&str, Value)> = blocks
+            .iter()
+            .map(|hash| ("eth_getBlockByHash", json!([hash, false])))
+            .collect();
+        let headers: Vec<Option<ToldHeader>> = self.rpc.batch(calls, &asked)?;
+        headers
+            .into_iter()
+            .flatten()
+            .map(|header| Ok((header.hash, milliseconds(&header.timestamp)?)))
+            .collect()
+    }
+
+    fn header(&self, calls: &Calls<'_>) -> Result<ToldHeader, SourceError> {
+        let params = json!(["latest", false]);
+        let header: Option<ToldHeader> = self.rpc.call(calls, "eth_getBlockByNumber", params)?;
+        header.ok_or_else(|| nonsense("it has no block"))
+    }
+}
+
+impl Provider for Evm {
+    fn name(&self) -> &str {
+        "evm"
+    }
+
+    fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError> {
+        let header = self.header(calls)?;
+        Ok(Tip {
+            height: number(&header.number)?,
+            time: Some(milliseconds(&header.timestamp)?),
+            hash: header.hash,
+        })
+    }
+
+    fn knows_addresses(&self, calls: &Calls<'_>) -> Result<bool, SourceError> {
+        let filter = json!([{"fromBlock": "latest", "toBlock": "latest", "after": 0, "count": 1}]);
+        match self.rpc.call::<Vec<Flat>>(calls, "trace_filter", filter) {
+            Ok(_) => Ok(true),
+            Err(RpcError::Fault(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+        let digits = self.digits(party)?;
+        let newest = number(&self.header(calls)?.number)?;
+        let mut places = Places::new();
+        self.traced(calls, &digits, limit, &mut places)?;
+        self.logged(calls, &digits, newest, limit, &mut places)?;
+        if places.len() > limit {
+            // Searches begin with the oldest; which the latest are is not known before the end.
+            return Ok(History::default());
+        }
+        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
+        let mut transactions = self.fetched(calls, &hashes)?;
+        // A call without value touches an account and moves nothing.
+        transactions.retain(|transaction| concerns(transaction, party));
+        Ok(History {
+            transactions: transactions.into_iter().map(Arc::new).collect(),
+            complete: true,
+            totals: None,
+        })
+    }
+
+    fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {
+        let one = self.fetched(calls, &[id])?.into_iter().next();
+        one.ok_or(SourceError::NotFound)
+    }
+
+    fn spends(&self, _calls: &Calls<'_>, _id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
+        Err(SourceError::Unsupported("accounts have no outputs"))
+    }
+}

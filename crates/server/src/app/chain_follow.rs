@@ -1,0 +1,202 @@
+//! Following chains' tips into the graphs: a thread a chain, which asks its node, appends, rolls back, and writes down how far
+//! it is, so that a command beside the server can say so.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use chain::currency::Currency;
+use chain::graph::Graph;
+use chain::ingest::load::{Loaded, follow};
+use chain::ingest::node::Node;
+use chain::source::Tip;
+use serde::{Deserialize, Serialize};
+
+/// How often a long round writes down how far it is.
+const WRITTEN_EVERY: Duration = Duration::from_secs(5);
+/// How long a stopping server waits for a request that is under way.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How far following a chain is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Following {
+    /// The chain.
+    pub currency: Currency,
+    /// Where its node is.
+    pub node: String,
+    /// The newest block taken over.
+    pub tip: Option<Tip>,
+    /// The node's newest height.
+    pub node_height: Option<u64>,
+    /// Blocks that are not yet taken over.
+    pub lag: Option<u64>,
+    /// Blocks appended since following began.
+    pub appended: u64,
+    /// Blocks rolled back since following began.
+    pub rolled_back: u64,
+    /// Why the last round ended early.
+    pub last_error: Option<String>,
+    /// When this was written (ISO 8601).
+    pub at: String,
+}
+
+impl Following {
+    /// Where it is written for a chain.
+    pub fn file(data: &Path, currency: Currency) -> PathBuf {
+        data.join("chain").join(format!("{currency}.follow.json"))
+    }
+
+    /// What was last written for a chain.
+    pub fn read(data: &Path, currency: Currency) -> Option<Following> {
+        let text = std::fs::read(Following::file(data, currency)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+/// Somebody who follows one chain.
+pub struct Follower {
+    /// The chain's graph.
+    pub graph: Arc<Graph>,
+    /// Whom it follows.
+    pub node: Box<dyn Node>,
+    /// The height to begin with when the graph is empty.
+    pub first_height: u64,
+    file: PathBuf,
+    state: Following,
+}
+
+impl Follower {
+    /// Somebody who follows a node into a graph; `origin` names the node.
+    pub fn new(
+        data: &Path,
+        currency: Currency,
+        graph: Arc<Graph>,
+        node: Box<dyn Node>,
+        origin: String,
+        first_height: u64,
+    ) -> Follower {
+        let state = Following {
+            currency,
+            node: origin,
+            tip: graph.newest(),
+            node_height: None,
+            lag: None,
+            appended: 0,
+            rolled_back: 0,
+            last_error: None,
+            at: jiff::Timestamp::now().to_string(),
+        };
+        let mut follower = Follower {
+            graph,
+            node,
+            first_height,
+            file: Following::file(data, currency),
+            state,
+        };
+        // From now on the graph is held, and who asks beside this process reads here.
+        write(&mut follower.state, &follower.graph, &follower.file);
+        follower
+    }
+
+    /// Follows until the node's newest block, or until asked to stop.
+    pub fn round(&mut self, stop: &AtomicBool) -> &Following {
+        let before = self.state.clone();
+        let mut written = Instant::now();
+        let outcome = self.node.height().map_err(Into::into).and_then(|height| {
+            self.state.node_height = Some(height);
+            let (graph, first) = (Arc::clone(&self.graph), self.first_height);
+            let node = &*self.node;
+            let (state, file) = (&mut self.state, &self.file);
+            let counted = |loaded: &Loaded, state: &mut Following| {
+                state.appended = before.appended + loaded.appended;
+                state.rolled_back = before.rolled_back + loaded.rolled_back;
+            };
+            follow(&graph, first, node, |loaded| {
+                counted(loaded, state);
+                if written.elapsed() > WRITTEN_EVERY {
+                    written = Instant::now();
+                    write(state, &graph, file);
+                }
+                !stop.load(Ordering::Relaxed)
+            })
+        });
+        let error = outcome
+            .err()
+            .map(|error: chain::ingest::load::LoadError| error.to_string());
+        if error.is_some() && error != before.last_error {
+            let error = error.as_deref();
+            tracing::warn!(chain = %self.state.currency, error, "the chain cannot be followed");
+        }
+        if self.state.rolled_back > before.rolled_back {
+            let blocks = self.state.rolled_back - before.rolled_back;
+            tracing::info!(chain = %self.state.currency, blocks, "the chain was reorganised");
+        }
+        self.state.last_error = error;
+        write(&mut self.state, &self.graph, &self.file);
+        &self.state
+    }
+
+    /// Follows round after round, with pauses between, until asked to stop; `told` hears of every round.
+    pub fn run(&mut self, stop: &AtomicBool, pause: Duration, mut told: impl FnMut(&Following)) {
+        while !stop.load(Ordering::Relaxed) {
+            told(self.round(stop));
+            let until = Instant::now() + pause;
+            while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    }
+}
+
+fn write(state: &mut Following, graph: &Graph, file: &Path) {
+    state.tip = graph.newest();
+    let reached = state.tip.as_ref().map(|tip| tip.height);
+    state.lag = state
+        .node_height
+        .map(|newest| reached.map_or(newest + 1, |reached| newest.saturating_sub(reached)));
+    state.at = jiff::Timestamp::now().to_string();
+    let fresh = file.with_extension("new");
+    let text = serde_json::to_vec(state).unwrap_or_default();
+    // Whoever reads meanwhile reads the old or the new text, never half of one.
+    let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, file));
+    if let Err(error) = written {
+        tracing::warn!(chain = %state.currency, %error, "how far the chain is followed cannot be written down");
+    }
+}
+
+/// The followers of a running server.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts a thread for each.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(followers: Vec<Follower>, pause: Duration) -> std::io::Result<Running> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let start = |mut follower: Follower| {
+            let stop = Arc::clone(&stop);
+            let name = format!("follow-{}", follower.state.currency);
+            std::thread::Builder::new()
+                .name(name)
+                .spawn(move || follower.run(&stop, pause, |_| {}))
+        };
+        let threads = followers.into_iter().map(start).collect::<Result<_, _>>()?;
+        Ok(Running { stop, threads })
+    }
+
+    /// Asks all to stop, and waits a little. Blocks are whole or not there, whenever the process ends.
+    pub fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && !self.threads.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}

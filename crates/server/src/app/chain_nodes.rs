@@ -1,0 +1,146 @@
+//! Which index or node stands at a configured address: told by the chain and the address's scheme, without a word more.
+//!
+//! Errors name the chain and never the address, which may hold a key.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use chain::currency::{Currency, Ledger};
+use chain::evm::{Evm, EvmNode};
+use chain::ingest::blk;
+use chain::ingest::node::{Bitcoind, EsploraNode, Node};
+use chain::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
+use chain::rpc::Rpc;
+
+/// A chain's index or node.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The chain.
+    pub currency: Currency,
+    url: String,
+    credentials: Option<PathBuf>,
+    /// Whether an EVM node's blocks are taken without what contracts moved, where it has no traces.
+    pub without_traces: bool,
+}
+
+/// Splits `CHAIN=REST`.
+///
+/// # Errors
+/// When it has another form.
+pub fn of_chain(text: &str) -> anyhow::Result<(Currency, &str)> {
+    let (currency, rest) = text.split_once('=').context("it must be CHAIN=…")?;
+    let currency = currency.parse().context("it must begin with a chain's code")?;
+    Ok((currency, rest))
+}
+
+impl Place {
+    /// A place by its address.
+    pub fn new(currency: Currency, url: &str, credentials: Option<PathBuf>) -> Place {
+        Place {
+            currency,
+            url: url.to_owned(),
+            credentials,
+            without_traces: false,
+        }
+    }
+
+    fn is_http(&self) -> bool {
+        self.url.starts_with("http://") || self.url.starts_with("https://")
+    }
+
+    fn rpc(&self) -> Rpc {
+        Rpc::new(&self.url).with_credentials(self.credentials.clone())
+    }
+
+    fn is_utxo(&self) -> bool {
+        self.currency.ledger() == Ledger::Utxo && self.currency != Currency::Ada
+    }
+
+    /// The address's scheme, host and port alone.
+    pub fn origin(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+        format!("{scheme}://{host}")
+    }
+
+    /// Who lists an address's history there.
+    ///
+    /// # Errors
+    /// When no index of the chain is read from such an address.
+    pub fn provider(&self) -> anyhow::Result<Box<dyn Provider>> {
+        let currency = self.currency;
+        Ok(if self.is_utxo() && self.is_http() {
+            Box::new(Esplora::new(currency, &self.url))
+        } else if self.is_utxo() && self.url.starts_with("tcp://") {
+            Box::new(Electrum::new(currency, self.rpc()))
+        } else if currency.is_evm() && self.is_http() {
+            Box::new(Evm::new(currency, self.rpc()))
+        } else if currency == Currency::Sol && self.is_http() {
+            Box::new(Solana::new(self.rpc()))
+        } else {
+            anyhow::bail!(
+                "{currency} has no index that is read from such an address: Bitcoin's kind has Esplora (http, https) and \
+                 Electrum (tcp), the EVM family and Solana have JSON-RPC (http, https)"
+            )
+        })
+    }
+
+    /// Who tells its blocks there.
+    ///
+    /// # Errors
+    /// When no node of the chain is followed at such an address.
+    pub fn node(&self, transport: Arc<dyn Transport>) -> anyhow::Result<Box<dyn Node>> {
+        let currency = self.currency;
+        if let Some(url) = self.url.strip_prefix("esplora+") {
+            ensure!(
+                self.is_utxo() && blk::is_supported(currency) && url.starts_with("http"),
+                "{currency} is not followed by Esplora"
+            );
+            return Ok(Box::new(EsploraNode::new(currency, url, transport)));
+        }
+        Ok(if self.is_utxo() && self.is_http() {
+            Box::new(Bitcoind::new(currency, self.rpc(), transport))
+        } else if currency.is_evm() && self.is_http() {
+            Box::new(EvmNode::new(currency, self.rpc(), transport, self.without_traces))
+        } else {
+            anyhow::bail!(
+                "{currency} is not followed at such an address: Bitcoin's kind is by a node's JSON-RPC (http, https) or Esplora \
+                 (esplora+http, esplora+https), the EVM family by JSON-RPC"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_tells_the_kind() {
+        for (chain, url, expected) in [
+            (Currency::Btc, "http://localhost:3000", Some("esplora")),
+            (Currency::Btc, "tcp://localhost:50001", Some("electrum")),
+            (Currency::Zec, "tcp://localhost:50001", Some("electrum")),
+            (Currency::Eth, "https://node", Some("evm")),
+            (Currency::Xdc, "https://node", Some("evm")),
+            (Currency::Sol, "https://node", Some("solana")),
+            (Currency::Xrp, "https://node", None),
+            (Currency::Ada, "https://node", None),
+            (Currency::Eth, "tcp://node", None),
+            (Currency::Btc, "ftp://node", None),
+        ] {
+            let provider = Place::new(chain, url, None).provider();
+            assert_eq!(provider.as_ref().ok().map(|provider| provider.name()), expected);
+        }
+        let origin = Place::new(
+            Currency::Eth,
+            "https://u:key@node.example:8545/v3/key?k=key",
+            None,
+        )
+        .origin();
+        assert_eq!(origin, "https://node.example:8545");
+        assert!(of_chain("btc").is_err() && of_chain("usdt=http://x").is_err());
+    }
+}

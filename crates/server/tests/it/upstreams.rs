@@ -1,0 +1,258 @@
+//! Vendors by configuration (`decisions.md` §9): a vendor played on a port of its own, with everything that goes wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use crate::harness::{Key, Server, on_both};
+
+const PATH: &str = "/v2/public/transaction-monitoring";
+const SECRET: &str = "vendor-secret-7f3a";
+/// On the demo list of sanctions.
+const LISTED: &str = "0xDE00000000000000000000000000000000000DE0";
+
+/// Addresses that nobody has labelled, one a way to answer.
+fn stranger(number: u8) -> String {
+    format!("0x{}", hex::encode([number; 20]))
+}
+
+const GOOD: u8 = 0x11;
+const SLOW: u8 = 0x12;
+const BROKEN: u8 = 0x13;
+const GARBAGE: u8 = 0x14;
+const OTHER_SCHEMA: u8 = 0x15;
+const TRUNCATED: u8 = 0x16;
+const MISSING: u8 = 0x17;
+const OUT_OF_SCALE: u8 = 0x18;
+const ONCE_BROKEN: u8 = 0x19;
+const MEMBER_OF_OTHER_TYPE: u8 = 0x1a;
+
+async fn vendor(
+    State(asked): State<Arc<AtomicUsize>>,
+    Path(query): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let times = asked.fetch_add(1, Ordering::SeqCst);
+    if headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        != Some(&format!("Bearer {SECRET}"))
+    {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let number = hex::decode(&query[2..]).unwrap()[0];
+    let good = json!({
+        "result": {"risk": 0.35, "unknown": {"deep": [1, {}]}, "held": 0},
+        "owner": [{"label": "Vendor's name", "type": "mixer", "extra": 1}],
+    });
+    let good = good
+        .to_string()
+        .replace("\"held\":0", "\"held\":340282366920938463463374607431768211456");
+    match number {
+        SLOW => {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            good.into_response()
+        }
+        BROKEN => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        ONCE_BROKEN if times == 0 => StatusCode::BAD_GATEWAY.into_response(),
+        GARBAGE => "<html>We are sorry</html>".into_response(),
+        OTHER_SCHEMA => json!({"data": {"score": 35}}).to_string().into_response(),
+        TRUNCATED => {
+            let half = good[..good.len() / 2].to_owned();
+            let stream = futures_util::stream::iter([
+                Ok(half.into_bytes()),
+                Err(std::io::Error::other("the connection breaks")),
+            ]);
+            ([(header::CONTENT_LENGTH, good.len())], Body::from_stream(stream)).into_response()
+        }
+        MISSING => StatusCode::NOT_FOUND.into_response(),
+        OUT_OF_SCALE => json!({"result": {"risk": 35}}).to_string().into_response(),
+        MEMBER_OF_OTHER_TYPE => json!({"result": {"risk": 0, "held": {"sum": 1}}})
+            .to_string()
+            .into_response(),
+        _ => good.into_response(),
+    }
+}
+
+struct Played {
+    origin: String,
+    asked: Arc<AtomicUsize>,
+}
+
+async fn play() -> Played {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let router = Router::new()
+        .route("/v1/{query}", get(vendor))
+        .with_state(asked.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Played { origin, asked }
+}
+
+fn described(played: &Played, folder: &std::path::Path, change: &Value) -> Value {
+    let secret = folder.join("token");
+    std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
+    let mut config = json!({
+        "name": "riskhouse", "url": format!("{}/v1/{{query}}", played.origin), "score": "/result/risk",
+        "scale": {"from": 0, "to": 1}, "authentication": {"kind": "bearer", "token": {"file": secret}},
+        "members": {"balance": "/result/held", "entities": {"at": "/owner", "name": "/label", "category": "/type"}},
+        "timeoutMs": 500, "retries": 1, "breaker": {"failures": 1000},
+    });
+    for (name, value) in change.as_object().unwrap() {
+        config[name.as_str()] = value.clone();
+    }
+    config
+}
+
+/// The demo server with vendors.
+async fn serving(backend: crate::harness::Backend, file: &Value, folder: &std::path::Path) -> (Server, Key) {
+    let path = folder.join("upstreams.json");
+    std::fs::write(&path, file.to_string()).unwrap();
+    let (server, demo) = Server::demo(backend, &["--upstreams", path.to_str().unwrap()]).await;
+    let key = Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    };
+    (server, key)
+}
+
+fn detailed(query: &str) -> Value {
+    json!({"type": "address", "query": query, "currency": "eth", "report": "detailed"})
+}
+
+on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
+    let folder = tempfile::tempdir().unwrap();
+    let played = play().await;
+    let file = json!({"upstreams": [described(&played, folder.path(), &json!({}))]});
+    let (server, key) = serving(backend, &file, folder.path()).await;
+
+    let (status, body) = server.post(PATH, &key, detailed(&stranger(GOOD))).await;
+    assert_eq!((status, &body["score"]), (200, &json!(35.0)), "{body}");
+    assert_eq!(
+        (&body["balance"], &body["entities"], &body["exposures"]),
+        (
+            &json!("340282366920938463463374607431768211456"),
+            &json!([{"name": "Vendor's name", "category": "mixer"}]),
+            &json!({"source": "riskhouse"})
+        )
+    );
+    let simple = json!({"type": "address", "query": stranger(GOOD), "currency": "eth"});
+    let (_, body) = server.post(PATH, &key, simple).await;
+    assert_eq!(body.as_object().unwrap().len(), 6);
+
+    for (number, expected, times) in [
+        (SLOW, 504, 2),
+        (BROKEN, 503, 2),
+        (ONCE_BROKEN, 200, 2),
+        (GARBAGE, 502, 1),
+        (OTHER_SCHEMA, 502, 1),
+        (OUT_OF_SCALE, 502, 1),
+        (MEMBER_OF_OTHER_TYPE, 502, 1),
+        (TRUNCATED, 503, 2),
+        (MISSING, 404, 1),
+    ] {
+        played.asked.store(0, Ordering::SeqCst);
+        let (status, body) = server.post(PATH, &key, detailed(&stranger(number))).await;
+        assert_eq!(status, expected, "{number:#x}: {body}");
+        assert_eq!(played.asked.load(Ordering::SeqCst), times, "{number:#x}");
+        if status != 200 {
+            assert_eq!(body["success"], false);
+        }
+    }
+
+    // Whoever is on our own list needs no vendor's opinion, and gets none that is lower.
+    played.asked.store(0, Ordering::SeqCst);
+    let (status, body) = server.post(PATH, &key, detailed(LISTED)).await;
+    assert_eq!((status, &body["score"]), (200, &json!(100.0)));
+    assert_eq!(played.asked.load(Ordering::SeqCst), 0);
+
+    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    assert!(!log.contains(SECRET) && !log.contains(&stranger(BROKEN)), "{log}");
+});
+
+on_both!(vendors_can_come_first_and_fall_back, |backend| {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (play().await, play().await);
+    let nobody = Played {
+        origin: "http://127.0.0.1:9".into(),
+        asked: Arc::default(),
+    };
+    let file = json!({"order": "upstreamsFirst", "upstreams": [
+        described(&first, folder.path(), &json!({"name": "other chains", "chains": ["btc"]})),
+        described(&nobody, folder.path(), &json!({"name": "down", "breaker": {"failures": 1}})),
+        described(&second, folder.path(), &json!({"name": "second"})),
+    ]});
+    let (server, key) = serving(backend, &file, folder.path()).await;
+    let (status, body) = server.post(PATH, &key, detailed(&stranger(GOOD))).await;
+    assert_eq!(
+        (status, &body["exposures"]["source"]),
+        (200, &json!("second")),
+        "{body}"
+    );
+    assert_eq!(first.asked.load(Ordering::SeqCst), 0);
+    // The vendor says 35, the authority's list 100.
+    let (status, body) = server.post(PATH, &key, detailed(LISTED)).await;
+    assert_eq!((status, &body["score"]), (200, &json!(100.0)));
+    assert_eq!(second.asked.load(Ordering::SeqCst), 2);
+    let (status, _) = server.post(PATH, &key, detailed(&stranger(MISSING))).await;
+    assert_eq!(status, 503, "one vendor says 404, the other could not be asked");
+});
+
+/// `doctor` and `serve` say what is wrong with the file, and repeat no secret.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let played = play().await;
+    let server = Server::start(crate::harness::Backend::Sqlite, &[]).await;
+    let path = folder.path().join("upstreams.json");
+    let doctor = |file: &Value| {
+        std::fs::write(&path, file.to_string()).unwrap();
+        let output = server.try_bonafide(&["doctor", "--upstreams", path.to_str().unwrap()]);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let good = doctor(&json!({"upstreams": [described(&played, folder.path(), &json!({}))]}));
+    assert!(
+        good.contains("ok    upstream   riskhouse listens at http://127.0.0.1:"),
+        "{good}"
+    );
+    let away = json!({"url": "http://127.0.0.1:9/{query}"});
+    let away = doctor(&json!({"upstreams": [described(&played, folder.path(), &away)]}));
+    assert!(
+        away.contains("look  upstream   riskhouse at http://127.0.0.1:9"),
+        "{away}"
+    );
+    for (change, expected) in [
+        (
+            json!({"score": "risk"}),
+            "riskhouse: score - must be a JSON pointer",
+        ),
+        (
+            json!({"authentication": {"kind": "bearer", "token": SECRET}}),
+            "a secret is {\"env\": VARIABLE} or {\"file\": PATH}",
+        ),
+        (
+            json!({"authentication": {"kind": "bearer", "token": {"env": "BONAFIDE_TEST_NOT_SET"}}}),
+            "the variable BONAFIDE_TEST_NOT_SET cannot be read",
+        ),
+    ] {
+        let found = doctor(&json!({"upstreams": [described(&played, folder.path(), &change)]}));
+        let line = found.lines().find(|line| line.contains("upstream")).unwrap();
+        assert!(line.starts_with("BAD") && line.contains(expected), "{line}");
+        assert!(!found.contains(SECRET));
+    }
+    let output = server.try_bonafide(&["serve", "--listen", "127.0.0.1:0", "--upstreams", "/nowhere.json"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && text.contains("the upstreams in /nowhere.json"),
+        "{text}"
+    );
+}
