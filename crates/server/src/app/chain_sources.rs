@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use chain::address::{Address, Kind};
-use chain::currency::Currency;
+use chain::currency::{Currency, Ledger};
 use chain::graph::Graph;
 use chain::labels::Labels;
 use chain::ondemand::{Budget, OnDemand, Transport};
@@ -348,16 +348,15 @@ fn higher(labelled: Answered, answer: upstream::Answer) -> Answered {
     }
 }
 
-/// Whether the chain's scripts can name the address: shielded, MWEB and account addresses on a chain of outputs they cannot.
+/// Whether the chain's open side can name the address: shielded, MWEB and account addresses on a chain of outputs it cannot.
 fn traceable(request: &Request<'_>) -> bool {
     let Subject::Address(address) = request.subject else {
         return true;
     };
-    Address::parse(request.chain, address).is_ok_and(|address| {
-        !matches!(
-            address.kind,
-            Kind::Mweb | Kind::Account | Kind::Unified | Kind::Sapling | Kind::Sprout
-        )
+    Address::parse(request.chain, address).is_ok_and(|address| match address.kind {
+        Kind::Mweb | Kind::Unified | Kind::Sapling | Kind::Sprout => false,
+        Kind::Account => request.chain.ledger() == Ledger::Account,
+        _ => true,
     })
 }
 
@@ -382,5 +381,7 @@ mod tests {
         let asks = |chain, address| traceable(&Request::new(chain, Subject::Address(address)));
         assert!(asks(Currency::Btc, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"));
         assert!(!asks(Currency::Sys, "0x0000000000000000000000000000000000000001"));
+        assert!(asks(Currency::Eth, "0x0000000000000000000000000000000000000001"));
+        assert!(asks(Currency::Sol, "11111111111111111111111111111111"));
     }
 }
