@@ -141,6 +141,62 @@ pub async fn list(
     )
 }
 
+/// Which rows to find; `None` asks for nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// By this actor.
+    pub actor: Option<&'a str>,
+    /// Of this action, or of all whose name begins so (`person` finds `person.viewed`).
+    pub action: Option<&'a str>,
+    /// On this subject.
+    pub subject: Option<&'a str>,
+    /// Of this mode.
+    pub sandbox: Option<bool>,
+    /// Not before this time (ms).
+    pub from: Option<i64>,
+    /// Before this time (ms).
+    pub until: Option<i64>,
+    /// Older than the row at this place.
+    pub before: Option<i64>,
+}
+
+/// The newest rows that are wanted, newest first; both modes unless one is wanted.
+///
+/// # Errors
+/// Database errors.
+pub async fn find(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    wanted: Wanted<'_>,
+    limit: i64,
+) -> Result<Vec<AuditRow>, Error> {
+    let action = wanted.action.unwrap_or_default();
+    fetch!(
+        all,
+        conn,
+        AuditRow,
+        "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+         where merchant_id = $1 and seq < $2 and at >= $3 and at < $4 and ($5 or actor = $6)
+             and ($7 or action = $8 or substr(action, 1, length($9)) = $9) and ($10 or subject = $11)
+             and ($12 or sandbox = $13)
+         order by seq desc limit $14",
+        merchant_id,
+        wanted.before.unwrap_or(i64::MAX),
+        wanted.from.unwrap_or(0),
+        wanted.until.unwrap_or(i64::MAX),
+        wanted.actor.is_none(),
+        wanted.actor.unwrap_or_default(),
+        wanted.action.is_none(),
+        action,
+        format!("{action}."),
+        wanted.subject.is_none(),
+        wanted.subject.unwrap_or_default(),
+        wanted.sandbox.is_none(),
+        wanted.sandbox.unwrap_or_default(),
+        limit
+    )
+}
+
 /// Checks an account's whole chain.
 ///
 /// # Errors

@@ -26,6 +26,7 @@ pub mod groups;
 pub mod hosted;
 pub mod housekeeping;
 pub mod identify;
+pub mod insight;
 pub mod keys;
 pub mod labels;
 pub mod lists;

@@ -50,6 +50,11 @@ impl Answer {
         }
     }
 
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;

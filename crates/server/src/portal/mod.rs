@@ -3,18 +3,27 @@
 //! Every route is declared with the action it is ([`routes::Routes`]); nothing here is reachable without its guard.
 
 mod accounts;
+pub mod api_log;
 pub mod assets;
+pub mod audit;
 pub mod branding;
+pub mod chart;
+pub mod csv;
+pub mod dashboard;
 pub mod error;
+pub mod filters;
 pub mod flows;
 pub mod groups;
+pub mod insight;
 pub mod keys;
 pub mod links;
+pub mod monitoring;
 pub mod nav;
 pub mod page;
 pub mod permissions;
 pub mod review;
 pub mod routes;
+pub mod screening;
 pub mod session;
 pub mod texts;
 pub mod webhooks;
@@ -42,12 +51,18 @@ const MAX_FORM: usize = 2 * 1024 * 1024;
 fn all() -> Routes {
     const AREAS: &[fn(Routes) -> Routes] = &[
         accounts::routes,
+        api_log::routes,
+        audit::routes,
         branding::routes,
+        dashboard::routes,
         flows::routes,
         groups::routes,
+        insight::routes,
         keys::routes,
         links::routes,
+        monitoring::routes,
         review::routes,
+        screening::routes,
         webhooks::routes,
     ];
     AREAS.iter().fold(Routes::default(), |routes, area| area(routes))

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{Key, Server, on_both};
 
-const CALLS: &str = "select count(*) from api_log";
+pub(crate) const CALLS: &str = "select count(*) from api_log";
 
 /// Waits until so many calls are written: they are beside the requests' own path.
 pub(crate) async fn written(server: &Server, calls: i64) {

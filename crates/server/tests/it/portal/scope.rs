@@ -141,8 +141,11 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
         let status = answer.status();
         assert_eq!(status, 200, "{}", answer.text().await.unwrap());
     }
-    let query =
-        json!({"query": "0x0000000000000000000000000000000000000001", "currency": "eth", "type": "address"});
+    // One with a score, and so with a picture.
+    let scored = chain::sandbox::address(chain::currency::Currency::Eth, 80)
+        .unwrap()
+        .canonical;
+    let query = json!({"query": scored, "currency": "eth", "type": "address"});
     let _ = server
         .post("/v2/public/transaction-monitoring", &key, query)
         .await;

@@ -1,0 +1,211 @@
+//! The API log: what was asked with the account's keys and sessions, and what was answered. Whoever may not see people sees structure,
+//! ids and codes; whoever sees a person's data here leaves an audit row.
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use serde_json::Value;
+use store::api_log::{self, Answered, Filter, Line};
+use store::audit::{self, Entry};
+use store::{attempts, credentials};
+use uuid::Uuid;
+
+use super::filters::{DAY_MS, Filters};
+use super::page::{self, Page};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::Shared;
+use crate::app::api_log::{Exchange, masked};
+use crate::error::{Family, Problem};
+use crate::http::path::PathText;
+
+const PAGE: i64 = 50;
+const FILTERS: [&str; 6] = ["route", "status", "key", "request", "from", "until"];
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes.get("/portal/api-log", Action::ViewApiLog, list).get(
+        "/portal/api-log/{id}",
+        Action::ViewApiLog,
+        detail,
+    )
+}
+
+/// The API's routes, as the log names them.
+static ROUTES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let paths = crate::router::openapi().paths.paths;
+    paths
+        .keys()
+        .filter(|path| path.starts_with("/v2/"))
+        .cloned()
+        .collect()
+});
+
+#[derive(Template)]
+#[template(path = "portal/api-log.html")]
+struct ListPage {
+    page: Page,
+    filters: Filters,
+    routes: &'static [String],
+    keys: Vec<String>,
+    lines: Vec<Line>,
+    older: Option<String>,
+    newest: Option<String>,
+}
+
+async fn list(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let filters = Filters::read(raw.as_deref(), &FILTERS)?;
+    let before = Filters::read(raw.as_deref(), &["before"])?;
+    let before = before.get("before").map(id).transpose()?;
+    let filter = Filter {
+        route: filters.get("route"),
+        answered: answered(&filters)?,
+        key: filters.get("key"),
+        request_id: filters.get("request"),
+        from: filters.day("from")?,
+        until: filters.day("until")?.map(|until| until + DAY_MS),
+        before,
+    };
+    let mut conn = app.db.read().await?;
+    let mut lines = api_log::list(&mut conn, scope, filter, PAGE + 1).await?;
+    let more = lines.len() as i64 > PAGE;
+    lines.truncate(PAGE as usize);
+    let last = lines.last().filter(|_| more);
+    let older = last.map(|last| filters.address("/portal/api-log", &[("before", &last.id.to_string())]));
+    let keys = credentials::list(&mut conn, scope.merchant_id).await?;
+    let keys = keys.into_iter().filter(|key| key.sandbox == scope.sandbox);
+    page::html(ListPage {
+        newest: before.map(|_| filters.address("/portal/api-log", &[])),
+        page,
+        filters,
+        routes: &ROUTES,
+        keys: keys.map(|key| key.key).collect(),
+        lines,
+        older,
+    })
+}
+
+fn id(text: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(text).map_err(|_| Problem::validation(vec!["before - is no id of a call".into()]))
+}
+
+fn answered(filters: &Filters) -> Result<Answered, Problem> {
+    Ok(match filters.text("status") {
+        "" => Answered::Any,
+        "refused" => Answered::Refused,
+        status => Answered::With(
+            status
+                .parse()
+                .map_err(|_| Problem::validation(vec!["status - must be a number such as 404".into()]))?,
+        ),
+    })
+}
+
+/// A body as it is shown.
+struct Shown {
+    text: String,
+    cut: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/api-log-call.html")]
+struct CallPage {
+    page: Page,
+    line: Line,
+    address: String,
+    request: Option<Shown>,
+    response: Option<Shown>,
+    /// The verification that holds what was said.
+    log_id: Option<i64>,
+    /// It is not there any more.
+    erased: bool,
+    masked: bool,
+    /// What is not kept of such calls is not missing.
+    partly_kept: bool,
+}
+
+async fn detail(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let missing = || Problem::not_found("There is no such call in this account");
+    let id = Uuid::parse_str(&id).map_err(|_| missing())?;
+    let mut conn = app.db.read().await?;
+    let call = api_log::get(&mut conn, scope, id).await?.ok_or_else(missing)?;
+    let exchange: Exchange = serde_json::from_str(&call.exchange).map_err(Problem::internal)?;
+    let family = Family::of(&call.line.route);
+    let sees_people = member.may(Action::ViewApplicant);
+    // Configuration is nobody's personal data.
+    let masks = !sees_people && family != Family::GroupsAndFlows;
+    let attempt = match exchange.log_id {
+        Some(log_id) => attempts::get(&mut conn, scope, log_id).await?,
+        None => None,
+    };
+    drop(conn);
+    let erased = exchange.log_id.is_some() && attempt.is_none();
+    let show = |text: &str, cut: bool| shown(text, cut, masks);
+    let (request, response) = match &attempt {
+        Some(attempt) => (
+            Some(show(&attempt.request, false)),
+            Some(show(&attempt.response, false)),
+        ),
+        None => (
+            exchange
+                .request
+                .as_ref()
+                .map(|body| show(&body.text, body.is_cut())),
+            exchange
+                .response
+                .as_ref()
+                .map(|body| show(&body.text, body.is_cut())),
+        ),
+    };
+    if let (Some(attempt), true) = (&attempt, sees_people) {
+        let (actor, subject) = (member.actor(), attempt.log_id.to_string());
+        let entry = Entry {
+            actor: &actor,
+            action: "person.viewed",
+            subject: &subject,
+            detail: r#"{"in":"api log"}"#,
+        };
+        store::transaction!(app.db, |tx| -> Result<(), Problem> {
+            Ok(audit::write(tx, scope, &entry).await?)
+        })?;
+    }
+    page::html(CallPage {
+        page,
+        partly_kept: attempt.is_none() && !matches!(family, Family::GroupsAndFlows | Family::Monitoring),
+        line: call.line,
+        address: exchange.address,
+        request,
+        response,
+        log_id: attempt.map(|attempt| attempt.log_id),
+        erased,
+        masked: masks,
+    })
+}
+
+/// JSON for people's eyes, masked or as it is. What is no whole JSON cannot be masked, and is then not shown.
+fn shown(text: &str, cut: bool, masks: bool) -> Shown {
+    let text = match serde_json::from_str::<Value>(text) {
+        Ok(value) => {
+            let value = if masks { masked(&value) } else { value };
+            serde_json::to_string_pretty(&value).unwrap_or_default()
+        }
+        Err(_) if masks => crate::app::api_log::MASK.to_owned(),
+        Err(_) => text.to_owned(),
+    };
+    Shown { text, cut }
+}

@@ -1,0 +1,194 @@
+//! The audit trail: who did what to what, and whether the chain holds. It holds no personal data; of staff it shows names.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use store::audit::{self, AuditCheck, AuditRow, Wanted};
+use store::{Conn, staff};
+use uuid::Uuid;
+
+use super::csv;
+use super::filters::{DAY_MS, Filters};
+use super::page::{self, Page};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::Shared;
+use crate::error::Problem;
+
+const PAGE: i64 = 50;
+/// Rows of one file at most.
+const EXPORT: usize = 50_000;
+const FILTERS: [&str; 6] = ["actor", "action", "subject", "mode", "from", "until"];
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/audit", Action::ViewAudit, list)
+        .post("/portal/audit/verify", Action::ViewAudit, verify)
+        .get("/portal/audit/export", Action::ExportCsv, export)
+}
+
+#[derive(Template)]
+#[template(path = "portal/audit.html")]
+struct AuditPage {
+    page: Page,
+    filters: Filters,
+    /// `staff:ID` and the name.
+    people: Vec<(String, String)>,
+    rows: Vec<Shown>,
+    older: Option<String>,
+    newest: Option<String>,
+    export: String,
+    check: Option<AuditCheck>,
+}
+
+struct Shown {
+    row: AuditRow,
+    /// The actor's name, where there is one.
+    name: Option<String>,
+    detail: String,
+}
+
+async fn list(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, Problem> {
+    render(&app, page, &member, raw.as_deref(), None).await
+}
+
+/// Looks at the whole chain, which takes its time with many rows.
+async fn verify(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+    let check = audit::verify(&mut app.db.read().await?, member.merchant()?.id).await?;
+    render(&app, page, &member, None, Some(check)).await
+}
+
+async fn render(
+    app: &Shared,
+    page: Page,
+    member: &Member,
+    raw: Option<&str>,
+    check: Option<AuditCheck>,
+) -> Result<Response, Problem> {
+    let merchant_id = member.merchant()?.id;
+    let filters = Filters::read(raw, &FILTERS)?;
+    let before = Filters::read(raw, &["before"])?;
+    let before = match before.get("before") {
+        Some(text) => Some(
+            text.parse()
+                .map_err(|_| Problem::validation(vec!["before - is no row's number".into()]))?,
+        ),
+        None => None,
+    };
+    let mut conn = app.db.read().await?;
+    let wanted = Wanted {
+        before,
+        ..wanted(&filters)?
+    };
+    let mut rows = audit::find(&mut conn, merchant_id, wanted, PAGE + 1).await?;
+    let more = rows.len() as i64 > PAGE;
+    rows.truncate(PAGE as usize);
+    let last = rows.last().filter(|_| more);
+    let older = last.map(|last| filters.address("/portal/audit", &[("before", &last.seq.to_string())]));
+    let names = names(&mut conn, merchant_id).await?;
+    let mut people: Vec<_> = names
+        .iter()
+        .map(|(id, name)| (id.clone(), name.clone()))
+        .collect();
+    people.sort_by(|a, b| a.1.cmp(&b.1));
+    page::html(AuditPage {
+        newest: before.map(|_| filters.address("/portal/audit", &[])),
+        export: filters.address("/portal/audit/export", &[]),
+        rows: rows.into_iter().map(|row| shown(row, &names)).collect(),
+        page,
+        filters,
+        people,
+        older,
+        check,
+    })
+}
+
+fn wanted(filters: &Filters) -> Result<Wanted<'_>, Problem> {
+    Ok(Wanted {
+        actor: filters.get("actor"),
+        action: filters.get("action"),
+        subject: filters.get("subject"),
+        sandbox: match filters.text("mode") {
+            "live" => Some(false),
+            "sandbox" => Some(true),
+            _ => None,
+        },
+        from: filters.day("from")?,
+        until: filters.day("until")?.map(|until| until + DAY_MS),
+        before: None,
+    })
+}
+
+/// The names of an account's staff, past ones too, by the actor that the trail knows.
+async fn names(conn: &mut Conn, merchant_id: Uuid) -> Result<HashMap<String, String>, Problem> {
+    let staff = staff::of_merchant(conn, merchant_id).await?;
+    let name =
+        |membership: staff::Membership| (format!("staff:{}", membership.member.id), membership.member.name);
+    Ok(staff.into_iter().map(name).collect())
+}
+
+fn shown(row: AuditRow, names: &HashMap<String, String>) -> Shown {
+    Shown {
+        name: names.get(&row.actor).cloned(),
+        detail: if row.detail == "{}" {
+            String::new()
+        } else {
+            row.detail.clone()
+        },
+        row,
+    }
+}
+
+async fn export(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, Problem> {
+    let merchant_id = member.merchant()?.id;
+    let filters = Filters::read(raw.as_deref(), &FILTERS)?;
+    let mut conn = app.db.read().await?;
+    let names = names(&mut conn, merchant_id).await?;
+    let head = [
+        "number", "time", "mode", "actor", "name", "action", "subject", "detail",
+    ];
+    let mut file = vec![head.map(str::to_owned).to_vec()];
+    let mut before = None;
+    while file.len() <= EXPORT {
+        let wanted = Wanted {
+            before,
+            ..wanted(&filters)?
+        };
+        let rows = audit::find(&mut conn, merchant_id, wanted, 1_000).await?;
+        let Some(last) = rows.last() else { break };
+        before = Some(last.seq);
+        file.extend(rows.into_iter().map(|row| {
+            let mode = if row.sandbox { "sandbox" } else { "live" };
+            let name = names.get(&row.actor).cloned().unwrap_or_default();
+            let number = row.seq.to_string();
+            vec![
+                number,
+                page.iso(row.at),
+                mode.to_owned(),
+                row.actor,
+                name,
+                row.action,
+                row.subject,
+                row.detail,
+            ]
+        }));
+    }
+    if file.len() > EXPORT {
+        file.push(vec![page.t("audit.export.cut")]);
+    }
+    csv::file("audit-trail", &file)
+}

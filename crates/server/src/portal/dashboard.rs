@@ -1,0 +1,124 @@
+//! The first page: how today goes, what waits, and for a new account what to do next.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use sanctions::store::ListStatus;
+use store::insight::{self, Range, Tally};
+use store::merchants::MerchantStatus;
+use store::{Scope, credentials, flows};
+
+use super::filters::DAY_MS;
+use super::page::{self, Page};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::{Shared, insight as figures};
+use crate::error::Problem;
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes.get("/portal", Action::ViewDashboard, dashboard)
+}
+
+/// Something to do before an account is in use.
+struct Step {
+    key: &'static str,
+    done: bool,
+    href: &'static str,
+    may: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/dashboard.html")]
+struct Dashboard {
+    page: Page,
+    today: Tally,
+    week: Tally,
+    pass_rate: String,
+    waiting: i64,
+    oldest: Option<i64>,
+    retrying: i64,
+    given_up: i64,
+    lists: Vec<ListStatus>,
+    steps: Vec<Step>,
+    sees_queue: bool,
+    manages_webhooks: bool,
+}
+
+impl Dashboard {
+    /// Whether something is still to be done before the account is in use.
+    fn is_new(&self) -> bool {
+        self.steps.iter().any(|step| !step.done)
+    }
+}
+
+async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let mut conn = app.db.read().await?;
+    let today = page.now() / DAY_MS * DAY_MS;
+    let week = Range {
+        from: today - 6 * DAY_MS,
+        until: today + DAY_MS,
+        flow_id: None,
+    };
+    let by_day = insight::by_day(&mut conn, scope, week).await?;
+    let (waiting, oldest) = insight::waiting(&mut conn, scope).await?;
+    let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;
+    let flows = flows::list(&mut conn, scope).await?;
+    let live = Scope {
+        sandbox: false,
+        ..scope
+    };
+    let keys = credentials::list(&mut conn, scope.merchant_id).await?;
+    let steps = vec![
+        ("flow", !flows.is_empty(), "/portal/flows", Action::ViewFlows),
+        (
+            "try",
+            insight::any(&mut conn, scope).await?,
+            "/portal/links",
+            Action::MakeLinks,
+        ),
+        ("keys", !keys.is_empty(), "/portal/keys", Action::ViewKeys),
+        (
+            "webhook",
+            flows.iter().any(|flow| flow.webhook_url.is_some()),
+            "/portal/webhooks",
+            Action::ManageWebhooks,
+        ),
+        (
+            "live",
+            member.merchant()?.status == MerchantStatus::Approved && insight::any(&mut conn, live).await?,
+            "/portal/company",
+            Action::ManageCompany,
+        ),
+    ];
+    drop(conn);
+    let total = figures::sum(by_day.iter().map(|(_, tally)| *tally));
+    page::html(Dashboard {
+        today: by_day
+            .iter()
+            .find(|(day, _)| *day == today / DAY_MS)
+            .map(|(_, tally)| *tally)
+            .unwrap_or_default(),
+        week: total,
+        pass_rate: figures::percent(total.pass_rate()),
+        waiting,
+        oldest,
+        retrying,
+        given_up,
+        lists: figures::lists(&app, scope.sandbox).await?,
+        steps: steps
+            .into_iter()
+            .map(|(key, done, href, action)| Step {
+                key,
+                done,
+                href,
+                may: member.may(action),
+            })
+            .collect(),
+        sees_queue: member.may(Action::ViewQueue),
+        manages_webhooks: member.may(Action::ManageWebhooks),
+        page,
+    })
+}

@@ -1,0 +1,208 @@
+//! The screening desk: a name searched by hand in the lists in use. What is searched comes by a form and never stands in an address; the
+//! audit trail keeps that it was done, never for whom.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum_extra::extract::Form;
+use reference::Country;
+use sanctions::store::ListStatus;
+use sanctions::{Query, ScreenResult};
+use serde::Deserialize;
+use serde_json::json;
+use store::audit::{self, Entry};
+
+use super::page::{self, Page};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::{Shared, insight, merchants};
+use crate::error::Problem;
+
+/// Longest name that is searched, in characters.
+const MAX_NAME: usize = 300;
+/// What can be searched for.
+const KINDS: [&str; 6] = ["", "Person", "Organization", "Company", "Vessel", "Airplane"];
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/portal/screening", Action::Screen, desk)
+        .post("/portal/screening", Action::Screen, search)
+}
+
+/// What is searched.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    name: String,
+    dob: String,
+    nationality: String,
+    kind: String,
+}
+
+/// What is wrong with it, by field; empty texts are right.
+#[derive(Default)]
+struct Wrong {
+    name: String,
+    dob: String,
+}
+
+#[derive(Template)]
+#[template(path = "portal/screening.html")]
+struct Desk {
+    page: Page,
+    asked: Asked,
+    wrong: Wrong,
+    kinds: [&'static str; 6],
+    countries: Vec<&'static Country>,
+    lists: Vec<ListStatus>,
+    found: Option<ScreenResult>,
+    /// Why the lists cannot answer.
+    unavailable: Option<String>,
+}
+
+impl Desk {
+    async fn new(app: &Shared, page: Page, member: &Member, asked: Asked) -> Result<Desk, Problem> {
+        let mut countries: Vec<&Country> = reference::countries().iter().collect();
+        countries.sort_by_key(|country| country.name);
+        Ok(Desk {
+            page,
+            asked,
+            wrong: Wrong::default(),
+            kinds: KINDS,
+            countries,
+            lists: insight::lists(app, member.scope()?.sandbox).await?,
+            found: None,
+            unavailable: None,
+        })
+    }
+
+    /// A share in percent.
+    fn percent(&self, share: &f64) -> String {
+        format!("{:.0} %", share * 100.0)
+    }
+
+    /// The version of a list that was searched.
+    fn version(&self, list: &str) -> &str {
+        let found = self.found.as_ref().and_then(|found| found.lists.get(list));
+        found.map_or("–", String::as_str)
+    }
+}
+
+async fn desk(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+    page::html(Desk::new(&app, page, &member, Asked::default()).await?)
+}
+
+async fn search(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Form(asked): Form<Asked>,
+) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let mut desk = Desk::new(&app, page, &member, asked).await?;
+    desk.wrong = check(&desk.page, &desk.asked);
+    if !desk.wrong.name.is_empty() || !desk.wrong.dob.is_empty() {
+        return Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response());
+    }
+    let settings = merchants::settings(member.merchant()?);
+    let (shared, query) = (Arc::clone(&app), query(&desk.asked));
+    let screened = app
+        .cpu
+        .run(move |_| shared.lists.screen(&query, scope.sandbox, &settings))
+        .await?;
+    let found = match screened {
+        Ok(found) => found,
+        Err(reason) => {
+            desk.unavailable = Some(reason);
+            return Ok((StatusCode::SERVICE_UNAVAILABLE, page::html(desk)?).into_response());
+        }
+    };
+    let (actor, detail) = (
+        member.actor(),
+        json!({"hits": found.total.value, "lists": found.lists}).to_string(),
+    );
+    let entry = Entry {
+        actor: &actor,
+        action: "screening.searched",
+        subject: "by hand",
+        detail: &detail,
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, scope, &entry).await?)
+    })?;
+    desk.found = Some(found);
+    page::html(desk)
+}
+
+fn check(page: &Page, asked: &Asked) -> Wrong {
+    let name = asked.name.trim();
+    let name_is_wrong = !name.chars().any(char::is_alphanumeric) || name.chars().count() > MAX_NAME;
+    Wrong {
+        name: if name_is_wrong {
+            page.t("screening.wrong.name")
+        } else {
+            String::new()
+        },
+        dob: if is_date(asked.dob.trim()) {
+            String::new()
+        } else {
+            page.t("screening.wrong.dob")
+        },
+    }
+}
+
+/// Nothing, `YYYY`, `YYYY-MM` or `YYYY-MM-DD`.
+fn is_date(text: &str) -> bool {
+    let whole = match text.len() {
+        0 => return true,
+        4 => format!("{text}-01-01"),
+        7 => format!("{text}-01"),
+        _ => text.to_owned(),
+    };
+    text.len() <= 10 && whole.parse::<jiff::civil::Date>().is_ok()
+}
+
+fn query(asked: &Asked) -> Query {
+    let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    Query {
+        schema: some(&asked.kind).filter(|kind| KINDS.contains(&kind.as_str())),
+        name: some(&asked.name),
+        dob: some(&asked.dob),
+        nationality: some(&asked.nationality),
+        ..Query::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_may_be_partial() {
+        for right in ["", "1962", "1962-11", "1962-11-23"] {
+            assert!(is_date(right), "{right}");
+        }
+        for wrong in ["62", "1962-13", "1962-02-30", "23.11.1962", "1962-11-23T00:00"] {
+            assert!(!is_date(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn empty_fields_ask_nothing() {
+        let asked = Asked {
+            name: " Anna ".into(),
+            kind: "Nonsense".into(),
+            ..Asked::default()
+        };
+        let query = query(&asked);
+        assert_eq!(
+            (query.name.as_deref(), query.schema, query.dob),
+            (Some("Anna"), None, None)
+        );
+    }
+}

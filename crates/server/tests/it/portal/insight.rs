@@ -1,0 +1,348 @@
+//! Overview, figures, API log, audit trail, and the desks for names and wallets.
+
+use serde_json::{Value, json};
+
+use super::Browser;
+use crate::api_log::written;
+use crate::harness::{Key, Server, on_both};
+use crate::verify::{specimen, verify};
+
+fn key(demo: &Value) -> Key {
+    Key {
+        key: demo["apiKey"].as_str().unwrap().into(),
+        secret: demo["secret"].as_str().unwrap().into(),
+    }
+}
+
+/// The address that the first link of a page with such a beginning leads to.
+fn link(page: &str, begins: &str) -> String {
+    let at = page.find(&format!("href=\"{begins}")).expect(page) + 6;
+    page[at..].split('"').next().unwrap().to_owned()
+}
+
+on_both!(
+    what_a_call_said_is_shown_by_role_and_erased_with_the_person,
+    |backend| {
+        let (server, demo) = Server::demo(backend, &[]).await;
+        let merchant = demo["merchantId"].as_str().unwrap();
+        let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada@example.com"}));
+        let (status, answer) = verify(&server, &demo, form).await;
+        assert_eq!(status, 200, "{answer}");
+        let path = "/v2/reports/applicants/byExternalUserId/ada@example.com";
+        assert_eq!(server.get(path, &key(&demo)).await.0, 200);
+        written(&server, 2).await;
+
+        let officer = Browser::sign_up(&server, merchant, "compliance").await;
+        let developer = Browser::sign_up(&server, merchant, "developer").await;
+        let list = officer
+            .get("/portal/api-log?route=%2Fv2%2Fidv%2Fverify")
+            .await
+            .page();
+        let call = link(&list, "/portal/api-log/");
+        let page = officer.get(&call).await.page();
+        let first_name = "ada@example.com";
+        assert!(page.contains(first_name) && page.contains("facemap_id"), "{page}");
+        let audit = officer.get("/portal/audit?action=person").await.page();
+        assert!(
+            audit.contains("person.viewed") && audit.contains("Robin Example"),
+            "{audit}"
+        );
+
+        let masked = developer.get(&call).await.page();
+        assert!(
+            !masked.contains(first_name) && masked.contains("externalUserId"),
+            "{masked}"
+        );
+        assert!(masked.contains("•••"));
+        let list = developer.get("/portal/api-log").await.page();
+        assert!(!list.contains(first_name), "no path with a label");
+
+        let facemap = answer["facemap_id"].as_str().unwrap();
+        server.bonafide(&["erase", "--merchant", merchant, "--facemap", facemap, "--sandbox"]);
+        let page = officer.get(&call).await.page();
+        assert!(
+            !page.contains(first_name) && page.contains("not here any more"),
+            "{page}"
+        );
+    }
+);
+
+on_both!(configuration_calls_are_shown_whole_and_scripts_inert, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let script = "<script>alert(1)</script>";
+    let body = json!({"name": script, "flowIds": ["x"]});
+    assert_eq!(
+        server.post("/v2/public/groups", &merchant.sandbox, body).await.0,
+        201
+    );
+    assert_eq!(
+        server
+            .post("/v2/public/groups", &merchant.sandbox, json!({}))
+            .await
+            .0,
+        400
+    );
+    assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
+    written(&server, 3).await;
+
+    let developer = Browser::sign_up(&server, &merchant.id, "developer").await;
+    let list = developer.get("/portal/api-log").await.page();
+    assert_eq!(
+        list.matches("href=\"/portal/api-log/").count(),
+        2,
+        "live calls stay with live: {list}"
+    );
+    let refused = developer.get("/portal/api-log?status=refused").await.page();
+    assert_eq!(refused.matches("href=\"/portal/api-log/").count(), 1);
+    let call = link(
+        &developer.get("/portal/api-log?status=201").await.page(),
+        "/portal/api-log/",
+    );
+    let page = developer.get(&call).await.page();
+    assert!(
+        !page.contains(script) && page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"),
+        "{page}"
+    );
+    assert_eq!(developer.get("/portal/api-log?from=yesterday").await.status, 400);
+    assert_eq!(developer.get("/portal/api-log?before=x").await.status, 400);
+
+    let stranger = server.merchant(true);
+    let other = Browser::sign_up(&server, &stranger.id, "owner").await;
+    assert_eq!(other.get(&call).await.status, 404, "another account's call");
+    assert!(other.get("/portal/api-log").await.page().contains("No call yet"));
+});
+
+on_both!(the_trail_is_filtered_checked_and_exported, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let body = json!({"name": "=1+1", "flowIds": ["x"]});
+    assert_eq!(
+        server.post("/v2/public/groups", &merchant.sandbox, body).await.0,
+        201
+    );
+    let auditor = Browser::sign_up(&server, &merchant.id, "auditor").await;
+    let page = auditor.get("/portal/audit?action=group").await.page();
+    assert!(page.contains("group.created"), "{page}");
+    assert!(
+        !auditor
+            .get("/portal/audit?action=group&mode=live")
+            .await
+            .page()
+            .contains("group.created")
+    );
+    let page = auditor.post("/portal/audit/verify", &[]).await.page();
+    assert!(page.contains("The chain is intact"), "{page}");
+    let file = auditor.get("/portal/audit/export?action=group").await;
+    assert!(
+        file.headers["content-disposition"]
+            .to_str()
+            .unwrap()
+            .contains("audit-trail.csv")
+    );
+    let file = file.page();
+    assert!(
+        file.starts_with("number,time,mode,actor,name,action,subject,detail\n"),
+        "{file}"
+    );
+    assert!(file.contains("group.created"), "{file}");
+
+    server
+        .sql("update audit set action = 'group.deleted' where action = 'group.created'")
+        .await;
+    let page = auditor.post("/portal/audit/verify", &[]).await.page();
+    assert!(page.contains("The chain is broken"), "{page}");
+    let stranger = server.merchant(true);
+    let other = Browser::sign_up(&server, &stranger.id, "owner").await;
+    assert!(
+        !other.get("/portal/audit").await.page().contains("group."),
+        "another account's trail"
+    );
+});
+
+on_both!(figures_count_what_happened, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let owner = Browser::sign_up(&server, merchant, "owner").await;
+    let empty = owner.get("/portal/insight").await.page();
+    assert!(empty.contains("No verification in this range"), "{empty}");
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "one"}));
+    assert_eq!(verify(&server, &demo, form).await.1["success"], json!(true));
+    let form = specimen("pass-passport").form(
+        &demo,
+        &json!({"externalUserId": "two", "lastName": "SANDBOX-2509"}),
+    );
+    assert_eq!(verify(&server, &demo, form).await.1["success"], json!(false));
+
+    let page = owner.get("/portal/insight?split=device").await.page();
+    for text in [
+        "Utopia",
+        "Passport",
+        "Document expired",
+        "50.0 %",
+        "Sanctions lists in use",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let days = owner.get("/portal/insight/export?what=days").await.page();
+    let today = days.lines().last().unwrap();
+    assert!(today.contains(",2,1,0,1,0,"), "{days}");
+    for what in ["flows", "countries", "documents", "reasons", "funnel", "lists"] {
+        let file = owner
+            .get(&format!("/portal/insight/export?what={what}"))
+            .await
+            .page();
+        assert!(file.lines().count() >= 1, "{what}: {file}");
+    }
+    assert!(
+        owner
+            .get("/portal/insight/export?what=countries")
+            .await
+            .page()
+            .contains("Utopia,2,1,0,1,0")
+    );
+    assert_eq!(owner.get("/portal/insight/export?what=nothing").await.status, 404);
+    assert_eq!(
+        owner.get("/portal/insight?from=2020-01-01").await.status,
+        400,
+        "years are too many"
+    );
+    let nobodys = "/portal/insight?flow=00000000-0000-0000-0000-000000000000";
+    assert_eq!(owner.get(nobodys).await.status, 404);
+
+    let overview = owner.get("/portal").await.page();
+    assert!(
+        overview.contains("What to do next") && overview.contains("50.0 %"),
+        "{overview}"
+    );
+});
+
+on_both!(names_are_searched_by_hand, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let reviewer = Browser::sign_up(&server, merchant, "reviewer").await;
+    let listed = &sanctions::demo_list().entities[0];
+    let name = listed.names[0].clone();
+    let found = reviewer
+        .post("/portal/screening", &[("name", name.as_str())])
+        .await
+        .page();
+    assert!(
+        found.contains("Possible matches: ") && found.contains("What the score is made of"),
+        "{found}"
+    );
+    let nobody = reviewer
+        .post(
+            "/portal/screening",
+            &[("name", "Zzyzx Qwrtplk"), ("dob", "1990-01"), ("kind", "Person")],
+        )
+        .await
+        .page();
+    assert!(nobody.contains("Nobody on these lists matches"), "{nobody}");
+    for wrong in [("", ""), ("···", ""), ("Anna", "31.12.1990")] {
+        let answer = reviewer
+            .post("/portal/screening", &[("name", wrong.0), ("dob", wrong.1)])
+            .await;
+        assert_eq!(answer.status, 400, "{wrong:?}");
+    }
+    let script = reviewer
+        .post("/portal/screening", &[("name", "<b>Anna</b>")])
+        .await
+        .page();
+    assert!(!script.contains("<b>Anna"), "{script}");
+
+    let officer = Browser::sign_up(&server, merchant, "compliance").await;
+    let trail = officer
+        .get("/portal/audit?action=screening.searched")
+        .await
+        .page();
+    assert!(
+        trail.contains("screening.searched") && !trail.contains(&name) && !trail.contains("Zzyzx"),
+        "{trail}"
+    );
+});
+
+on_both!(wallets_are_screened_by_hand, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let reviewer = Browser::sign_up(&server, merchant, "reviewer").await;
+    assert!(
+        reviewer
+            .get("/portal/monitoring")
+            .await
+            .page()
+            .contains("Nothing was screened yet")
+    );
+    let wrong = reviewer
+        .post(
+            "/portal/monitoring",
+            &[("kind", "address"), ("currency", "btc"), ("query", "nonsense")],
+        )
+        .await;
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.body.contains("query - "), "{}", wrong.body);
+
+    let address = |outcome| {
+        chain::sandbox::address(chain::currency::Currency::Eth, outcome)
+            .unwrap()
+            .canonical
+    };
+    let form = |query: &str| -> Vec<(&str, String)> {
+        vec![
+            ("kind", "address".into()),
+            ("currency", "eth".into()),
+            ("query", query.into()),
+            ("label", "by hand".into()),
+        ]
+    };
+    let screen = async |outcome| {
+        let form = form(&address(outcome));
+        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        reviewer.post("/portal/monitoring", &form).await
+    };
+    let screening = screen(80).await.redirect();
+    let page = reviewer.get(&screening).await.page();
+    assert!(
+        page.contains("How the score came about") && page.contains("Flow of money"),
+        "{page}"
+    );
+    let picture = reviewer.get(&format!("{screening}/picture")).await;
+    assert_eq!(picture.headers["content-type"], "image/svg+xml");
+    let failed = screen(503).await;
+    assert_eq!(failed.status, 503);
+    assert!(failed.body.contains("unreachable"), "{}", failed.body);
+
+    let body = json!({"type": "address", "currency": "eth", "label": "by the API", "query": address(10)});
+    assert_eq!(
+        server
+            .post("/v2/public/transaction-monitoring", &key(&demo), body)
+            .await
+            .0,
+        200
+    );
+    let listed = reviewer.get("/portal/monitoring").await.page();
+    for text in ["by the API", "by hand", "Source unreachable"] {
+        assert!(listed.contains(text), "{text}: {listed}");
+    }
+    let found = reviewer
+        .post("/portal/monitoring-search", &[("label", "by hand")])
+        .await
+        .page();
+    assert!(
+        found.contains(&screening) && !found.contains("by the API<"),
+        "{found}"
+    );
+    let none = reviewer
+        .post("/portal/monitoring-search", &[("label", "nobody's")])
+        .await
+        .page();
+    assert!(none.contains("No screening matches"), "{none}");
+    let stranger = server.merchant(true);
+    let other = Browser::sign_up(&server, &stranger.id, "owner").await;
+    assert_eq!(
+        other.get(&screening).await.status,
+        404,
+        "another account's screening"
+    );
+    assert_eq!(other.get(&format!("{screening}/picture")).await.status, 404);
+});
