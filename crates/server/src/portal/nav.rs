@@ -106,11 +106,16 @@ const GROUPS: &[(&str, &[Place])] = &[
 pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     let Some(member) = member else { return Vec::new() };
     let is_account = |action: Action| matches!(action.who(), super::permissions::Who::Roles(_));
+    // An attempt is looked at from the queue.
+    let here = here.replace("/portal/applicants/", "/portal/queue/");
     let best = GROUPS
         .iter()
         .flat_map(|(_, places)| places.iter())
         .map(|(path, ..)| *path)
-        .filter(|path| here == *path || here.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+        .filter(|path| {
+            here == *path
+                || *path != "/portal" && here.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+        })
         .max_by_key(|path| path.len());
     GROUPS
         .iter()

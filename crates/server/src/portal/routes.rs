@@ -77,44 +77,46 @@ impl Routes {
 }
 
 async fn guard(action: Action, request: Request, next: Next) -> Response {
-    match check(action, &request) {
-        Ok(()) => next.run(request).await,
-        Err(refused) => refused,
+    match refusal(action, &request) {
+        None => next.run(request).await,
+        Some(refused) => refused,
     }
 }
 
-fn check(action: Action, request: &Request) -> Result<(), Response> {
+/// Why a request may not go on, if it may not.
+fn refusal(action: Action, request: &Request) -> Option<Response> {
     if action.who() == Who::Anybody {
-        return Ok(());
+        return None;
     }
-    let target = || {
+    let is_page = request.method() == Method::GET;
+    // Where the reader wanted to go, or was when sending a form.
+    let here = || {
         let path = request
             .uri()
             .path_and_query()
-            .map_or("/portal", |target| target.as_str());
-        if request.method() == Method::GET {
-            path.to_owned()
+            .map(|target| target.as_str().to_owned());
+        let from = if is_page {
+            path
         } else {
-            session::same_site_referrer(request.headers()).unwrap_or_else(|| "/portal".into())
-        }
+            session::same_site_referrer(request.headers())
+        };
+        from.unwrap_or_else(|| "/portal".into())
     };
     let Some(member) = request.extensions().get::<Member>() else {
-        return Err(if request.method() == Method::GET {
-            Redirect::to(&with_next("/portal/sign-in", &target())).into_response()
+        return Some(if is_page {
+            Redirect::to(&with_next("/portal/sign-in", &here())).into_response()
         } else {
             Problem::new(Kind::Unauthenticated, "Your session has ended: sign in again").into_response()
         });
     };
     if matches!(action.who(), Who::Roles(_)) && member.merchant.is_none() {
-        return Err(Redirect::to("/portal/account").into_response());
+        return Some(Redirect::to("/portal/account").into_response());
     }
     if !member.may(action) {
-        return Err(Problem::new(Kind::Forbidden, "Your role does not allow this").into_response());
+        return Some(Problem::new(Kind::Forbidden, "Your role does not allow this").into_response());
     }
-    if action.needs_proof() && !member.is_proven() {
-        return Err(Redirect::to(&with_next("/portal/prove", &target())).into_response());
-    }
-    Ok(())
+    let is_asked = action.needs_proof() && !member.is_proven();
+    is_asked.then(|| Redirect::to(&with_next("/portal/prove", &here())).into_response())
 }
 
 /// An address of ours that leads on to another one of ours.
