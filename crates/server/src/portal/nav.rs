@@ -105,6 +105,12 @@ const GROUPS: &[(&str, &[Place])] = &[
 /// The side bar for a reader at a place.
 pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     let Some(member) = member else { return Vec::new() };
+    // An applicant is reached from the queue.
+    let here = if here.starts_with("/portal/applicants/") {
+        "/portal/queue"
+    } else {
+        here
+    };
     let is_account = |action: Action| matches!(action.who(), super::permissions::Who::Roles(_));
     // An attempt is looked at from the queue.
     let here = here.replace("/portal/applicants/", "/portal/queue/");

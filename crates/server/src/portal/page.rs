@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use super::assets;
 use super::nav::{self, Group};
 use super::permissions::Action;
-use super::session::Member;
+use super::session::{Member, Waiting};
 use super::texts::Texts;
 use crate::error::Problem;
 
@@ -26,6 +26,8 @@ pub struct Page {
     pub path: String,
     /// What was just done, as a status message.
     pub done: Option<String>,
+    /// How many attempts wait for a decision, for those who may see the queue.
+    pub waiting: Option<i64>,
     texts: Texts,
     now: i64,
 }
@@ -59,6 +61,7 @@ impl Page {
             member,
             path: parts.uri.path().to_owned(),
             done,
+            waiting: parts.extensions.get::<Waiting>().map(|waiting| waiting.0),
             texts,
             now: Timestamp::now().as_millisecond(),
         }

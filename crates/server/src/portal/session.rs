@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
 use axum::http::header::REFERER;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
@@ -138,6 +138,30 @@ impl<S: Sync> OptionalFromRequestParts<S> for Member {
     }
 }
 
+/// Waiting attempts are counted so far for the side bar.
+const WAITING_COUNTED: i64 = 100;
+
+/// How many attempts wait for a decision, as the side bar shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting(pub i64);
+
+/// Of the account that a page is about, when its reader may see the queue.
+async fn waiting(app: &App, is_page: bool, member: &Member) -> Result<Option<Waiting>, store::Error> {
+    let Some(merchant) = member
+        .merchant
+        .as_ref()
+        .filter(|_| is_page && member.may(Action::ViewQueue))
+    else {
+        return Ok(None);
+    };
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: member.sandbox,
+    };
+    let count = store::review::waiting(&mut app.db.read().await?, scope, WAITING_COUNTED).await?;
+    Ok(Some(Waiting(count)))
+}
+
 /// Middleware: finds out who is signed in.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     if let Some(token) = token(&app, request.headers()) {
@@ -149,7 +173,14 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
                 {
                     tracing::warn!("a session could not be touched: {error}");
                 }
-                request.extensions_mut().insert(Member::from(found));
+                let member = Member::from(found);
+                let is_page = request.method() == Method::GET && !request.uri().path().contains("/files/");
+                match waiting(&app, is_page, &member).await {
+                    Ok(Some(count)) => _ = request.extensions_mut().insert(count),
+                    Ok(None) => {}
+                    Err(error) => tracing::warn!("waiting attempts could not be counted: {error}"),
+                }
+                request.extensions_mut().insert(member);
             }
             Ok(_) => {}
             Err(error) => return Problem::from(error).into_response(),

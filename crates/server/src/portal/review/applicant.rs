@@ -190,13 +190,7 @@ pub async fn render(
         codes: super::queue::meanings(&view.attempt.codes),
         forced: view.detail.forced,
         near_duplicate: checks::is_near_duplicate(&view),
-        pictures: view
-            .detail
-            .seen
-            .pictures
-            .iter()
-            .map(|(file, seen)| picture(file, seen))
-            .collect(),
+        pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
         hits: hits::hits(view.hits(), &view.suppressions),
@@ -293,6 +287,21 @@ fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
             .map(|ms| (page.t("review.fact.took"), format!("{ms} ms"))),
     );
     facts
+}
+
+/// Side by side what is compared: the document's portrait, the selfie, then backs.
+fn pictures(view: &View) -> Vec<Picture> {
+    let rank = |file: &str| match file {
+        "selfie" => 1,
+        file if file.ends_with("Front") => 0,
+        _ => 2,
+    };
+    let mut files: Vec<_> = view.detail.seen.pictures.iter().collect();
+    files.sort_by_key(|(file, _)| rank(file));
+    files
+        .into_iter()
+        .map(|(file, seen)| picture(file, seen))
+        .collect()
 }
 
 fn picture(file: &str, seen: &PictureSeen) -> Picture {
