@@ -8,6 +8,9 @@ use crate::app::applicant_view::View;
 use crate::portal::page::Page;
 use crate::websdk::locale::Locale;
 
+/// Numbers behind a verdict: what, and how much.
+pub type Facts = Vec<(String, String)>;
+
 /// A check.
 pub struct Check {
     /// Its name, as in the texts `review.check.…`.
@@ -17,7 +20,7 @@ pub struct Check {
     /// The codes that applied.
     pub codes: Vec<Finding>,
     /// The numbers: what, and how much.
-    pub facts: Vec<(String, String)>,
+    pub facts: Facts,
 }
 
 /// A code that applied.
@@ -71,7 +74,7 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
     let has_documents = !view.detail.seen.documents.is_empty();
     let has_selfie = view.detail.seen.pictures.contains_key("selfie");
     let answered = |object: &str| view.response.get(object).is_some_and(|value| !value.is_null());
-    let all: [(&'static str, bool, Vec<(String, String)>); 8] = [
+    let all: [(&'static str, bool, Facts); 8] = [
         ("sanctions", true, sanctions(page, view)),
         ("pictures", has_documents || has_selfie, pictures(page, view)),
         ("document", has_documents, documents(page, view)),
@@ -134,7 +137,7 @@ fn percent(number: f64) -> String {
     format!("{number:.1}")
 }
 
-fn sanctions(page: &Page, view: &View) -> Vec<(String, String)> {
+fn sanctions(page: &Page, view: &View) -> Facts {
     let kyc = &view.response["kycResults"];
     let mut facts = vec![(
         page.t("review.fact.hits"),
@@ -169,7 +172,7 @@ fn sanctions(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-fn pictures(page: &Page, view: &View) -> Vec<(String, String)> {
+fn pictures(page: &Page, view: &View) -> Facts {
     let mut facts = Vec::new();
     for (file, picture) in &view.detail.seen.pictures {
         let name = page.word("review.file", file);
@@ -198,7 +201,7 @@ fn pictures(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-fn documents(page: &Page, view: &View) -> Vec<(String, String)> {
+fn documents(page: &Page, view: &View) -> Facts {
     let mut facts = Vec::new();
     for (file, picture) in &view.detail.seen.pictures {
         let name = page.word("review.file", file);
@@ -261,7 +264,7 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn comparison(page: &Page, view: &View) -> Vec<(String, String)> {
+fn comparison(page: &Page, view: &View) -> Facts {
     view.detail
         .seen
         .fields
@@ -278,7 +281,7 @@ fn comparison(page: &Page, view: &View) -> Vec<(String, String)> {
         .collect()
 }
 
-fn faces(page: &Page, view: &View) -> Vec<(String, String)> {
+fn faces(page: &Page, view: &View) -> Facts {
     let seen = &view.detail.seen;
     let mut facts: Vec<(String, String)> = seen
         .documents
@@ -304,7 +307,7 @@ fn faces(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-fn liveness(page: &Page, view: &View) -> Vec<(String, String)> {
+fn liveness(page: &Page, view: &View) -> Facts {
     let Some(liveness) = &view.detail.seen.liveness else {
         return Vec::new();
     };
@@ -332,7 +335,7 @@ fn liveness(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-fn identity(page: &Page, view: &View) -> Vec<(String, String)> {
+fn identity(page: &Page, view: &View) -> Facts {
     let proven = if view.person.proven {
         "review.fact.proven"
     } else {
@@ -350,7 +353,7 @@ fn identity(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-fn age(page: &Page, view: &View) -> Vec<(String, String)> {
+fn age(page: &Page, view: &View) -> Facts {
     let born = view.detail.seen.documents.iter().find_map(|document| {
         let sources = [&document.mrz, &document.barcode, &document.visual];
         sources.iter().find_map(|data| data.get("birthDate").cloned())
