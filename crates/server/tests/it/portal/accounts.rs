@@ -444,7 +444,7 @@ on_both!(nobody_is_led_to_another_site, |backend| {
             .await;
         assert_eq!(proven.redirect(), "/portal", "{next}");
         let page = Browser::new(&server)
-            .get(&format!("/portal/sign-in?next={}", super::encode(next)))
+            .get(&format!("/portal/sign-in?next={}", crate::portal::encode(next)))
             .await;
         assert!(!page.page().contains("evil"), "{next}");
     }
