@@ -97,7 +97,7 @@ pub(super) fn flat<'a>(frames: impl IntoIterator<Item = &'a Flat>) -> Result<Inn
             // The root moves the transaction's own value.
             _ if is_root => {}
             ("call", None | Some("call")) => {
-                inner.moves(from, action.to.as_deref(), action.value.as_deref())?
+                inner.moves(from, action.to.as_deref(), action.value.as_deref())?;
             }
             ("create", _) => {
                 let made = frame.result.as_ref().and_then(|result| result.address.as_deref());

@@ -137,6 +137,9 @@ impl Change {
     }
 }
 
+/// What changed of tokens, by mint and its decimals.
+type TokenChanges = BTreeMap<(Arc<str>, u8), BTreeMap<Party, Change>>;
+
 /// Turns changes of balances into transfers: every loss goes to every gain in proportion, rounded down, and what rounding
 /// leaves in order.
 fn transfers(changes: &BTreeMap<Party, Change>, asset: Option<&Arc<str>>) -> Vec<Transfer> {
@@ -214,11 +217,8 @@ impl Meta {
     }
 
     /// Token balances by mint and owner.
-    fn tokens(
-        &self,
-        accounts: &[Party],
-    ) -> Result<BTreeMap<(Arc<str>, u8), BTreeMap<Party, Change>>, SourceError> {
-        let mut changes: BTreeMap<(Arc<str>, u8), BTreeMap<Party, Change>> = BTreeMap::new();
+    fn tokens(&self, accounts: &[Party]) -> Result<TokenChanges, SourceError> {
+        let mut changes = TokenChanges::new();
         let told = [
             (&self.pre_token_balances, true),
             (&self.post_token_balances, false),
@@ -289,7 +289,7 @@ fn built(told: &Told, id: &str) -> Result<Transaction, SourceError> {
 /// The members that the contract has for this chain.
 fn extra(
     native: &BTreeMap<Party, Change>,
-    tokens: &BTreeMap<(Arc<str>, u8), BTreeMap<Party, Change>>,
+    tokens: &TokenChanges,
     accounts: &[Party],
     signers: usize,
 ) -> Map<String, Value> {
