@@ -6,7 +6,7 @@ use axum::response::Response;
 use sanctions::store::ListStatus;
 use store::insight::{self, Range, Tally};
 use store::merchants::MerchantStatus;
-use store::{Scope, credentials, flows};
+use store::{credentials, flows};
 
 use super::filters::DAY_MS;
 use super::page::{self, Page};
@@ -66,10 +66,6 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
     let (waiting, oldest) = insight::waiting(&mut conn, scope).await?;
     let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;
     let flows = flows::list(&mut conn, scope).await?;
-    let live = Scope {
-        sandbox: false,
-        ..scope
-    };
     let keys = credentials::list(&mut conn, scope.merchant_id).await?;
     let steps = vec![
         ("flow", !flows.is_empty(), "/portal/flows", Action::ViewFlows),
@@ -88,9 +84,9 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
         ),
         (
             "live",
-            member.merchant()?.status == MerchantStatus::Approved && insight::any(&mut conn, live).await?,
-            "/portal/company",
-            Action::ManageCompany,
+            member.merchant()?.status == MerchantStatus::Approved,
+            "/portal/application",
+            Action::Apply,
         ),
     ];
     drop(conn);

@@ -3,13 +3,19 @@
 use askama::Template;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::http::header::RETRY_AFTER;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use tower_http::csrf::ProtectionError;
 
 use super::page::Page;
 use crate::error::{Family, Kind, Problem};
+
+/// Whether no page of ours made it.
+fn is_plain(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"))
+}
 
 #[derive(Template)]
 #[template(path = "portal/error.html")]
@@ -36,6 +42,9 @@ pub async fn layer(request: Request, next: Next) -> Response {
             Kind::MethodNotAllowed,
             "This page cannot be used in this way",
         ))
+    } else if response.status() == StatusCode::BAD_REQUEST && is_plain(&response) {
+        // axum's own refusal of an address whose id is none.
+        Some(Problem::not_found("There is no such page"))
     } else if response.status() == StatusCode::UNPROCESSABLE_ENTITY
         || response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
     {

@@ -91,7 +91,11 @@ impl InsightPage {
 
     fn share(&self, count: &i64) -> i64 {
         let all = self.figures.total.total();
-        if all == 0 { 0 } else { count * 100 / all }
+        if all == 0 {
+            0
+        } else {
+            (count * 100 + all / 2) / all
+        }
     }
 
     /// Milliseconds as seconds.

@@ -59,12 +59,6 @@ const GROUPS: &[(&str, &[Place])] = &[
     (
         "nav.company",
         &[
-            (
-                "/portal/company",
-                "nav.profile",
-                "building",
-                Action::ManageCompany,
-            ),
             ("/portal/branding", "nav.branding", "brush", Action::ManageCompany),
             ("/portal/application", "nav.application", "check", Action::Apply),
             ("/portal/staff", "nav.staff", "person", Action::ManageStaff),
