@@ -276,6 +276,16 @@ pub async fn void_passwords(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     execute!(tx, sql, staff_id)
 }
 
+/// Voids the links that a member made for others, to join an account or to set a password: whoever loses a right leaves no door open.
+///
+/// # Errors
+/// Database errors.
+pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
+    let sql = "delete from invitations
+               where invited_by = $2 and used_at is null and (merchant_id = $1 or kind = 'password')";
+    execute!(tx, sql, merchant_id, staff_id)
+}
+
 /// Voids every unused link to become an operator: the console shows the latest only.
 ///
 /// # Errors

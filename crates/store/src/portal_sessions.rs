@@ -232,6 +232,20 @@ pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     Ok(token)
 }
 
+/// Another token for a session that gained rights without a proof; the one before it works no more.
+///
+/// # Errors
+/// [`Error::Missing`] when the session has ended.
+pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
+    let (token, token_ref) = new_token(tx);
+    let now = tx.now();
+    let sql = "update portal_sessions set token_ref = $2 where id = $1 and expires_at > $3";
+    if execute!(tx, sql, id, &token_ref, now)? == 0 {
+        return Err(Error::Missing("session"));
+    }
+    Ok(token)
+}
+
 /// Chooses the account and mode that a session looks at.
 ///
 /// # Errors

@@ -268,6 +268,16 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
     Ok(hash)
 }
 
+/// Whether a member's password still has this hash. Their row stays locked until the transaction's end: a session that begins in it is
+/// there before the password changes, and ends with it.
+///
+/// # Errors
+/// Database errors.
+pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Error> {
+    let sql = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
+    Ok(execute!(tx, sql, id, hash)? == 1)
+}
+
 /// Sets a member's password.
 ///
 /// # Errors
@@ -370,17 +380,16 @@ pub async fn recovery_left(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
     Ok(recovery(conn, id).await?.1.0.len())
 }
 
-/// Makes somebody a member of a merchant's staff; one who was shut out comes in again.
+/// Makes somebody a member of a merchant's staff.
 ///
 /// # Errors
-/// [`Error::Conflict`] when they already are one.
+/// [`Error::Conflict`] when they already are one, shut out or not.
 pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<(), Error> {
     let now = tx.now();
     let joined = execute!(
         tx,
         "insert into memberships (merchant_id, staff_id, role, created_at) values ($1, $2, $3, $4)
-         on conflict (merchant_id, staff_id) do update set role = excluded.role, disabled_at = null
-             where memberships.disabled_at is not null",
+         on conflict (merchant_id, staff_id) do nothing",
         merchant_id,
         staff_id,
         role,
@@ -501,4 +510,14 @@ pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Mercha
         staff_id,
     )?;
     Ok(rows.into_iter().map(|row| (row.merchant, row.role)).collect())
+}
+
+/// Whether a member belongs to another merchant too, shut out there or not.
+///
+/// # Errors
+/// Database errors.
+pub async fn belongs_elsewhere(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
+    let sql = "select count(*) from memberships where staff_id = $1 and merchant_id <> $2";
+    let (others,) = fetch!(one, conn, (i64,), sql, staff_id, merchant_id)?;
+    Ok(others > 0)
 }

@@ -7,11 +7,15 @@ use axum::http::Method;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
+use store::merchants::MerchantStatus;
 
 use super::permissions::{Action, Who};
 use super::session::{self, Member};
 use crate::app::Shared;
 use crate::error::{Kind, Problem};
+
+/// Where one chooses between live data and the sandbox: the only form of a suspended account.
+pub(super) const MODE: &str = "/portal/mode";
 
 /// A route, for tests that go through all of them.
 #[derive(Clone, Debug)]
@@ -114,6 +118,15 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
     }
     if !member.may(action) {
         return Some(Problem::new(Kind::Forbidden, "Your role does not allow this").into_response());
+    }
+    let is_suspended = member
+        .merchant
+        .as_ref()
+        .is_some_and(|merchant| merchant.status == MerchantStatus::Suspended);
+    // Its pages still show what there is, live or sandbox.
+    if is_suspended && matches!(action.who(), Who::Roles(_)) && !is_page && request.uri().path() != MODE {
+        let text = "The merchant account is suspended";
+        return Some(Problem::new(Kind::Forbidden, text).into_response());
     }
     let is_asked = action.needs_proof() && !member.is_proven();
     is_asked.then(|| Redirect::to(&with_next("/portal/prove", &here())).into_response())

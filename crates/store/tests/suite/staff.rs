@@ -262,6 +262,14 @@ pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
         "the token before it is void"
     );
     let signed_in = found(&bench, &second).await.unwrap();
+    bench.pass(Duration::from_secs(60));
+    let third = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
+        portal_sessions::renew(tx, id).await
+    })
+    .unwrap();
+    assert!(found(&bench, &second).await.is_none());
+    let renewed = found(&bench, &third).await.unwrap();
+    assert_eq!(renewed.proved_at, signed_in.proved_at, "no proof was given");
     assert_eq!(
         (signed_in.stage, signed_in.proved_at, signed_in.expires_at),
         (
@@ -271,13 +279,13 @@ pub(crate) async fn every_proof_brings_another_token(bench: Bench) {
         )
     );
     bench.pass(Duration::from_secs(60));
-    let third = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
+    let fourth = store::transaction!(bench.db, |tx| -> Result<SecretString, Error> {
         portal_sessions::prove(tx, id).await
     })
     .unwrap();
-    assert!(found(&bench, &second).await.is_none());
+    assert!(found(&bench, &third).await.is_none());
     assert_eq!(
-        found(&bench, &third).await.unwrap().expires_at,
+        found(&bench, &fourth).await.unwrap().expires_at,
         signed_in.expires_at,
         "a proof lengthens no life"
     );
@@ -378,6 +386,114 @@ pub(crate) async fn two_owners_cannot_demote_each_other(bench: Bench) {
     assert_eq!(demoted, 1);
     let sql = "select count(*) from memberships where role = 'owner'";
     assert_eq!(bench.count(sql).await, 1);
+}
+
+pub(crate) async fn who_is_shut_out_stays_out(bench: Bench) {
+    let (here, other) = (bench.merchant().await.id, bench.merchant().await.id);
+    let ada = member(&bench, "ada@example.com").await.id;
+    let bob = member(&bench, "bob@example.com").await.id;
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, here, ada, "admin").await?;
+        assert!(!staff::belongs_elsewhere(tx, here, ada).await?);
+        staff::join(tx, other, ada, "admin").await?;
+        staff::set_membership_disabled(tx, other, ada, true).await?;
+        assert!(staff::belongs_elsewhere(tx, here, ada).await?, "shut out there");
+        Ok(())
+    })
+    .unwrap();
+    let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        staff::join(tx, other, ada, "owner").await
+    });
+    assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
+    let membership = staff::member(&mut bench.read().await, other, ada).await.unwrap();
+    let membership = membership.unwrap();
+    assert_eq!(
+        (membership.role.as_str(), membership.disabled_at),
+        ("admin", Some(START))
+    );
+
+    // The links that a member made go; those of others, and those for another account, stay.
+    let purpose = |merchant_id| Purpose::Member {
+        merchant_id,
+        role: "reviewer",
+        email: None,
+    };
+    let mut links = Vec::new();
+    for (purpose, by, stays) in [
+        (purpose(here), Some(ada), false),
+        (Purpose::Password { staff_id: bob }, Some(ada), false),
+        (purpose(other), Some(ada), true),
+        (purpose(here), Some(bob), true),
+        (purpose(here), None, true),
+    ] {
+        let made = store::transaction!(bench.db, |tx| -> Result<(Invitation, SecretString), Error> {
+            invitations::create(tx, &purpose, by, WEEK).await
+        });
+        links.push((made.unwrap().1, stays));
+    }
+    let voided = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        invitations::void_made_by(tx, here, ada).await
+    });
+    assert_eq!(voided.unwrap(), 2);
+    for (n, (token, stays)) in links.iter().enumerate() {
+        let is_good = matches!(take(&bench.db, token).await, InvitationToken::Good(_));
+        assert_eq!(is_good, *stays, "{n}");
+    }
+}
+
+pub(crate) async fn a_changed_password_ends_sessions_that_begin_with_the_old(bench: Bench) {
+    const OLD: &str = "$argon2id$…";
+    const PAUSE: Duration = Duration::from_millis(100);
+    let id = member(&bench, "ada@example.com").await.id;
+    let new = NewSession {
+        staff_id: id,
+        merchant_id: None,
+        sandbox: true,
+        stage: Stage::Full,
+        device: "{}",
+    };
+    for sign_in_is_first in [true, false] {
+        let (sign_in_after, change_after) = if sign_in_is_first {
+            (Duration::ZERO, PAUSE / 2)
+        } else {
+            (PAUSE / 2, Duration::ZERO)
+        };
+        let sign_in = async {
+            tokio::time::sleep(sign_in_after).await;
+            store::transaction!(bench.db, |tx| -> Result<(), Error> {
+                if staff::lock_password(tx, id, OLD).await? {
+                    tokio::time::sleep(PAUSE).await;
+                    portal_sessions::create(tx, &new).await?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        };
+        let change = async {
+            tokio::time::sleep(change_after).await;
+            store::transaction!(bench.db, |tx| -> Result<(), Error> {
+                staff::set_password(tx, id, "another").await?;
+                tokio::time::sleep(PAUSE).await;
+                portal_sessions::end_all(tx, id, None).await?;
+                Ok(())
+            })
+            .unwrap();
+        };
+        tokio::join!(sign_in, change);
+        assert_eq!(
+            bench.count("select count(*) from portal_sessions").await,
+            0,
+            "sign-in first: {sign_in_is_first}"
+        );
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            staff::set_password(tx, id, OLD).await
+        })
+        .unwrap();
+    }
+    let holds = store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+        staff::lock_password(tx, id, OLD).await
+    });
+    assert!(holds.unwrap());
 }
 
 pub(crate) async fn an_invitation_is_used_once(bench: Bench) {

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::app::App;
 use crate::error::{Kind as ProblemKind, Problem};
+use crate::http::gate::visitor;
 use crate::portal::permissions::Role;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -247,9 +248,10 @@ async fn create(tx: &mut Tx, newcomer: &Newcomer, hash: &str, operator: bool) ->
     Ok(staff::create(tx, &new).await?)
 }
 
-/// Lets somebody in where a link leads.
+/// Lets somebody in where a link leads. Links to set their password were made for somebody with fewer rights, and work no more.
 async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
     let (id, by) = (member.id, actor(member.id));
+    invitations::void_passwords(tx, id).await?;
     match (invitation.kind, invitation.merchant_id, &invitation.role) {
         (Kind::Operator, ..) => {
             staff::set_operator(tx, id, true).await?;
@@ -259,8 +261,15 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
         (Kind::Member, Some(merchant_id), Some(role)) => {
             match staff::join(tx, merchant_id, id, role).await {
                 Err(Error::Conflict) => {
-                    let text = "You belong to this account already";
-                    return Err(Problem::new(ProblemKind::Conflict, text).into());
+                    let membership = staff::member(tx, merchant_id, id).await?;
+                    let is_shut_out = membership.is_some_and(|membership| membership.disabled_at.is_some());
+                    let (kind, text) = if is_shut_out {
+                        let text = "You were shut out of this account: only its staff can let you in again";
+                        (ProblemKind::Forbidden, text)
+                    } else {
+                        (ProblemKind::Conflict, "You belong to this account already")
+                    };
+                    return Err(Problem::new(kind, text).into());
                 }
                 joined => joined?,
             }
@@ -271,9 +280,14 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
     }
 }
 
-/// Comes in by a link as somebody who is signed in. A link that was meant for another address is refused.
-pub async fn join_signed_in(app: &App, token: &str, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+/// Comes in by a link as somebody who is signed in; the session's new token. A link that was meant for another address is refused.
+pub async fn join_signed_in(
+    app: &App,
+    token: &str,
+    staff_id: Uuid,
+    session_id: Uuid,
+) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         let member = staff::get(tx, staff_id).await?;
         let member = member.ok_or_else(|| Problem::not_found("There is no such member"))?;
         let invitation = good(invitations::take(tx, token).await?)?;
@@ -291,7 +305,7 @@ pub async fn join_signed_in(app: &App, token: &str, staff_id: Uuid, session_id: 
         if let Some(merchant_id) = invitation.merchant_id {
             portal_sessions::choose(tx, session_id, Some(merchant_id), true).await?;
         }
-        Ok(())
+        Ok(portal_sessions::renew(tx, session_id).await?)
     })
 }
 
@@ -351,7 +365,7 @@ pub async fn sign_up(
     if !app.config.sign_up_allowed() {
         return Err(Problem::not_found("There is no such page"));
     }
-    throttle::count(app, "sign-up", address).await?;
+    throttle::count(app, &format!("sign-up {}", visitor(address)), address).await?;
     let company = name_of("company", company);
     let (company, newcomer) = match (company, newcomer.checked()) {
         (Ok(company), Ok(newcomer)) => (company, newcomer),

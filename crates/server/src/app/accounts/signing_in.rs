@@ -45,8 +45,8 @@ pub async fn with_password(
         (whom, member, hash)
     };
     throttle::count(app, &whom, address).await?;
-    let right = passwords::matches(app, hash, password).await?;
-    let Some(member) = member else {
+    let right = passwords::matches(app, hash.clone(), password).await?;
+    let (Some(member), Some(hash)) = (member, hash) else {
         failed(app, NOBODY, "password").await?;
         return Ok(SignIn::Wrong);
     };
@@ -54,18 +54,19 @@ pub async fn with_password(
         failed(app, member.id, "password").await?;
         return Ok(SignIn::Wrong);
     }
-    let stage = if member.has_totp {
-        Stage::Password
-    } else {
-        Stage::Full
-    };
     let device = device.to_json();
-    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
-        Ok(begin_session(app, tx, member.id, stage, &device).await?)
-    })?;
-    Ok(match stage {
-        Stage::Full => SignIn::Done(token),
-        Stage::Password => SignIn::CodeNeeded(token),
+    store::transaction!(app.db, |tx| -> Result<SignIn, Problem> {
+        // Hashing takes its time: meanwhile the password may have changed, or a second factor been turned on.
+        if !staff::lock_password(tx, member.id, &hash).await? {
+            return Ok(SignIn::Wrong);
+        }
+        let member = staff::get(tx, member.id).await?;
+        let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+        Ok(if member.has_totp {
+            SignIn::CodeNeeded(begin_session(app, tx, member.id, Stage::Password, &device).await?)
+        } else {
+            SignIn::Done(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+        })
     })
 }
 

@@ -1,4 +1,5 @@
-//! A merchant's staff: roles, access, password links. An account always has an owner; only owners touch owners.
+//! A merchant's staff: roles, access, password links. An account always has an owner; only owners touch owners and
+//! compliance officers, and nobody else changes their own role.
 
 use store::invitations::{self, Invitation};
 use store::staff::{self, Membership};
@@ -22,11 +23,19 @@ pub struct Manager {
     pub merchant_id: Uuid,
 }
 
-/// Whether somebody of one role may give, change or take away another: only owners make and unmake owners.
+impl Manager {
+    /// Whether they may change somebody's role at all: their own, owners only.
+    pub fn may_change_role_of(self, staff_id: Uuid) -> bool {
+        self.role == Role::Owner || self.staff_id != staff_id
+    }
+}
+
+/// Whether somebody of one role may give, change or take away another: only owners make and unmake owners, and those who erase and
+/// export people.
 pub fn may_manage(manager: Role, other: Role) -> bool {
     match manager {
         Role::Owner => true,
-        Role::Admin => other != Role::Owner,
+        Role::Admin => !matches!(other, Role::Owner | Role::Compliance),
         _ => false,
     }
 }
@@ -37,7 +46,7 @@ fn check(manager: Manager, other: Role) -> Result<(), Problem> {
     }
     Err(Problem::new(
         Kind::Forbidden,
-        "Only an owner may do this to an owner",
+        "Only an owner may do this with owners and compliance officers",
     ))
 }
 
@@ -74,15 +83,20 @@ async fn target(
     Ok((member, role))
 }
 
-/// Gives a member another role.
+/// Gives a member another role; the links that they made work no more.
 pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -> Result<(), Problem> {
     check(manager, role)?;
+    if !manager.may_change_role_of(staff_id) {
+        let text = "Only owners may change their own role";
+        return Err(Problem::new(Kind::Forbidden, text));
+    }
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let (_, before) = target(tx, manager, staff_id, role != Role::Owner).await?;
         if before == role {
             return Ok(());
         }
         staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
+        invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
         let detail = format!(
             "{{\"from\":\"{}\",\"to\":\"{}\"}}",
             before.as_str(),
@@ -92,13 +106,14 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
     })
 }
 
-/// Shuts a member out of the account, or lets them in again; their sessions in it end.
+/// Shuts a member out of the account, or lets them in again; their sessions in it end, and the links that they made work no more.
 pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         target(tx, manager, staff_id, shut_out).await?;
         staff::set_membership_disabled(tx, manager.merchant_id, staff_id, shut_out).await?;
         let action = if shut_out {
             portal_sessions::end_at(tx, manager.merchant_id, staff_id).await?;
+            invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
             "staff.disabled"
         } else {
             "staff.enabled"
@@ -112,12 +127,7 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
 pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
     store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
         let (member, _) = target(tx, manager, staff_id, false).await?;
-        let elsewhere = staff::merchants_of(tx, staff_id).await?;
-        if member.member.operator
-            || elsewhere
-                .iter()
-                .any(|(merchant, _)| merchant.id != manager.merchant_id)
-        {
+        if member.member.operator || staff::belongs_elsewhere(tx, manager.merchant_id, staff_id).await? {
             let text = "This member has access beyond your account: their password is not yours to reset";
             return Err(Problem::new(Kind::Forbidden, text));
         }
@@ -134,11 +144,16 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
     })
 }
 
-/// Withdraws an invitation.
+/// Withdraws an invitation to a role that one may give.
 pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let missing = || Problem::not_found("There is no such invitation");
+        let open = invitations::of_merchant(tx, manager.merchant_id).await?;
+        let invitation = open.iter().find(|open| open.id == id).ok_or_else(missing)?;
+        let role = invitation.role.as_deref().and_then(|role| role.parse().ok());
+        check(manager, role.ok_or_else(missing)?)?;
         if !invitations::revoke(tx, manager.merchant_id, id).await? {
-            return Err(Problem::not_found("There is no such invitation"));
+            return Err(missing());
         }
         did(tx, manager, "staff.invitation_revoked", id, "{}").await
     })
@@ -160,12 +175,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_owners_touch_owners_and_only_those_in_charge_anybody() {
-        for manager in Role::ALL {
+    fn only_owners_touch_owners_and_compliance_and_only_those_in_charge_anybody() {
+        use Role::{Admin, Auditor, Compliance, Developer, Owner, Reviewer};
+        for (manager, theirs) in [
+            (Owner, &Role::ALL[..]),
+            (Admin, &[Admin, Reviewer, Developer, Auditor]),
+            (Compliance, &[]),
+            (Reviewer, &[]),
+            (Developer, &[]),
+            (Auditor, &[]),
+        ] {
             for other in Role::ALL {
-                let expected = manager == Role::Owner || manager == Role::Admin && other != Role::Owner;
+                let expected = theirs.contains(&other);
                 assert_eq!(may_manage(manager, other), expected, "{manager:?} {other:?}");
             }
+        }
+    }
+
+    #[test]
+    fn only_owners_change_their_own_role() {
+        let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        for role in Role::ALL {
+            let manager = Manager {
+                staff_id: own,
+                role,
+                merchant_id: Uuid::nil(),
+            };
+            assert_eq!(manager.may_change_role_of(own), role == Role::Owner, "{role:?}");
+            assert!(manager.may_change_role_of(other), "{role:?}");
         }
     }
 }

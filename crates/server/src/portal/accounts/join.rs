@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use axum_extra::extract::Form;
 use serde::Deserialize;
 use store::invitations::Kind;
@@ -133,8 +133,8 @@ pub(super) async fn accept(
     PathText(token): PathText,
     member: Member,
 ) -> Result<Response, Problem> {
-    joining::join_signed_in(&app, &token, member.staff_id, member.session_id).await?;
-    Ok(Redirect::to("/portal").into_response())
+    let session = joining::join_signed_in(&app, &token, member.staff_id, member.session_id).await?;
+    Ok(enter(&app, &session, "/portal"))
 }
 
 #[derive(Template)]

@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use super::permissions::Action;
-use super::routes::Routes;
+use super::routes::{MODE, Routes};
 use super::{page, session};
 use crate::app::accounts::Fault;
 use crate::app::accounts::devices::Device;
@@ -69,7 +69,7 @@ pub(super) fn routes(routes: Routes) -> Routes {
             account::end_one,
         )
         .post("/portal/account/choose", Action::SignedIn, account::choose)
-        .post("/portal/mode", Action::ViewDashboard, account::mode)
+        .post(MODE, Action::ViewDashboard, account::mode)
         .get("/portal/staff", Action::ManageStaff, staff::page)
         .post("/portal/staff/invite", Action::ManageStaff, staff::invite)
         .post("/portal/staff/{id}/role", Action::ManageStaff, staff::set_role)

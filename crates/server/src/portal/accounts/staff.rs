@@ -36,8 +36,7 @@ struct Made {
 #[template(path = "portal/accounts/staff.html")]
 struct StaffPage {
     page: Page,
-    me: Uuid,
-    my_role: Role,
+    manager: Manager,
     members: Vec<Membership>,
     invitations: Vec<Invitation>,
     faults: Faults,
@@ -53,8 +52,7 @@ impl StaffPage {
         let (members, invitations) = staff::list(app, manager.merchant_id).await?;
         Ok(StaffPage {
             page,
-            me: manager.staff_id,
-            my_role: manager.role,
+            manager,
             members,
             invitations,
             faults: Faults::default(),
@@ -67,18 +65,19 @@ impl StaffPage {
 
     /// The roles that the reader may give.
     fn roles(&self) -> impl Iterator<Item = &'static str> {
-        let mine = self.my_role;
+        let mine = self.manager.role;
         Role::ALL
             .into_iter()
             .filter(move |role| may_manage(mine, *role))
             .map(Role::as_str)
     }
 
-    fn is_mine_to_change(&self, member: &Membership) -> bool {
-        member
-            .role
-            .parse()
-            .is_ok_and(|role| may_manage(self.my_role, role))
+    fn is_mine_to_change(&self, role: &str) -> bool {
+        role.parse().is_ok_and(|role| may_manage(self.manager.role, role))
+    }
+
+    fn has_role_to_change(&self, member: &Membership) -> bool {
+        self.is_mine_to_change(&member.role) && self.manager.may_change_role_of(member.member.id)
     }
 
     fn is_same(&self, role: &str, other: &str) -> bool {
@@ -86,7 +85,7 @@ impl StaffPage {
     }
 
     fn is_me(&self, member: &Membership) -> bool {
-        member.member.id == self.me
+        member.member.id == self.manager.staff_id
     }
 }
 

@@ -42,6 +42,11 @@ fn invitation(server: &Server, merchant: &Merchant, role: &str) -> String {
     link[link.find("/portal/").unwrap()..].to_owned()
 }
 
+/// The id of whoever has an address, as the staff's page names it to an owner.
+fn id_of(page: &str, email: &str) -> String {
+    between(&page[page.find(email).unwrap()..], "/portal/staff/", "/role").to_owned()
+}
+
 async fn join(browser: &Browser, path: &str, email: &str) -> Answer {
     let form = [
         ("name", "Robin Example"),
@@ -326,7 +331,10 @@ on_both!(links_are_used_once, |backend| {
     let path = invitation(&server, &other, "auditor");
     let taken = join(&stranger, &path, "ADA@example.com").await;
     assert_eq!(taken.status, 400, "the address is taken, and the link still good");
+    let before = Browser::new(&server);
+    before.set_cookie(ada.cookie());
     ada.post(&format!("{path}/accept"), &[]).await.redirect();
+    assert!(is_in(&ada).await && !is_in(&before).await, "another token");
     assert_eq!(ada.post(&format!("{path}/accept"), &[]).await.status, 410);
     assert_eq!(ada.get("/portal/staff").await.status, 403, "an auditor there");
     ada.post("/portal/account/choose", &[("account", &merchant.id)])
@@ -555,6 +563,8 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         (&admin, &owner_id, "access", ("access", "off"), 403),
         (&admin, &owner_id, "password", ("", ""), 403),
         (&admin, &admin_id, "role", ("role", "owner"), 403),
+        (&admin, &admin_id, "role", ("role", "developer"), 403),
+        (&admin, &reviewer_id, "role", ("role", "compliance"), 403),
         (&admin, &reviewer_id, "role", ("role", "owner"), 403),
         (&admin, &reviewer_id, "role", ("role", "root"), 400),
         (&foreign, &reviewer_id, "role", ("role", "auditor"), 404),
@@ -564,13 +574,16 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         let answer = browser.post(&path(id, what), &[form]).await;
         assert_eq!(answer.status, status, "{what} {form:?}: {}", answer.body);
     }
-    assert_eq!(
-        admin
-            .post("/portal/staff/invite", &[("role", "owner")])
-            .await
-            .status,
-        400
-    );
+    for role in ["owner", "compliance"] {
+        let refused = admin.post("/portal/staff/invite", &[("role", role)]).await;
+        assert_eq!(refused.status, 400, "{role}");
+        let page = owner.post("/portal/staff/invite", &[("role", role)]).await.page();
+        let open = between(&page, "/portal/staff/invitations/", "/revoke").to_owned();
+        let revoke = format!("/portal/staff/invitations/{open}/revoke");
+        assert_eq!(admin.post(&revoke, &[]).await.status, 403, "{role}");
+        assert!(!admin.get("/portal/staff").await.page().contains(&revoke));
+        owner.post(&revoke, &[]).await.redirect();
+    }
 
     // A new role holds with the next request; whoever is shut out is out at once, and comes in again.
     assert_eq!(reviewer.get("/portal/staff").await.status, 403);
@@ -632,6 +645,17 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         .redirect();
     assert_eq!(owner.post(&path(&reviewer_id, "password"), &[]).await.status, 403);
 
+    let access = |access| [("access", access)];
+    foreign
+        .post(&path(&reviewer_id, "access"), &access("off"))
+        .await
+        .redirect();
+    assert_eq!(
+        owner.post(&path(&reviewer_id, "password"), &[]).await.status,
+        403,
+        "nor while the other account shuts them out"
+    );
+
     // With two owners either may go, and then no further.
     owner
         .post(&path(&admin_id, "role"), &[("role", "owner")])
@@ -660,6 +684,109 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
     ] {
         assert!(server.count(rows).await > 0, "{rows}");
     }
+});
+
+on_both!(whoever_loses_a_right_leaves_no_door_open, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let (merchant, other) = (server.merchant(true), server.merchant(true));
+    let owner = member(&server, &merchant, "owner", "owner@example.com").await;
+    let admin = member(&server, &merchant, "admin", "admin@example.com").await;
+    let reviewer = member(&server, &merchant, "reviewer", "reviewer@example.com").await;
+    let officer = member(&server, &merchant, "compliance", "officer@example.com").await;
+    let page = owner.get("/portal/staff").await.page();
+    let [admin_id, reviewer_id, officer_id] =
+        ["admin", "reviewer", "officer"].map(|name| id_of(&page, &format!("{name}@example.com")));
+    let path = |id: &str, what: &str| format!("/portal/staff/{id}/{what}");
+    let invite = async |by: &Browser| {
+        link(
+            &by.post("/portal/staff/invite", &[("role", "auditor")])
+                .await
+                .page(),
+        )
+    };
+    let reset = async |by: &Browser| link(&by.post(&path(&reviewer_id, "password"), &[]).await.page());
+    let status = async |link: &str| Browser::new(&server).get(link).await.status;
+
+    for (what, form) in [
+        ("role", ("role", "auditor")),
+        ("access", ("access", "off")),
+        ("password", ("", "")),
+    ] {
+        let refused = admin.post(&path(&officer_id, what), &[form]).await;
+        assert_eq!(refused.status, 403, "{what} of a compliance officer");
+    }
+    assert!(is_in(&officer).await);
+
+    // A link to set a password ends where its member is at home elsewhere too.
+    let link = reset(&admin).await;
+    assert_eq!(status(&link).await, 200);
+    reviewer
+        .post(&format!("{}/accept", invitation(&server, &other, "auditor")), &[])
+        .await
+        .redirect();
+    assert_eq!(status(&link).await, 404);
+    server.sql("delete from memberships where role = 'auditor'").await;
+
+    // Links go with the right to make them; others' stay.
+    let kept = invite(&owner).await;
+    let links = [invite(&admin).await, reset(&admin).await];
+    owner
+        .post(&path(&admin_id, "access"), &[("access", "off")])
+        .await
+        .redirect();
+    for link in &links {
+        assert_eq!(status(link).await, 404, "{link}");
+    }
+    sign_in(&admin, "admin@example.com", PASSWORD).await.redirect();
+    let accept = format!("{kept}/accept");
+    assert_eq!(
+        admin.post(&accept, &[]).await.status,
+        403,
+        "an invitation does not let in again"
+    );
+    assert_eq!(status(&kept).await, 200, "and is not used up");
+    owner
+        .post(&path(&admin_id, "access"), &[("access", "on")])
+        .await
+        .redirect();
+    admin
+        .post("/portal/account/choose", &[("account", &merchant.id)])
+        .await
+        .redirect();
+    assert_eq!(admin.post(&accept, &[]).await.status, 409, "a member already");
+
+    let links = [invite(&admin).await, reset(&admin).await];
+    owner
+        .post(&path(&admin_id, "role"), &[("role", "developer")])
+        .await
+        .redirect();
+    for link in &links {
+        assert_eq!(status(link).await, 404, "{link}");
+    }
+    assert_eq!(status(&kept).await, 200);
+});
+
+on_both!(sign_up_is_throttled_by_address, |backend| {
+    let arguments = [
+        "--sign-up",
+        "on",
+        "--rate-sign-in",
+        "1",
+        "--trusted-proxies",
+        "127.0.0.1",
+    ];
+    let server = Server::start(backend, &arguments).await;
+    let browser = Browser::new(&server);
+    let from = async |address: &str| {
+        let request = browser
+            .form("/portal/sign-up", &[("company", "Acme")])
+            .header("x-forwarded-for", address);
+        browser.send(request).await.status
+    };
+    for n in 1..=12 {
+        assert_eq!(from(&format!("203.0.113.{n}")).await, 400, "{n}: others may");
+    }
+    assert_eq!(from("203.0.113.1").await, 429);
 });
 
 on_both!(a_stranger_opens_an_account_and_applies, |backend| {

@@ -69,6 +69,29 @@ on_both!(every_role_may_what_the_table_says, |backend| {
     }
 });
 
+on_both!(a_suspended_accounts_staff_only_look, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let owner = Browser::sign_up(&server, &merchant.id, "owner").await;
+    server.bonafide(&["merchant", "suspend", &merchant.id]);
+    for row in table() {
+        if ENDS_THE_SESSION.contains(&row.path) {
+            continue;
+        }
+        let is_work = matches!(row.action.who(), Who::Roles(_)) && row.method == Method::POST;
+        let refused = is_work && row.path != "/portal/mode";
+        if !refused && !may(Some(Role::Owner), false, row.action) {
+            continue;
+        }
+        let answer = ask(&owner, &row).await;
+        let what = format!("{} {} {}: {}", row.method, row.path, answer.status, answer.body);
+        assert_eq!(answer.status == 403, refused, "{what}");
+    }
+    server.bonafide(&["merchant", "approve", &merchant.id]);
+    let invited = owner.post("/portal/staff/invite", &[("role", "reviewer")]).await;
+    invited.page();
+});
+
 on_both!(operators_see_no_account, |backend| {
     let server = Server::start(backend, &[]).await;
     let operator = Browser::operator(&server).await;
