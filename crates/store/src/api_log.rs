@@ -146,13 +146,13 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>
     }))
 }
 
-/// The `refused` literal lets the database use the index of refused calls.
+/// The literals let the database use the indexes of refused calls and of request ids.
 macro_rules! select {
-    ($refused:literal) => {
+    ($narrowed:literal) => {
         concat!(
             "select id, request_id, at, method, route, status, ms, key from api_log
              where merchant_id = $1 and sandbox = $2 and id < $3 and id >= $4 ",
-            $refused,
+            $narrowed,
             "and ($5 or route = $6) and ($7 or key = $8) and ($9 or request_id = $10) and ($11 or status = $12)
              order by id desc limit $13"
         )
@@ -169,9 +169,11 @@ pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64)
         Answered::Refused => (true, None),
         Answered::With(status) => (status >= 400, Some(i64::from(status))),
     };
-    let sql = match refused {
-        true => select!("and status >= 400 "),
-        false => select!(""),
+    let sql = match (filter.request_id, refused) {
+        (Some(_), true) => select!("and request_id = $10 and status >= 400 "),
+        (Some(_), false) => select!("and request_id = $10 "),
+        (None, true) => select!("and status >= 400 "),
+        (None, false) => select!(""),
     };
     let until = filter.until.map_or(Uuid::max(), first_id_at);
     fetch!(

@@ -65,10 +65,10 @@ fn is_version(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Why a logo was not set.
+/// Why a logo, or settings beside it, were not set.
 #[derive(Debug, Error)]
 pub enum LogoError {
-    /// The file is none that is taken; the text names the setting and the fix.
+    /// It is none that is taken; the text names the setting and the fix.
     #[error("{0}")]
     Unusable(String),
     /// The database.
@@ -83,7 +83,7 @@ pub enum LogoError {
 /// [`LogoError`]; [`Error::Missing`] for an unknown merchant.
 pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Result<(), LogoError> {
     let logo = file.map(logo_of).transpose().map_err(LogoError::Unusable)?;
-    let merchant = merchants::get(tx, merchant_id)
+    let merchant = merchants::get_for_update(tx, merchant_id)
         .await?
         .ok_or(Error::Missing("merchant"))?;
     let mut settings: Map<String, Value> = serde_json::from_str(&merchant.settings).unwrap_or_default();

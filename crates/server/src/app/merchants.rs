@@ -107,7 +107,7 @@ fn value_of(key: &str, text: &str) -> Value {
 pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<(), Problem> {
     let id = caller.scope.merchant_id;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        let merchant = merchants::get(tx, id)
+        let merchant = merchants::get_for_update(tx, id)
             .await?
             .ok_or_else(|| Problem::not_found("No such merchant"))?;
         let changed = with_settings(&merchant, changes).map_err(|error| Problem::validation(vec![error]))?;

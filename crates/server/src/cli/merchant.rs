@@ -117,14 +117,15 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 say(&serde_json::Value::Object(shown).to_string())
             }
             Action::Set { id, settings } => {
-                let merchant = merchants::get(&mut db.read().await?, id)
-                    .await?
-                    .with_context(|| format!("no such merchant: {id}"))?;
                 let (logos, settings): (Vec<_>, Vec<_>) =
                     settings.into_iter().partition(|setting| is_logo(setting));
                 let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
-                let changed = app::merchants::with_settings(&merchant, &settings).map_err(Unusable)?;
                 let stored = store::transaction!(db, |tx| -> Result<Option<Merchant>, LogoError> {
+                    let Some(merchant) = merchants::get_for_update(tx, id).await? else {
+                        return Ok(None);
+                    };
+                    let changed =
+                        app::merchants::with_settings(&merchant, &settings).map_err(LogoError::Unusable)?;
                     merchants::set_settings(tx, id, &changed).await?;
                     if let Some(file) = &logo {
                         branding::set_logo(tx, id, file.as_deref()).await?;
@@ -132,7 +133,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                     Ok(merchants::get(tx, id).await?)
                 });
                 match stored {
-                    Ok(merchant) => say(&merchant.map_or(changed, |merchant| merchant.settings)),
+                    Ok(Some(merchant)) => say(&merchant.settings),
+                    Ok(None) => bail!("no such merchant: {id}"),
                     Err(LogoError::Unusable(text)) => Err(Unusable(text).into()),
                     Err(error) => Err(error.into()),
                 }

@@ -227,6 +227,15 @@ pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<
     }
 }
 
+/// What the gate asks before a screening, for one by hand in the portal: an account's members share one limit.
+pub async fn screens(app: &App, caller: &Caller) -> Result<(), Problem> {
+    allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
+    match take(app, RateClass::Monitoring, caller.scope.merchant_id, "portal").await? {
+        Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
+        _ => Ok(()),
+    }
+}
+
 /// A failed authentication counts against the key and the address; too many answer 429.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
     let who = hashed(&format!("{key}@{}", visitor(address)));

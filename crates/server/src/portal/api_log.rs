@@ -197,15 +197,21 @@ async fn detail(
     })
 }
 
-/// JSON for people's eyes, masked or as it is. What is no whole JSON cannot be masked, and is then not shown.
 fn shown(text: &str, cut: bool, masks: bool) -> Shown {
-    let text = match serde_json::from_str::<Value>(text) {
+    Shown {
+        text: readable(text, masks),
+        cut,
+    }
+}
+
+/// JSON for people's eyes, masked or as it is. What is no whole JSON cannot be masked, and is then not shown.
+pub fn readable(text: &str, masks: bool) -> String {
+    match serde_json::from_str::<Value>(text) {
         Ok(value) => {
             let value = if masks { masked(&value) } else { value };
             serde_json::to_string_pretty(&value).unwrap_or_default()
         }
         Err(_) if masks => crate::app::api_log::MASK.to_owned(),
         Err(_) => text.to_owned(),
-    };
-    Shown { text, cut }
+    }
 }

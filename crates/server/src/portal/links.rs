@@ -14,6 +14,7 @@ use super::page::{Page, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
+use crate::app::api_log::MASK;
 use crate::app::{Shared, flows, groups, sessions};
 use crate::error::{Family, Kind, Problem};
 use crate::http::gate;
@@ -100,7 +101,10 @@ async fn page(
     let recent = store::sessions::recent(&mut app.db.read().await?, scope, SHOWN).await?;
     let rows = recent
         .into_iter()
-        .map(|session| {
+        .map(|mut session| {
+            if !member.may(Action::ViewApplicant) {
+                session.link.user_id = MASK.to_owned();
+            }
             let flow = flows.iter().find(|flow| flow.id == session.link.flow_id);
             let group = groups.iter().find(|group| group.id == session.link.group_id);
             Row {

@@ -21,7 +21,7 @@ use super::session::Member;
 use crate::app::Shared;
 use crate::app::monitoring::{self, Wanted};
 use crate::error::{Family, Problem};
-use crate::http::gate::Caller;
+use crate::http::gate;
 use crate::http::idempotency::{self, Start};
 use crate::http::path::PathText;
 
@@ -32,7 +32,7 @@ pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/monitoring", Action::Screen, list)
         .post("/portal/monitoring-search", Action::Screen, search)
-        .post("/portal/monitoring", Action::Screen, screen)
+        .post("/portal/monitoring", Action::ScreenWallet, screen)
         .get("/portal/monitoring/{id}", Action::Screen, detail)
         .get("/portal/monitoring/{id}/picture", Action::Screen, picture)
 }
@@ -149,14 +149,10 @@ async fn screen(
     member: Member,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
+    let caller = member.caller()?;
+    gate::screens(&app, &caller).await?;
     let screened = async {
         let query = monitoring::read(&body(&asked))?;
-        let caller = Caller {
-            merchant: member.merchant()?.clone(),
-            scope: member.scope()?,
-            key: member.actor(),
-            session: None,
-        };
         // Without a key of its own every press of the button is a screening.
         let Start::Fresh(claim) =
             idempotency::start(&app, caller.scope, &HeaderMap::new(), "portal", b"").await?

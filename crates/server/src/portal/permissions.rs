@@ -110,6 +110,8 @@ actions! {
     EditFlows => Who::Roles(&[Owner, Admin, Compliance, Developer]),
     /// Making and changing Groups.
     EditGroups => Who::Roles(&[Owner, Admin, Compliance, Developer]),
+    /// When a Flow's attempts wait for people, and for how many: review policy, four eyes, thresholds.
+    ManageRules => RULE_MAKERS,
     /// Hosted links.
     MakeLinks => Who::Roles(&[Owner, Admin, Compliance, Reviewer, Developer]),
     /// Webhooks: secrets, deliveries, tests.
@@ -126,8 +128,10 @@ actions! {
     ManageReasons => RULE_MAKERS,
     /// "Not this person".
     Suppress => RULE_MAKERS,
-    /// Searching names and wallets by hand.
+    /// Searching names by hand, and looking at what was screened.
     Screen => SEES_PEOPLE,
+    /// Screening wallets and transactions by hand: it is stored, and may ask vendors.
+    ScreenWallet => DECIDERS,
     /// Figures.
     ViewInsight => EVERY_ROLE,
     /// Figures and logs as files.
@@ -178,12 +182,14 @@ mod tests {
                     | Action::ViewKeys
                     | Action::EditFlows
                     | Action::EditGroups
+                    | Action::ManageRules
                     | Action::MakeLinks
                     | Action::ManageWebhooks
                     | Action::Decide
                     | Action::Reopen
                     | Action::ManageReasons
                     | Action::Suppress
+                    | Action::ScreenWallet
                     | Action::ErasePerson
                     | Action::ExportPerson
                     | Action::ManageRetention
@@ -191,9 +197,17 @@ mod tests {
             assert!(!(changes && may(Some(Auditor), false, *action)), "{action:?}");
             let people = matches!(
                 action,
-                Action::ViewQueue | Action::ViewApplicant | Action::Screen | Action::ExportPerson
+                Action::ViewQueue
+                    | Action::ViewApplicant
+                    | Action::Screen
+                    | Action::ScreenWallet
+                    | Action::ExportPerson
             );
-            assert!(!(people && may(Some(Developer), false, *action)), "{action:?}");
+            let rules = matches!(action, Action::ManageRules | Action::ManageRetention);
+            assert!(
+                !((people || rules) && may(Some(Developer), false, *action)),
+                "{action:?}"
+            );
         }
     }
 

@@ -21,6 +21,7 @@ use super::routes::Routes;
 use super::session::Member;
 use crate::app::{Shared, insight, merchants};
 use crate::error::Problem;
+use crate::http::gate;
 
 /// Longest name that is searched, in characters.
 const MAX_NAME: usize = 300;
@@ -103,6 +104,7 @@ async fn search(
     member: Member,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
+    gate::screens(&app, &member.caller()?).await?;
     let scope = member.scope()?;
     let mut desk = Desk::new(&app, page, &member, asked).await?;
     desk.wrong = check(&desk.page, &desk.asked);

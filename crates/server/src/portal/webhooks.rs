@@ -10,6 +10,7 @@ use store::flows::Flow;
 use store::outbox::{self, EventFilter, EventProgress, EventState};
 use uuid::Uuid;
 
+use super::api_log::readable;
 use super::page::{Page, done, html};
 use super::permissions::Action;
 use super::routes::Routes;
@@ -164,6 +165,7 @@ struct EventPage {
     event: EventState,
     flow: Option<Flow>,
     body: Option<String>,
+    masked: bool,
 }
 
 async fn event(
@@ -179,17 +181,13 @@ async fn event(
     };
     let (event, body) = found.ok_or_else(|| Problem::not_found("No such event"))?;
     let flow = flows::get(&app, scope, &event.flow_id.to_string()).await.ok();
-    let pretty = |body: String| {
-        let value: Option<serde_json::Value> = serde_json::from_str(&body).ok();
-        value
-            .and_then(|value| serde_json::to_string_pretty(&value).ok())
-            .unwrap_or(body)
-    };
+    let masked = !member.may(Action::ViewApplicant);
     html(EventPage {
         page,
         event,
         flow,
-        body: body.map(pretty),
+        body: body.map(|body| readable(&body, masked)),
+        masked,
     })
 }
 

@@ -206,6 +206,25 @@ impl Server {
         }
     }
 
+    /// Runs a statement in a transaction that ends only half a second after something else has begun.
+    pub(crate) async fn sql_beside<F: Future>(&self, sql: &'static str, other: F) -> F::Output {
+        macro_rules! held {
+            ($connection:ident) => {{
+                let mut held = $connection.begin().await.unwrap();
+                sqlx::query(sql).execute(&mut *held).await.unwrap();
+                let ends = async {
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    held.commit().await.unwrap();
+                };
+                tokio::join!(other, ends).0
+            }};
+        }
+        match self.connection().await {
+            Connection::Sqlite(mut connection) => held!(connection),
+            Connection::Postgres(mut connection) => held!(connection),
+        }
+    }
+
     /// The one number that a query answers.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         match self.connection().await {

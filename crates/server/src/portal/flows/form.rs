@@ -6,6 +6,8 @@ use reference::{Country, DocumentType, UTOPIA, country};
 use serde_json::{Map, Value, json};
 use store::flows::{Flow, FlowContent};
 
+use crate::portal::permissions::Action;
+
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
@@ -22,6 +24,15 @@ pub const INHERIT: &str = "inherit";
 pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "email", "ssn"];
 /// Switches about where the person lives.
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
+
+/// Settings that not everybody who edits Flows may change, and what allows it.
+const RESERVED: [(&str, Action); 5] = [
+    ("reviewPolicy", Action::ManageRules),
+    ("fourEyes", Action::ManageRules),
+    ("matchThreshold", Action::ManageRules),
+    ("reviewBand", Action::ManageRules),
+    ("retentionDays", Action::ManageRetention),
+];
 
 /// What a browser sent, in order.
 #[derive(Debug, Default)]
@@ -74,8 +85,8 @@ pub fn new_body() -> Object {
     object(Some(&body))
 }
 
-/// The body after what was sent; `base` is what the form was made from.
-pub fn merge(base: &Object, sent: &Sent) -> Object {
+/// The body after what was sent by somebody who may do this or that; `base` is what the form was made from.
+pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object {
     let mut body = base.clone();
     let types: Vec<&str> = sent.all("type").collect();
     let mut fields = object(base.get("defaultFields"));
@@ -123,12 +134,13 @@ pub fn merge(base: &Object, sent: &Sent) -> Object {
     for age in ["minAge", "maxAge"] {
         body.insert(age.into(), number(sent.one(age)));
     }
-    body.insert("settings".into(), settings(base, sent).into());
+    body.insert("settings".into(), settings(base, sent, may).into());
     body
 }
 
-fn settings(base: &Object, sent: &Sent) -> Object {
-    let mut settings = object(base.get("settings"));
+fn settings(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object {
+    let stored = object(base.get("settings"));
+    let mut settings = stored.clone();
     for key in ["matchThreshold", "reviewBand", "attemptsPerLink", "retentionDays"] {
         set(&mut settings, key, number(sent.one(key)));
     }
@@ -138,6 +150,11 @@ fn settings(base: &Object, sent: &Sent) -> Object {
     }
     for key in ["hideSanctionsDetail", "fourEyes"] {
         switch(&mut settings, key, sent.is_on(key));
+    }
+    for (key, action) in RESERVED {
+        if !may(action) {
+            set(&mut settings, key, stored.get(key).cloned().unwrap_or_default());
+        }
     }
     settings
 }
@@ -541,7 +558,7 @@ mod tests {
     #[test]
     fn an_untouched_form_changes_nothing() {
         for body in [rich(), new_body()] {
-            let merged = merge(&body, &unchanged(&body));
+            let merged = merge(&body, &unchanged(&body), |_| true);
             for (key, value) in &body {
                 assert_eq!(merged.get(key), Some(value), "{key}");
             }
@@ -579,7 +596,7 @@ mod tests {
             form.0
                 .retain(|(key, _)| !changes.iter().any(|(name, _)| name == key));
             form.0.extend(sent(changes).0);
-            merge(&body, &form)
+            merge(&body, &form, |_| true)
         };
         let fields = |changes| with(changes)["defaultFields"].clone();
         let live = fields(&[("biometric", "liveSelfie")]);
@@ -655,11 +672,40 @@ mod tests {
     }
 
     #[test]
+    fn reserved_settings_stay_as_they_were_stored() {
+        let forged = [
+            ("reviewPolicy", "never"),
+            ("fourEyes", "on"),
+            ("matchThreshold", "1"),
+            ("reviewBand", "1"),
+            ("retentionDays", "1"),
+            ("attemptsPerLink", "5"),
+        ];
+        for (may, changed) in [
+            (&[][..], &[][..]),
+            (&[Action::ManageRetention], &["retentionDays"]),
+            (
+                &[Action::ManageRules],
+                &["reviewPolicy", "fourEyes", "matchThreshold", "reviewBand"],
+            ),
+        ] {
+            for body in [rich(), new_body()] {
+                let merged = merge(&body, &sent(&forged), |action| may.contains(&action));
+                for (key, _) in RESERVED {
+                    let is_kept = merged["settings"].get(key) == body["settings"].get(key);
+                    assert_eq!(is_kept, !changed.contains(&key), "{key} with {may:?}");
+                }
+                assert_eq!(merged["settings"]["attemptsPerLink"], 5, "what anybody may");
+            }
+        }
+    }
+
+    #[test]
     fn without_documents_there_is_no_selfie() {
         let body = rich();
         let mut form = unchanged(&body);
         form.0.retain(|(key, _)| key != "type" && key != "biometric");
-        let fields = merge(&body, &form)["defaultFields"].clone();
+        let fields = merge(&body, &form, |_| true)["defaultFields"].clone();
         assert_eq!((fields.get("selfie"), &fields["liveness"]), (None, &json!(false)));
     }
 }

@@ -12,7 +12,6 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use reference::{Country, UTOPIA};
-use store::Scope;
 use store::flows::Flow;
 use store::groups::Group;
 use verification::consequences;
@@ -248,7 +247,7 @@ async fn create(
     Form(pairs): Pairs,
 ) -> Result<Response, Problem> {
     let sent = Sent(pairs);
-    let body = form::merge(&form::new_body(), &sent);
+    let body = form::merge(&form::new_body(), &sent, |action| member.may(action));
     store(&app, member, page, None, body, &sent).await
 }
 
@@ -261,7 +260,9 @@ async fn save(
 ) -> Result<Response, Problem> {
     let sent = Sent(pairs);
     let flow = flows::get(&app, member.scope()?, &id).await?;
-    let body = form::merge(&form::body_of(&flow.clone().into()), &sent);
+    let body = form::merge(&form::body_of(&flow.clone().into()), &sent, |action| {
+        member.may(action)
+    });
     store(&app, member, page, Some(flow), body, &sent).await
 }
 
@@ -302,12 +303,12 @@ async fn store(
 }
 
 /// The form's body, on what the Flow that it edits holds.
-async fn body_sent(app: &Shared, scope: Scope, sent: &Sent) -> Result<Object, Problem> {
+async fn body_sent(app: &Shared, member: &Member, sent: &Sent) -> Result<Object, Problem> {
     let base = match sent.one("flow") {
         "" => form::new_body(),
-        id => form::body_of(&flows::get(app, scope, id).await?.into()),
+        id => form::body_of(&flows::get(app, member.scope()?, id).await?.into()),
     };
-    Ok(form::merge(&base, sent))
+    Ok(form::merge(&base, sent, |action| member.may(action)))
 }
 
 async fn outlook(
@@ -317,7 +318,7 @@ async fn outlook(
     Form(pairs): Pairs,
 ) -> Result<Response, Problem> {
     let sent = Sent(pairs);
-    let body = body_sent(&app, member.scope()?, &sent).await?;
+    let body = body_sent(&app, &member, &sent).await?;
     let outlook = look_out(&page, &member, &body, sent.one("look"))?;
     html(OutlookPart { page, outlook })
 }
@@ -337,7 +338,7 @@ async fn preview(
     Form(pairs): Pairs,
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
-    let body = body_sent(&app, scope, &Sent(pairs)).await?;
+    let body = body_sent(&app, &member, &Sent(pairs)).await?;
     let Ok(content) = flows::check(&named(&body), scope.sandbox) else {
         let mut response = html(NoPreviewPage { page })?;
         super::frame_by_self(response.headers_mut());

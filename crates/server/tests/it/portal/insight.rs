@@ -273,6 +273,12 @@ on_both!(wallets_are_screened_by_hand, |backend| {
             .page()
             .contains("Nothing was screened yet")
     );
+    let auditor = Browser::sign_up(&server, merchant, "auditor").await;
+    let looked_at = auditor.get("/portal/monitoring").await.page();
+    assert!(
+        !looked_at.contains("action=\"/portal/monitoring\""),
+        "auditors only look: {looked_at}"
+    );
     let wrong = reviewer
         .post(
             "/portal/monitoring",
@@ -345,4 +351,74 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "another account's screening"
     );
     assert_eq!(other.get(&format!("{screening}/picture")).await.status, 404);
+});
+
+on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
+    let server = Server::start(backend, &["--rate-monitoring", "2"]).await;
+    let draft = server.merchant(false);
+    let owner = Browser::sign_up(&server, &draft.id, "owner").await;
+    let wallet = [("kind", "address"), ("currency", "eth"), ("query", "nonsense")];
+    let forms = [("/portal/monitoring", &wallet[..]), ("/portal/screening", &[])];
+    owner
+        .post("/portal/mode", &[("sandbox", "false")])
+        .await
+        .redirect();
+    for (path, form) in forms {
+        let live = owner.post(path, form).await;
+        assert_eq!(live.status, 403, "{path}: {}", live.body);
+        assert!(live.body.contains("not completed or approved"), "{}", live.body);
+        owner.get(path).await.page();
+    }
+    owner
+        .post("/portal/mode", &[("sandbox", "true")])
+        .await
+        .redirect();
+    for (path, form) in forms {
+        assert_eq!(owner.post(path, form).await.status, 400, "{path}");
+    }
+    // The limit is the account's, whoever of it asks.
+    let admin = Browser::sign_up(&server, &draft.id, "admin").await;
+    for (path, form) in forms {
+        let refused = admin.post(path, form).await;
+        assert_eq!(refused.status, 429, "{path}: {}", refused.body);
+        assert!(refused.headers.contains_key("retry-after"));
+    }
+});
+
+on_both!(events_and_calls_name_nobody_to_developers, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let flow = demo["flows"]["data-only"].as_str().unwrap().to_owned();
+    let hook = json!({"webhookUrl": "https://hooks.example/bonafide"});
+    let path = format!("/v2/public/flows/{flow}");
+    assert_eq!(server.put(&path, &key(&demo), hook).await.0, 200);
+    let form = reqwest::multipart::Form::new()
+        .text("flowId", flow)
+        .text("externalUserId", "ada@example.com")
+        .text("firstName", "Maren")
+        .text("lastName", "Velloway");
+    let verify = server.request(reqwest::Method::POST, "/v2/idv/verify", &key(&demo));
+    let answer = verify.multipart(form).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let request_id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+    written(&server, 2).await;
+
+    let merchant = demo["merchantId"].as_str().unwrap();
+    for (role, sees) in [("admin", true), ("developer", false)] {
+        let browser = Browser::sign_up(&server, merchant, role).await;
+        let event = link(
+            &browser.get("/portal/webhooks").await.page(),
+            "/portal/webhooks/events/",
+        );
+        let page = browser.get(&event).await.page();
+        assert_eq!(page.contains("ada@example.com"), sees, "{role}: {page}");
+        assert_eq!(page.contains("•••"), !sees, "{role}: {page}");
+    }
+    // A call is found by its request id, with other filters and without.
+    let developer = Browser::sign_up(&server, merchant, "developer").await;
+    for (filter, is_found) in [("", true), ("&status=200", true), ("&status=refused", false)] {
+        let list = format!("/portal/api-log?request={request_id}{filter}");
+        let list = developer.get(&list).await.page();
+        let found = list.matches("href=\"/portal/api-log/").count();
+        assert_eq!(found, usize::from(is_found), "{filter}: {list}");
+    }
 });

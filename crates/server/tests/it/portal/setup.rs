@@ -228,6 +228,38 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     assert_eq!(groups["groups"][0]["flows"], json!([]));
 });
 
+on_both!(rules_and_retention_are_not_the_developers, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    let rules = [
+        ("reviewPolicy", Some("always")),
+        ("fourEyes", Some("on")),
+        ("matchThreshold", Some("90")),
+        ("reviewBand", Some("70")),
+        ("retentionDays", Some("300")),
+    ];
+    let id = make_flow(&owner, "Ruled", &rules).await;
+    let path = format!("/portal/flows/{id}");
+    let developer = Browser::sign_up(&server, &merchant.id, "developer").await;
+    let page = developer.get(&path).await.page();
+    for (name, _) in rules {
+        assert!(!page.contains(&format!("name=\"{name}\"")), "{name}");
+    }
+    let forged = [
+        ("name", Some("Renamed")),
+        ("reviewPolicy", Some("never")),
+        ("matchThreshold", Some("1")),
+        ("reviewBand", Some("")),
+        ("retentionDays", Some("1")),
+        ("do", Some("save")),
+    ];
+    send(&developer, &path, &page, &forged).await.redirect();
+    let kept = fields(&owner.get(&path).await.page());
+    for (name, value) in rules.into_iter().chain([("name", Some("Renamed"))]) {
+        let found = kept.iter().find(|(field, _)| field == name);
+        assert_eq!(found.map(|(_, found)| found.as_str()), value, "{name}");
+    }
+});
+
 on_both!(what_the_api_refuses_the_editor_refuses, |backend| {
     let (_server, _merchant, owner) = start(backend).await;
     make_flow(&owner, "Taken", &[]).await;
@@ -375,8 +407,12 @@ on_both!(the_editor_says_what_follows, |backend| {
     assert_eq!(body["is_sandbox"], true, "{body}");
     let (_, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
     assert_eq!(groups["groups"][0]["name"], "Try-outs");
-    // The links page shows the session.
-    assert!(owner.get("/portal/links").await.page().contains("Under way"));
+    // The links page shows the session; for whom it is, to those who see people.
+    let links = owner.get("/portal/links").await.page();
+    assert!(links.contains("Under way") && links.contains(">try-"));
+    let developer = Browser::sign_up(&server, &merchant.id, "developer").await;
+    let links = developer.get("/portal/links").await.page();
+    assert!(links.contains("Under way") && links.contains(">•••<") && !links.contains(">try-"));
 });
 
 on_both!(groups_keep_the_order_of_their_flows, |backend| {
@@ -632,4 +668,16 @@ on_both!(settings_for_all_flows, |backend| {
         assert!(answer.body.contains("class=\"error\""), "{name}");
         assert!(answer.body.contains(value), "{name}: what was typed stays");
     }
+});
+
+on_both!(settings_changed_at_once_are_both_kept, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    let page = owner.get("/portal/branding").await.page();
+    let saved = send(&owner, "/portal/branding", &page, &[("brandName", Some("Acme"))]);
+    let limited = r#"update merchants set settings = '{"maxFlows":5}'"#;
+    server.sql_beside(limited, saved).await.redirect();
+    let stored = server.bonafide(&["merchant", "set", &merchant.id, "brandColor=#112233"]);
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    let expected = json!({"maxFlows": 5, "brandName": "Acme", "brandColor": "#112233"});
+    assert_eq!(stored, expected);
 });
