@@ -24,7 +24,7 @@ before(async () => {
   await server.api("POST", "/v2/public/transaction-monitoring", {
     query: "0x626f6e61666964652073616e64626f7820303435", currency: "eth", type: "address",
   });
-  ids = { flowId: flow.flowId, groupId: flow.groupId, logId: "2", key: server.apiKey };
+  ids = { merchantId: server.merchantId, flowId: flow.flowId, groupId: flow.groupId, logId: "2", key: server.apiKey };
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 

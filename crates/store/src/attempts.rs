@@ -391,6 +391,63 @@ pub async fn made_before(
     )
 }
 
+/// The numbers of a person's attempts, oldest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<i64>, Error> {
+    let sql = "select log_id from attempts
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id";
+    let rows = fetch!(
+        all,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )?;
+    Ok(rows.into_iter().map(|(log_id,)| log_id).collect())
+}
+
+/// When a Flow's oldest attempt was made (ms), and how many (counted to `at_most` at most) were made before a time.
+///
+/// # Errors
+/// Database errors.
+pub async fn ages(
+    conn: &mut Conn,
+    scope: Scope,
+    flow_id: Uuid,
+    before: i64,
+    at_most: i64,
+) -> Result<(Option<i64>, i64), Error> {
+    let sql = "select created_at from attempts where merchant_id = $1 and sandbox = $2 and flow_id = $3
+               order by created_at limit 1";
+    let oldest = fetch!(
+        optional,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        flow_id
+    )?;
+    let sql = "select count(*) from (select created_at from attempts
+               where merchant_id = $1 and sandbox = $2 and flow_id = $3 and created_at < $4 limit $5) old";
+    let (count,) = fetch!(
+        one,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        flow_id,
+        before,
+        at_most
+    )?;
+    Ok((oldest.map(|(at,)| at), count))
+}
+
 /// Deletes an attempt with its key, its decisions and, when it was the last one of an ended session, the session; answers its
 /// registration. Its objects are the caller's to delete. The caller holds the [`faces::lock`](crate::faces::lock).
 ///

@@ -3,6 +3,7 @@
 //!
 //! It makes nothing up (its callers do) and announces nothing: no webhooks, no jobs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sqlx::AssertSqlSafe;
@@ -14,7 +15,7 @@ use crate::db::{Raw, execute, fetch};
 use crate::keyring::{DataKey, Keyring, random};
 use crate::registrations::{self, to_column};
 use crate::sessions::{self, SessionStatus, Stage};
-use crate::{Conn, Error, Scope, Tx, attempts, counters, faces, merchants, people};
+use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people};
 
 /// A person with all that verifications left.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub struct PastAttempt {
     pub country: Option<String>,
     /// How long the answer took (ms).
     pub took_ms: Option<i64>,
+    /// See [`attempts::NewAttempt::priority`].
+    pub priority: i64,
     /// When (ms).
     pub created_at: i64,
     /// What a reviewer made of it.
@@ -169,9 +172,12 @@ impl Account {
                     &person.external_user_id,
                 )
             }),
+            // Once each: somebody may be called Lee Lee.
             word_refs: person
                 .name_words
                 .iter()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
                 .map(|word| people::word_ref(&self.keyring, scope, word))
                 .collect(),
             attempts: person.attempts.iter().map(sealed).collect(),
@@ -311,7 +317,7 @@ impl Rows {
 ///
 /// # Errors
 /// [`Error::Conflict`] when one is there already; [`Error::Missing`] for an unknown account.
-pub async fn write(tx: &mut Tx, account: &Account, sealed: Vec<Sealed>) -> Result<(), Error> {
+pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<(), Error> {
     let scope = account.scope;
     counters::lock(tx, scope).await?;
     // Every attempt of every person, in the order in which they were made.
@@ -327,9 +333,20 @@ pub async fn write(tx: &mut Tx, account: &Account, sealed: Vec<Sealed>) -> Resul
     for (log_id, (_, person, _)) in (first_log_id..).zip(&order) {
         last_log_ids[*person] = Some(log_id);
     }
-    write_people(tx, scope, &sealed, first_face).await?;
-    write_sessions(tx, scope, &sealed, &last_log_ids).await?;
-    write_attempts(tx, scope, &sealed, &order, first_log_id).await
+    write_people(tx, scope, sealed, first_face).await?;
+    write_sessions(tx, scope, sealed, &last_log_ids).await?;
+    write_attempts(tx, scope, sealed, &order, first_log_id).await
+}
+
+/// What PostgreSQL does by itself a while after many rows came: counts them, and marks what every transaction sees.
+///
+/// # Errors
+/// Database errors.
+pub async fn settle(db: &Db) -> Result<(), Error> {
+    match db.is_postgres() {
+        true => execute!(&mut db.read().await?, "vacuum analyze").map(|_| ()),
+        false => Ok(()),
+    }
 }
 
 /// Takes numbers for attempts and faces; answers the first of each.
@@ -505,7 +522,7 @@ async fn write_attempts(
         "attempts",
         "merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id, external_ref, session_id, \
          flow_id, flow_name, status, success, codes, document_types, wrapped_key, external_id_sealed, request_sealed, \
-         response_sealed, detail_sealed, created_at, decided_at, country, took_ms",
+         response_sealed, detail_sealed, created_at, decided_at, country, took_ms, priority",
     );
     let mut decisions = Rows::of(
         "decisions",
@@ -540,6 +557,7 @@ async fn write_attempts(
             past.decision.as_ref().map(|made| made.at).into(),
             past.country.clone().into(),
             past.took_ms.into(),
+            past.priority.into(),
         ]);
         trail.add("bulk", "verification.recorded", log_id, past.created_at);
         if let Some(made) = &past.decision {

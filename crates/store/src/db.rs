@@ -240,6 +240,20 @@ impl Db {
         fetch!(one, &mut conn, (i64,), "select cast(1 as bigint)").map(|_| ())
     }
 
+    /// The bytes that the database takes on its disk, where it tells.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] or [`Error::Database`].
+    pub async fn size(&self) -> Result<i64, Error> {
+        let mut conn = self.read().await?;
+        let sql = if self.is_postgres() {
+            "select pg_database_size(current_database())"
+        } else {
+            "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+        };
+        fetch!(one, &mut conn, (i64,), sql).map(|(bytes,)| bytes)
+    }
+
     /// Waits for the connections in use and closes all.
     pub async fn close(&self) {
         match &self.pools {

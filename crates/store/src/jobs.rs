@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::{Error, Tx};
+use crate::{Conn, Error, Tx};
 
 /// A job to be done.
 #[derive(Clone, Copy, Debug)]
@@ -105,4 +105,50 @@ pub async fn retry(tx: &mut Tx, job: &Job, run_at: i64, error: &str) -> Result<b
     let sql =
         "update jobs set leased_until = null, run_at = $3, last_error = $4 where id = $1 and tries = $2";
     Ok(execute!(tx, sql, job.id, job.tries, run_at, error)? == 1)
+}
+
+/// How a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct JobState {
+    /// The job.
+    pub id: Uuid,
+    /// See [`NewJob::merchant_id`].
+    pub merchant_id: Option<Uuid>,
+    /// See [`NewJob::kind`].
+    pub kind: String,
+    /// Tries begun.
+    pub tries: i64,
+    /// Not before (ms).
+    pub run_at: i64,
+    /// Until when (ms) a worker has it.
+    pub leased_until: Option<i64>,
+    /// What went wrong at the last try.
+    pub last_error: Option<String>,
+    /// When it was written (ms).
+    pub created_at: i64,
+}
+
+/// The jobs that are not done, those that failed most often first, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
+    fetch!(
+        all,
+        conn,
+        JobState,
+        "select id, merchant_id, kind, tries, run_at, leased_until, last_error, created_at from jobs
+         order by tries desc, run_at, id limit $1",
+        limit,
+    )
+}
+
+/// Makes a job that nobody works on due now; whether there was one.
+///
+/// # Errors
+/// Database errors.
+pub async fn run_now(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update jobs set run_at = $2 where id = $1 and (leased_until is null or leased_until <= $2)";
+    Ok(execute!(tx, sql, id, now)? == 1)
 }

@@ -130,6 +130,41 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
     fetch!(all, conn, Merchant, select!("order by created_at desc, id desc"))
 }
 
+/// Accounts whose name holds a text (or whose id it is), with this status or any, newest first, at most `limit` from `skip` on.
+///
+/// # Errors
+/// Database errors.
+pub async fn search(
+    conn: &mut Conn,
+    text: &str,
+    status: Option<MerchantStatus>,
+    skip: i64,
+    limit: i64,
+) -> Result<Vec<Merchant>, Error> {
+    let escaped = text
+        .trim()
+        .to_lowercase()
+        .replace('!', "!!")
+        .replace('%', "!%")
+        .replace('_', "!_");
+    let pattern = format!("%{escaped}%");
+    let id = Uuid::parse_str(text.trim()).unwrap_or_default();
+    fetch!(
+        all,
+        conn,
+        Merchant,
+        select!(
+            "where (lower(name) like $1 escape '!' or id = $2) and ($3 = '' or status = $3)
+             order by created_at desc, id desc limit $4 offset $5"
+        ),
+        &pattern,
+        id,
+        status.map_or("", MerchantStatus::as_str),
+        limit,
+        skip,
+    )
+}
+
 /// Sets where the application stands; whether there was such an account.
 ///
 /// # Errors

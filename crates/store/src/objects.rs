@@ -134,6 +134,21 @@ impl Objects {
         key.open(&place(name), &found.bytes().await?)
     }
 
+    /// The names of an attempt's files, in order.
+    ///
+    /// # Errors
+    /// [`Error::Objects`].
+    pub async fn files(&self, scope: Scope, attempt_id: Uuid) -> Result<Vec<String>, Error> {
+        let prefix = self.attempt(scope, attempt_id);
+        let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await?;
+        let mut names: Vec<String> = found
+            .iter()
+            .filter_map(|object| object.location.filename().map(str::to_owned))
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Deletes an attempt's objects; answers how many there were.
     ///
     /// # Errors

@@ -379,6 +379,36 @@ pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? == 1)
 }
 
+/// How deliveries stand over all accounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct Backlog {
+    /// Events that wait for a try.
+    pub waiting: i64,
+    /// Those of them that failed before.
+    pub failing: i64,
+    /// When the oldest of them happened (ms).
+    pub oldest: Option<i64>,
+    /// Events of the last month that were given up.
+    pub given_up: i64,
+}
+
+/// How deliveries stand over all accounts, each figure counted to `at_most` at most.
+///
+/// # Errors
+/// Database errors.
+pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
+    fetch!(
+        one,
+        conn,
+        Backlog,
+        "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
+             (select count(*) from (select id from outbox
+                  where next_try_at is null and delivered_at is null limit $1) g) as given_up
+         from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w",
+        at_most,
+    )
+}
+
 /// Deletes the events that need no more tries and happened before a time (ms); answers how many.
 ///
 /// # Errors

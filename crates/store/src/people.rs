@@ -254,7 +254,7 @@ pub async fn find_by_name_words(
 ) -> Result<(Vec<Uuid>, bool), Error> {
     let mut counted = Vec::new();
     for word in words.iter().take(MOST_NAME_WORDS) {
-        let word_ref = conn.keyring().blind(scope, "name word", word);
+        let word_ref = word_ref(conn.keyring(), scope, word);
         let sql = "select count(*) from (select facemap_id from name_words
                    where merchant_id = $1 and sandbox = $2 and word_ref = $3 limit $4) n";
         let (count,) = fetch!(

@@ -242,3 +242,24 @@ pub async fn funnel(
         }
     }
 }
+
+/// What happened in a session, in order: step, kind, milliseconds since the page was opened, why, device.
+///
+/// # Errors
+/// Database errors.
+pub async fn of_session(
+    conn: &mut Conn,
+    scope: Scope,
+    session_id: Uuid,
+) -> Result<Vec<(String, String, i64, Option<String>, String)>, Error> {
+    fetch!(
+        all,
+        conn,
+        (String, String, i64, Option<String>, String),
+        "select step, kind, ms, detail, device from session_events
+         where merchant_id = $1 and sandbox = $2 and session_id = $3 order by id",
+        scope.merchant_id,
+        scope.sandbox,
+        session_id,
+    )
+}

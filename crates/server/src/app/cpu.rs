@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Problem;
@@ -20,6 +21,20 @@ pub struct CpuPool {
     wait: Duration,
 }
 
+/// How much of a pool is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capacity {
+    /// Pieces of work that can run at once.
+    pub workers: usize,
+    /// Those that run now.
+    pub running: usize,
+    /// Those that wait.
+    pub waiting: usize,
+    /// Those that may wait.
+    pub most_waiting: usize,
+}
+
 impl CpuPool {
     /// A pool of `workers` permits.
     pub fn new(workers: usize) -> Self {
@@ -28,6 +43,17 @@ impl CpuPool {
             waiting: AtomicUsize::new(0),
             most_waiting: workers * QUEUE_PER_WORKER,
             wait: LONGEST_WAIT,
+        }
+    }
+
+    /// How much of it is in use now.
+    pub fn capacity(&self) -> Capacity {
+        let workers = self.most_waiting / QUEUE_PER_WORKER;
+        Capacity {
+            workers,
+            running: workers.saturating_sub(self.permits.available_permits()),
+            waiting: self.waiting.load(Ordering::Acquire),
+            most_waiting: self.most_waiting,
         }
     }
 

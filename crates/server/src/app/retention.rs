@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value, json};
 use store::attempts::{self, Old};
 use store::audit::{self, Entry};
-use store::{Scope, faces};
+use store::flows::FlowContent;
+use store::{Db, Scope, faces};
 use uuid::Uuid;
 
 use super::{App, flows, reviews};
@@ -58,6 +60,86 @@ async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
             removed += usize::from(remove(app, scope, attempt).await?);
         }
     }
+}
+
+/// How long a Flow's attempts are kept, and which go next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// The Flow.
+    pub flow_id: Uuid,
+    /// Its name.
+    pub name: String,
+    /// Its own `retentionDays`.
+    pub own_days: Option<u32>,
+    /// What counts: its own, else the server's; `None`: for ever.
+    pub days: Option<u32>,
+    /// When its oldest attempt was made (ms).
+    pub oldest: Option<i64>,
+    /// When the oldest one goes (ms), within the hour after.
+    pub next: Option<i64>,
+    /// How many go within a week, counted to [`MOST_COUNTED`] at most.
+    pub soon: i64,
+}
+
+/// Attempts of an [`Outlook`] are counted so far.
+pub const MOST_COUNTED: i64 = 1_000;
+
+/// What every Flow of the account keeps, by name.
+pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
+    let mut conn = app.db.read().await?;
+    let now = conn.now();
+    let mut all = Vec::new();
+    for flow in store::flows::list(&mut conn, scope).await? {
+        let (flow_id, name) = (flow.id, flow.name.clone());
+        let own_days = flows::parse(&flow.into())?.settings.retention_days;
+        let days = own_days.or(app.config.retention_days);
+        let kept_ms = days.map(|days| i64::from(days) * DAY_MS);
+        let before = kept_ms.map_or(0, |kept| now + 7 * DAY_MS - kept);
+        let (oldest, soon) = attempts::ages(&mut conn, scope, flow_id, before, MOST_COUNTED).await?;
+        all.push(Outlook {
+            next: oldest.zip(kept_ms).map(|(made, kept)| (made + kept).max(now)),
+            flow_id,
+            name,
+            own_days,
+            days,
+            oldest,
+            soon,
+        });
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// Sets how many days a Flow's attempts are kept (`None`: the server's default), with an audit row; 404 for another account's Flow.
+pub async fn set(
+    db: &Db,
+    scope: Scope,
+    flow_id: Uuid,
+    days: Option<u32>,
+    actor: &str,
+) -> Result<(), Problem> {
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        let flow = store::flows::get_for_update(tx, scope, flow_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("Flow not found"))?;
+        let mut content: FlowContent = flow.into();
+        let mut settings: Map<String, Value> =
+            serde_json::from_str(&content.settings).map_err(Problem::internal)?;
+        match days {
+            Some(days) => settings.insert("retentionDays".into(), days.into()),
+            None => settings.remove("retentionDays"),
+        };
+        content.settings = Value::Object(settings).to_string();
+        flows::parse(&content)?;
+        store::flows::update(tx, scope, flow_id, &content).await?;
+        let entry = Entry {
+            actor,
+            action: "flow.retention_set",
+            subject: &flow_id.to_string(),
+            detail: &json!({"retentionDays": days}).to_string(),
+        };
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
 }
 
 /// How long attempts are kept.

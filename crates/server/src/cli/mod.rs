@@ -11,6 +11,7 @@ mod engines;
 mod erase;
 mod eval;
 mod flow;
+mod generate;
 mod keys;
 mod labels;
 mod lists;
@@ -86,6 +87,9 @@ enum Command {
     Keys(keys::KeysCommand),
     /// Measure an engine on a folder of your own with known answers.
     Eval(eval::EvalCommand),
+    /// Fill an account's sandbox with invented applicants, to measure with.
+    #[command(hide = true)]
+    Generate(generate::Generate),
     /// Decode pictures for a server on stdin and stdout (the server starts this itself).
     #[command(hide = true)]
     DecodeWorker,
@@ -118,6 +122,7 @@ pub fn run() -> ExitCode {
         Command::Erase(command) => erase::run(&command),
         Command::Keys(command) => keys::run(&command),
         Command::Eval(command) => eval::run(command),
+        Command::Generate(command) => generate::run(&command),
         Command::DecodeWorker => decode_worker::run(),
     };
     match result {

@@ -22,6 +22,7 @@ use crate::app::geo::Geo;
 use crate::app::labels::LabelSets;
 use crate::app::lists::Lists;
 use crate::app::mail::Mailer;
+use crate::app::nodes::Presence;
 use crate::app::recent::Recent;
 use crate::app::{App, READINESS_FOR, Shared};
 use crate::config::ServeConfig;
@@ -99,6 +100,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
+    let presence = Presence::begin();
+    tokio::spawn(presence.clone().run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     show_operator_link(&app).await?;
@@ -112,6 +115,9 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     app.api_log.stop();
     writing.await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
+    if let Err(error) = presence.leave(&app).await {
+        tracing::warn!(%error, "this process could not take its report away");
+    }
     app.db.close().await;
     tracing::info!("stopped");
     Ok(())

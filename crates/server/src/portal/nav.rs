@@ -92,6 +92,12 @@ const GROUPS: &[(&str, &[Place])] = &[
                 "clock",
                 Action::Operate,
             ),
+            (
+                "/portal/operator/operators",
+                "nav.operator.operators",
+                "people",
+                Action::Operate,
+            ),
         ],
     ),
 ];

@@ -26,6 +26,7 @@ fn attempt(flow_id: Uuid, status: &str, created_at: i64) -> PastAttempt {
         detail: "detail".into(),
         country: Some("UTO".into()),
         took_ms: Some(900),
+        priority: 4,
         created_at,
         decision: None,
     }
@@ -45,7 +46,7 @@ fn person(number: i64) -> PastPerson {
         facemap_id: Uuid::new_v4(),
         face: Some(("test".into(), format!("face {number}").into_bytes())),
         proven: true,
-        name_words: vec!["ada".into(), format!("number{number}")],
+        name_words: vec!["ada".into(), "ada".into(), format!("number{number}")],
         external_user_id: format!("applicant-{number}"),
         grouping_id: Some(group),
         status: Some("declined".into()),
@@ -89,8 +90,8 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
             .unwrap()
     );
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        let sealed = (0..PEOPLE).map(|number| account.seal(person(number))).collect();
-        bulk::write(tx, &account, sealed).await
+        let sealed: Vec<_> = (0..PEOPLE).map(|number| account.seal(person(number))).collect();
+        bulk::write(tx, &account, &sealed).await
     })
     .unwrap();
 
@@ -137,7 +138,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
     // What comes after goes on from there, and a person is erased like any other.
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         let sealed = vec![account.seal(person(PEOPLE))];
-        bulk::write(tx, &account, sealed).await?;
+        bulk::write(tx, &account, &sealed).await?;
         people::erase(tx, scope, facemap).await.map(|_| ())
     })
     .unwrap();
@@ -152,7 +153,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
             .is_empty()
     );
     let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        bulk::write(tx, &account, vec![account.seal(person(9))]).await
+        bulk::write(tx, &account, &[account.seal(person(9))]).await
     });
     assert!(matches!(again, Err(Error::Conflict)), "{again:?}");
 }

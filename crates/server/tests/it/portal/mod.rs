@@ -2,6 +2,8 @@
 
 mod accounts;
 mod insight;
+mod operator;
+mod privacy;
 mod review;
 mod roles;
 mod scope;

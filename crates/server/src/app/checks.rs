@@ -1,0 +1,254 @@
+//! Whether everything that the server needs is there and well: the one source of what `bonafide doctor` says and what the operator
+//! console shows of every process. Each check says what to do about what is wrong; nothing here mends anything.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use sanctions::{ListStatus, StoreError};
+use serde::{Deserialize, Serialize};
+use store::{Db, Objects};
+
+use crate::config::ServeConfig;
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// It works, but somebody should look.
+    Look,
+    /// It does not work.
+    Bad,
+}
+
+impl State {
+    /// `ok`, `look` or `bad`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Look => "look",
+            State::Bad => "bad",
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: String,
+    /// How it is.
+    pub state: State,
+    /// What was found and, where something is wrong, what to do.
+    pub text: String,
+}
+
+impl Check {
+    /// As it should be.
+    pub fn ok(name: &str, text: impl Into<String>) -> Self {
+        Self::of(name, State::Ok, text)
+    }
+
+    /// Somebody should look.
+    pub fn look(name: &str, text: impl Into<String>) -> Self {
+        Self::of(name, State::Look, text)
+    }
+
+    /// It does not work.
+    pub fn bad(name: &str, text: impl Into<String>) -> Self {
+        Self::of(name, State::Bad, text)
+    }
+
+    fn of(name: &str, state: State, text: impl Into<String>) -> Self {
+        Check {
+            name: name.to_owned(),
+            state,
+            text: text.into(),
+        }
+    }
+}
+
+/// Cores and free memory.
+pub fn machine() -> Check {
+    const NAME: &str = "machine";
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        text.lines().find_map(|line| {
+            line.strip_prefix("MemAvailable:")?
+                .split_whitespace()
+                .next()?
+                .parse::<u64>()
+                .ok()
+        })
+    });
+    match memory.map(|kib| kib / 1024) {
+        Some(mib) if mib < 1_500 => Check::look(
+            NAME,
+            format!("{cores} cores, {mib} MiB of free memory: 2 GiB and more are advised"),
+        ),
+        Some(mib) => Check::ok(NAME, format!("{cores} cores, {mib} MiB of free memory")),
+        None => Check::ok(NAME, format!("{cores} cores")),
+    }
+}
+
+/// The system's time.
+pub fn clock() -> Check {
+    // A certificate or token cannot be judged by a clock that stands before this program was written.
+    const WRITTEN: Duration = Duration::from_secs(1_793_491_200);
+    match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(now) if now >= WRITTEN => Check::ok("clock", "plausible"),
+        _ => Check::bad(
+            "clock",
+            "the clock stands before this program was written: set the time (NTP)",
+        ),
+    }
+}
+
+/// Free space where the data lie.
+pub fn disk(folder: &Path) -> Check {
+    const NAME: &str = "disk";
+    const GIB: f64 = (1_u64 << 30) as f64;
+    match rustix::fs::statvfs(folder) {
+        Err(error) => Check::bad(NAME, format!("{}: {error}", folder.display())),
+        Ok(found) => {
+            let free = found.f_bavail as f64 * found.f_frsize as f64 / GIB;
+            let text = format!("{free:.1} GiB free in {}", folder.display());
+            match free {
+                ..0.5 => Check::bad(NAME, format!("{text}: make room at once")),
+                ..5.0 => Check::look(NAME, format!("{text}: make room")),
+                _ => Check::ok(NAME, text),
+            }
+        }
+    }
+}
+
+/// Whether the database answers and has this version's schema.
+pub async fn database(db: &Db) -> Check {
+    let kind = database_kind(db);
+    match db.check_schema().await {
+        Ok(()) => Check::ok("database", format!("{kind}, schema up to date")),
+        Err(error) => Check::bad("database", error.to_string()),
+    }
+}
+
+/// `PostgreSQL` or `SQLite`.
+pub fn database_kind(db: &Db) -> &'static str {
+    if db.is_postgres() { "PostgreSQL" } else { "SQLite" }
+}
+
+/// Whether objects can be written and read.
+pub async fn objects(objects: &Objects, url: &str) -> Check {
+    match objects.ping().await {
+        Ok(()) => Check::ok("objects", url),
+        Err(error) => Check::bad("objects", format!("{url}: {error}")),
+    }
+}
+
+/// Whether the master key is nobody else's to read.
+pub fn keys(file: &Path) -> Check {
+    use std::os::unix::fs::PermissionsExt;
+    let readable_by_others =
+        std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    if readable_by_others {
+        Check::bad(
+            "keys",
+            format!("{} can be read by others: chmod 600", file.display()),
+        )
+    } else {
+        Check::ok(
+            "keys",
+            format!("{} (keep a copy apart from the data)", file.display()),
+        )
+    }
+}
+
+/// Whether there are sanctions lists to rely on.
+pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
+    const NAME: &str = "lists";
+    let import = "`bonafide lists import FILE…`";
+    let lists = match found {
+        Err(error) => return Check::bad(NAME, error.to_string()),
+        Ok(lists) => lists,
+    };
+    let oldest = lists
+        .iter()
+        .map(|list| list.age_seconds / 86_400)
+        .max()
+        .unwrap_or_default();
+    match lists.iter().find(|list| !list.active) {
+        _ if lists.is_empty() => Check::bad(
+            NAME,
+            format!("no list is imported, so every verification is refused: {import}"),
+        ),
+        Some(old) => Check::bad(
+            NAME,
+            format!(
+                "{} is too old or unreadable, so every verification is refused: {import}",
+                old.list
+            ),
+        ),
+        None if oldest > 2 => Check::look(
+            NAME,
+            format!("{} active, the oldest imported {oldest} days ago", lists.len()),
+        ),
+        None => Check::ok(NAME, format!("{} active", lists.len())),
+    }
+}
+
+/// Whether phones can use the hosted page.
+pub fn public_url(config: &ServeConfig) -> Check {
+    const NAME: &str = "public URL";
+    match config.public_url.as_deref() {
+        Some(url) if url.starts_with("https://") => Check::ok(NAME, url),
+        Some(url) if url.starts_with("http://localhost") || url.starts_with("http://127.0.0.1") => {
+            Check::ok(NAME, url)
+        }
+        Some(url) => Check::bad(
+            NAME,
+            format!("{url}: phones give no page their camera without HTTPS"),
+        ),
+        None if config.listen.ip().is_loopback() => Check::look(
+            NAME,
+            "not set: links work on this machine only; set BONAFIDE_PUBLIC_URL",
+        ),
+        None => Check::bad(
+            NAME,
+            "not set while listening to other machines: set BONAFIDE_PUBLIC_URL to the HTTPS address",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(active: bool, days: u64) -> ListStatus {
+        ListStatus {
+            list: "un".into(),
+            version: "1".into(),
+            entities: 1,
+            imported_at: String::new(),
+            age_seconds: days * 86_400,
+            active,
+        }
+    }
+
+    #[test]
+    fn lists_are_relied_on_only_while_fresh() {
+        for (found, state) in [
+            (vec![], State::Bad),
+            (vec![list(true, 0)], State::Ok),
+            (vec![list(true, 0), list(true, 5)], State::Look),
+            (vec![list(true, 0), list(false, 50)], State::Bad),
+        ] {
+            assert_eq!(lists(Ok(found)).state, state);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_has_no_room() {
+        assert_eq!(disk(Path::new("/no/such/folder")).state, State::Bad);
+        assert_ne!(disk(Path::new("/")).text, "");
+    }
+}

@@ -1,0 +1,125 @@
+//! What every process that serves says of itself to all of them, each half minute: the operator console shows it. Nothing is decided by
+//! it, and nothing personal is in it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use store::nodes::{self, Node};
+use uuid::Uuid;
+
+use super::checks::{self, Check};
+use super::cpu::Capacity;
+use super::{App, Shared};
+
+const EVERY: Duration = Duration::from_secs(30);
+/// A process that said nothing for so long is forgotten.
+const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// A process that said nothing for so long does not serve any more.
+pub const SILENT_MS: i64 = 90 * 1_000;
+
+/// What a process says of itself. What an older version did not say is empty.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Report {
+    /// Everything it looked at.
+    pub checks: Vec<Check>,
+    /// Its capacity for heavy work.
+    pub capacity: Capacity,
+    /// Versions of the sanctions lists in use, by name.
+    pub lists: BTreeMap<String, String>,
+}
+
+/// This process among the others.
+#[derive(Clone, Debug)]
+pub struct Presence {
+    id: Uuid,
+    name: String,
+    started_at: i64,
+}
+
+impl Presence {
+    /// A process that begins to serve.
+    pub fn begin() -> Self {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Presence {
+            id: Uuid::now_v7(),
+            name: format!("{} · {}", host.trim(), std::process::id()),
+            started_at: Timestamp::now().as_millisecond(),
+        }
+    }
+
+    /// Reports as long as the process serves.
+    pub async fn run(self, app: Shared) {
+        loop {
+            if let Err(error) = self.say(&app).await {
+                tracing::warn!(%error, "this process could not report");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    /// Takes its report away: it stops.
+    pub async fn leave(&self, app: &App) -> Result<(), store::Error> {
+        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+            nodes::forget(tx, self.id).await
+        })
+    }
+
+    async fn say(&self, app: &Shared) -> Result<(), store::Error> {
+        let node = Node {
+            id: self.id,
+            name: self.name.clone(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            report: serde_json::to_string(&report(app).await).unwrap_or_default(),
+            started_at: self.started_at,
+            seen_at: 0,
+        };
+        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+            nodes::report(tx, &node).await?;
+            let before = tx.now() - KEPT_MS;
+            nodes::sweep(tx, before).await.map(|_| ())
+        })
+    }
+}
+
+/// What this process says of itself now.
+pub async fn report(app: &Shared) -> Report {
+    let files = {
+        let app = Arc::clone(app);
+        let look = move || {
+            let data = &app.config.data;
+            let lists = checks::lists(data.list_store().and_then(|store| store.status()));
+            [
+                lists,
+                checks::keys(&data.master_key_file()),
+                checks::disk(&data.data),
+            ]
+        };
+        tokio::task::spawn_blocking(look)
+    };
+    let engines = match app.engines.get() {
+        Ok(_) => Check::ok("models", "loaded"),
+        Err(reason) => Check::bad("models", reason),
+    };
+    let mut found = vec![
+        checks::machine(),
+        checks::clock(),
+        engines,
+        checks::database(&app.db).await,
+        checks::objects(&app.objects, &app.config.data.objects_url()).await,
+    ];
+    found.extend(files.await.into_iter().flatten());
+    found.push(checks::public_url(&app.config));
+    Report {
+        checks: found,
+        capacity: app.cpu.capacity(),
+        lists: app
+            .lists
+            .screener()
+            .map(|screener| screener.lists().clone())
+            .unwrap_or_default(),
+    }
+}

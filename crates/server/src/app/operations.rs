@@ -1,0 +1,52 @@
+//! What operators change: plans of accounts, and who else is an operator. It sees nothing of any applicant.
+
+use store::merchants;
+use store::{audit, portal_sessions, staff};
+use uuid::Uuid;
+
+use super::App;
+use super::merchants::with_settings;
+use crate::error::Problem;
+
+/// Sets how many Flows and Groups an account's plan allows; an empty text: any number.
+pub async fn set_limits(
+    app: &App,
+    merchant_id: Uuid,
+    max_flows: &str,
+    max_groups: &str,
+    actor: &str,
+) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let merchant = merchants::get_for_update(tx, merchant_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("There is no such account"))?;
+        let changes = [format!("maxFlows={max_flows}"), format!("maxGroups={max_groups}")];
+        let changed = with_settings(&merchant, &changes).map_err(Problem::invalid)?;
+        merchants::set_settings(tx, merchant_id, &changed).await?;
+        let detail = serde_json::json!({"maxFlows": max_flows, "maxGroups": max_groups}).to_string();
+        let entry = audit::Entry {
+            actor,
+            action: "merchant.limits_set",
+            subject: &merchant_id.to_string(),
+            detail: &detail,
+        };
+        let scope = store::Scope {
+            merchant_id,
+            sandbox: false,
+        };
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
+}
+
+/// Makes somebody an operator no more (their sessions end), or one again; 404 when they are none.
+pub async fn set_operator_access(app: &App, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let member = staff::get(tx, staff_id).await?.filter(|member| member.operator);
+        member.ok_or_else(|| Problem::not_found("There is no such operator"))?;
+        staff::set_disabled(tx, staff_id, shut_out).await?;
+        if shut_out {
+            portal_sessions::end_all(tx, staff_id, None).await?;
+        }
+        Ok(())
+    })
+}

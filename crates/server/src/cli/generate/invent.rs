@@ -1,0 +1,646 @@
+//! One invented applicant after the other: what was submitted, what engines would have found, and what the rules make of it. The rules
+//! are the real ones; only the findings are drawn.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use reference::DocumentType;
+use sanctions::{Query, ScreenOptions, Screener};
+use serde_json::json;
+use store::attempts::Decision;
+use store::bulk::{PastAttempt, PastPerson, PastSession};
+use store::consents::Consent;
+use store::sessions::{SessionStatus, Stage};
+use uuid::Uuid;
+use verification::applicant_info::ApplicantInfo;
+use verification::dates;
+use verification::evidence::{
+    BarcodeFinding, Challenge, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence,
+    Evidence, FaceMatch, Identity, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, Screening,
+    SelfieEvidence, Shows, SideEvidence, Source,
+};
+use verification::flow::Flow;
+use verification::judge::{Judgement, examine};
+use verification::review::Priority;
+use verification::status::{AttemptStatus, StatusEvent, registration_status};
+use verification::submission::{Context, FileField, Submission};
+
+use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
+use crate::app::applicants::name_words;
+use crate::app::seen::{
+    Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
+};
+
+const MINUTE: i64 = 60 * 1_000;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// Applicants are spread over so long a time, which ends now.
+const PERIOD: i64 = 730 * DAY;
+
+/// Where invented applicants came through.
+pub(super) struct Places {
+    /// The Group.
+    pub(super) group_id: Uuid,
+    /// Any document, passport, data only.
+    pub(super) flows: [(Uuid, String, Flow); 3],
+}
+
+/// Makes people up.
+pub(super) struct Inventor {
+    places: Places,
+    seed: u64,
+    count: u64,
+    /// The end of the period (ms).
+    now: i64,
+    screener: Screener,
+    /// Names on the demo list.
+    listed: Vec<String>,
+}
+
+/// The label of an invented applicant.
+pub(super) fn external_user_id(seed: u64, number: u64) -> String {
+    format!("invented-{seed}-{number:08}")
+}
+
+/// What went wrong at an attempt.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    Blurred,
+    NotLive,
+    OtherFace,
+    InBand,
+    Expired,
+    BadMrz,
+    OtherName,
+    Young,
+}
+
+/// A person before anything happened.
+struct Subject {
+    given: &'static str,
+    family: String,
+    country: &'static str,
+    birth: Date,
+    document: Option<DocumentType>,
+    number: String,
+    label: String,
+    facemap_id: Uuid,
+    session_id: Option<Uuid>,
+    flow: usize,
+}
+
+fn pick<T: Copy>(rng: &mut StdRng, from: &[T]) -> T {
+    from[rng.random_range(0..from.len())]
+}
+
+impl Inventor {
+    pub(super) fn new(places: Places, seed: u64, count: u64) -> anyhow::Result<Self> {
+        let list = sanctions::demo_list();
+        let listed: Vec<String> = list
+            .entities
+            .iter()
+            .filter(|entity| entity.schema.as_str() == "Person")
+            .filter_map(|entity| entity.names.iter().find(|name| name.is_ascii()).cloned())
+            .collect();
+        listed.first().context("the demo list names a person")?;
+        Ok(Self {
+            places,
+            seed,
+            count,
+            now: Timestamp::now().as_millisecond(),
+            screener: Screener::new([list]),
+            listed,
+        })
+    }
+
+    /// The applicant of a number, from 0: always the same one.
+    pub(super) fn person(&self, number: u64) -> PastPerson {
+        let mut rng = StdRng::seed_from_u64(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number);
+        let share = PERIOD as f64 * (number as f64 + 1.0) / (self.count as f64 + 1.0);
+        let created_at = self.now - PERIOD + share as i64;
+        let subject = self.subject(&mut rng, number);
+        let mut attempts = Vec::new();
+        let mut events = Vec::new();
+        let mut at = created_at + rng.random_range(30_000..4 * MINUTE);
+        // Most pass at once; who does not mostly tries again within minutes.
+        for again in [0.85, 0.6, 0.0] {
+            let fault = draw_fault(&mut rng, &subject);
+            let (attempt, status) = self.attempt(&mut rng, &subject, fault, at);
+            let decided = attempt.decision.as_ref().map(|made| made.at);
+            events.push(StatusEvent {
+                status,
+                at: decided.unwrap_or(at),
+            });
+            attempts.push(attempt);
+            if status != AttemptStatus::Failed || !rng.random_bool(again) {
+                break;
+            }
+            at += rng.random_range(20_000..3 * MINUTE);
+        }
+        let status = registration_status(&events);
+        let session = subject
+            .session_id
+            .map(|id| self.session(&mut rng, id, &subject, created_at, &attempts, status));
+        PastPerson {
+            facemap_id: subject.facemap_id,
+            face: None,
+            proven: subject.document.is_some() && status == Some(AttemptStatus::Approved),
+            name_words: name_words(&format!("{} {}", subject.given, subject.family)),
+            external_user_id: subject.label,
+            grouping_id: Some(self.places.group_id),
+            status: status.map(|status| status.as_str().to_owned()),
+            created_at,
+            session,
+            attempts,
+        }
+    }
+
+    fn subject(&self, rng: &mut StdRng, number: u64) -> Subject {
+        let flow = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2][rng.random_range(0..10)];
+        let document = match flow {
+            0 => Some(pick(
+                rng,
+                &[
+                    DocumentType::Passport,
+                    DocumentType::IdCard,
+                    DocumentType::IdCard,
+                    DocumentType::Drivers,
+                    DocumentType::ResidencyCard,
+                ],
+            )),
+            1 => Some(DocumentType::Passport),
+            _ => None,
+        };
+        let (given, mut family) = (pick(rng, &GIVEN), pick(rng, &FAMILY).to_owned());
+        // So that there are as many different names as in a real account.
+        if rng.random_bool(0.4) {
+            family = format!("{family} {}", pick(rng, &FAMILY));
+        }
+        let (mut given, mut family) = (given, family);
+        if rng.random_bool(0.012) {
+            let name = &self.listed[rng.random_range(0..self.listed.len())];
+            family.clone_from(name);
+            given = "Mr";
+        }
+        Subject {
+            given,
+            family,
+            country: pick(rng, &COUNTRIES),
+            birth: Date::constant(1945, 1, 1).saturating_add(rng.random_range(0..22_300_i64).days()),
+            document,
+            number: format!(
+                "{}{:08}",
+                char::from(rng.random_range(b'A'..=b'Z')),
+                rng.random_range(0..100_000_000)
+            ),
+            label: external_user_id(self.seed, number),
+            facemap_id: uuid::Builder::from_random_bytes(rng.random()).into_uuid(),
+            session_id: rng
+                .random_bool(0.5)
+                .then(|| uuid::Builder::from_random_bytes(rng.random()).into_uuid()),
+            flow,
+        }
+    }
+
+    fn attempt(
+        &self,
+        rng: &mut StdRng,
+        subject: &Subject,
+        fault: Fault,
+        at: i64,
+    ) -> (PastAttempt, AttemptStatus) {
+        let (flow_id, flow_name, flow) = &self.places.flows[subject.flow];
+        let texts = self.texts(subject, *flow_id);
+        let today = Timestamp::from_millisecond(at)
+            .unwrap_or_default()
+            .to_zoned(TimeZone::UTC)
+            .date();
+        let context = Context {
+            today,
+            sandbox: true,
+            bearer_session: None,
+        };
+        #[expect(
+            clippy::expect_used,
+            reason = "a test submits every kind of invented applicant"
+        )]
+        let submission =
+            Submission::parse(&texts, BTreeMap::new(), &context).expect("invented applicants are valid");
+        let mut evidence = evidence(rng, subject, fault, today);
+        evidence.screening = self.screen(subject);
+        let judgement = examine(flow, &submission, &evidence, today).judge(&Identity {
+            facemap_id: subject.facemap_id.to_string(),
+            ..Identity::default()
+        });
+        let took_ms = rng.random_range(700..3_000);
+        let detail = detail(rng, &submission, &evidence, &judgement, flow, took_ms);
+        let (status, decision) = self.review(rng, judgement.status, at);
+        let attempt = PastAttempt {
+            id: Uuid::new_v7(uuid::Timestamp::from_unix_time(
+                (at / 1_000) as u64,
+                (at % 1_000) as u32 * 1_000_000,
+                rng.random::<u32>().into(),
+                32,
+            )),
+            flow_id: *flow_id,
+            flow_name: flow_name.clone(),
+            status: status.as_str().to_owned(),
+            success: judgement.success,
+            codes: json!(judgement.codes).to_string(),
+            document_types: json!(submission.document_types).to_string(),
+            request: json!(texts).to_string(),
+            response: json!(judgement.response).to_string(),
+            detail: json!(detail).to_string(),
+            country: subject.document.map(|_| subject.country.to_owned()),
+            took_ms: Some(took_ms),
+            priority: Priority::of(&judgement.codes, false).number(),
+            created_at: at,
+            decision,
+        };
+        (attempt, status)
+    }
+
+    fn texts(&self, subject: &Subject, flow_id: Uuid) -> BTreeMap<String, String> {
+        let mut texts = BTreeMap::from([
+            ("firstName", subject.given.to_owned()),
+            ("lastName", subject.family.clone()),
+            ("externalUserId", subject.label.clone()),
+            ("flowId", flow_id.to_string()),
+            ("groupingId", self.places.group_id.to_string()),
+            ("dob", dates::format_us(subject.birth)),
+            ("country", subject.country.to_owned()),
+            ("nationality", subject.country.to_owned()),
+        ]);
+        if let Some(session_id) = subject.session_id {
+            texts.insert("sessionId", session_id.to_string());
+        }
+        if let Some(document) = subject.document {
+            texts.insert("documentTypes", document.as_str().to_owned());
+            texts.insert("documentCountry", subject.country.to_owned());
+        }
+        texts
+            .into_iter()
+            .map(|(name, text)| (name.to_owned(), text))
+            .collect()
+    }
+
+    fn screen(&self, subject: &Subject) -> Screening {
+        let query = Query {
+            schema: Some("Person".into()),
+            name: Some(format!("{} {}", subject.given, subject.family)),
+            first_name: Some(subject.given.to_owned()),
+            last_name: Some(subject.family.clone()),
+            dob: Some(subject.birth.to_string()),
+            country: Some(subject.country.to_owned()),
+            ..Query::default()
+        };
+        let Ok(result) = self.screener.screen(&query, &ScreenOptions::default()) else {
+            return Screening::default();
+        };
+        let object = |pairs: BTreeMap<String, String>| {
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name, value.into()))
+                .collect()
+        };
+        Screening {
+            total: result.total.value,
+            matched: result.results.iter().any(|hit| hit.matched),
+            results: result.results.iter().map(|hit| json!(hit)).collect(),
+            query_params: object(result.query_params),
+            lists: object(result.lists),
+        }
+    }
+
+    /// What reviewers made of it: nearly everything older than two weeks is decided.
+    fn review(&self, rng: &mut StdRng, status: AttemptStatus, at: i64) -> (AttemptStatus, Option<Decision>) {
+        let waits = if self.now - at < 14 * DAY { 0.7 } else { 0.1 };
+        if status != AttemptStatus::Pending || rng.random_bool(waits) {
+            return (status, None);
+        }
+        let approve = rng.random_bool(0.7);
+        let decision = Decision {
+            decision: if approve { "approve" } else { "decline" }.into(),
+            actor: "generator".into(),
+            reason: (!approve).then(|| pick(rng, &REASONS).to_owned()),
+            at: (at + rng.random_range(5 * MINUTE..2 * DAY)).min(self.now),
+        };
+        let status = if approve {
+            AttemptStatus::Approved
+        } else {
+            AttemptStatus::Declined
+        };
+        (status, Some(decision))
+    }
+
+    fn session(
+        &self,
+        rng: &mut StdRng,
+        id: Uuid,
+        subject: &Subject,
+        created_at: i64,
+        attempts: &[PastAttempt],
+        status: Option<AttemptStatus>,
+    ) -> PastSession {
+        let (session_status, stage) = match status {
+            Some(AttemptStatus::Approved) => (SessionStatus::Success, Stage::Done),
+            Some(AttemptStatus::Pending) => (SessionStatus::Pending, Stage::InReview),
+            _ => (SessionStatus::Failed, Stage::Done),
+        };
+        let mut ms = 0;
+        let steps = [
+            "open", "consent", "device", "details", "document", "selfie", "upload", "outcome",
+        ];
+        let events = steps.map(|step| {
+            let event = (step.to_owned(), "reached".to_owned(), ms);
+            ms += rng.random_range(500..15_000);
+            event
+        });
+        PastSession {
+            id,
+            flow_id: self.places.flows[subject.flow].0,
+            group_id: self.places.group_id,
+            status: session_status,
+            stage,
+            max_attempts: 3,
+            created_at,
+            expires_at: created_at + HOUR,
+            completed_at: (session_status != SessionStatus::Pending)
+                .then(|| {
+                    attempts
+                        .last()
+                        .map(|last| last.decision.as_ref().map_or(last.created_at, |made| made.at))
+                })
+                .flatten(),
+            consent: Consent {
+                version: "1".into(),
+                language: pick(rng, &["en", "de", "es", "fr", "pt"]).into(),
+                accepted: true,
+                at: created_at + 5_000,
+            },
+            device: pick(rng, &["phone", "phone", "phone", "desktop", "tablet"]).into(),
+            events: events.into(),
+        }
+    }
+}
+
+/// Three of four attempts are faultless.
+fn draw_fault(rng: &mut StdRng, subject: &Subject) -> Fault {
+    if subject.document.is_none() || rng.random_bool(0.76) {
+        return Fault::None;
+    }
+    pick(
+        rng,
+        &[
+            Fault::Blurred,
+            Fault::Blurred,
+            Fault::Blurred,
+            Fault::NotLive,
+            Fault::OtherFace,
+            Fault::InBand,
+            Fault::InBand,
+            Fault::Expired,
+            Fault::BadMrz,
+            Fault::BadMrz,
+            Fault::OtherName,
+            Fault::OtherName,
+            Fault::Young,
+        ],
+    )
+}
+
+/// What the engines would have found.
+fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> Evidence {
+    let Some(document_type) = subject.document else {
+        return Evidence::default();
+    };
+    let state = |bad: bool| {
+        if bad {
+            PictureState::Unprocessable
+        } else {
+            PictureState::Processed
+        }
+    };
+    let side = |bad| SideEvidence {
+        state: state(bad),
+        shows: Shows::Declared,
+        faces: 1,
+    };
+    let (similarity, verdict) = match fault {
+        Fault::OtherFace => (rng.random_range(2.0..20.0), MatchVerdict::NoMatch),
+        Fault::InBand => (rng.random_range(40.0..50.0), MatchVerdict::BelowThreshold),
+        _ => (rng.random_range(70.0..99.0), MatchVerdict::Match),
+    };
+    let birth = if fault == Fault::Young {
+        today.saturating_sub(16.years())
+    } else {
+        subject.birth
+    };
+    let expiry = match fault {
+        Fault::Expired => today.saturating_sub(rng.random_range(1..900_i64).days()),
+        _ => today.saturating_add(rng.random_range(30..3_000_i64).days()),
+    };
+    let read = DocumentData {
+        given_names: Some(subject.given.to_uppercase()),
+        surname: Some(if fault == Fault::OtherName {
+            "SOMEBODY ELSE".into()
+        } else {
+            subject.family.to_uppercase()
+        }),
+        document_number: Some(subject.number.clone()),
+        issuer: Some(subject.country.to_owned()),
+        nationality: Some(subject.country.to_owned()),
+        birth_date: Some(birth.to_string()),
+        expiry_date: Some(expiry.to_string()),
+        sex: Some(pick(rng, &["F", "M"]).into()),
+    };
+    let (mrz, barcode) = match document_type {
+        DocumentType::Drivers => (MrzFinding::NotFound, BarcodeFinding::Read(read.clone())),
+        document_type => {
+            let mrz = MrzRead {
+                format: if document_type == DocumentType::Passport {
+                    "TD3"
+                } else {
+                    "TD1"
+                }
+                .into(),
+                valid: fault != Fault::BadMrz,
+                data: read.clone(),
+            };
+            (MrzFinding::Read(mrz), BarcodeFinding::NotFound)
+        }
+    };
+    Evidence {
+        comparison: Some(comparison(subject, &read)),
+        documents: vec![DocumentEvidence {
+            document_type,
+            front: Some(side(fault == Fault::Blurred)),
+            back: (document_type != DocumentType::Passport).then(|| side(false)),
+            mrz,
+            barcode,
+            visual: read,
+            sides: Consistency::Consistent,
+            portrait_match: (fault != Fault::Blurred).then_some(FaceMatch { similarity, verdict }),
+        }],
+        selfie: Some(SelfieEvidence {
+            state: PictureState::Processed,
+            faces: 1,
+            liveness: if fault == Fault::NotLive {
+                Liveness::NotLive
+            } else {
+                Liveness::Live
+            },
+            challenge: Challenge::Absent,
+        }),
+        screening: Screening::default(),
+    }
+}
+
+fn comparison(subject: &Subject, read: &DocumentData) -> Comparison {
+    let claimed = [
+        ("firstName", subject.given.to_owned(), &read.given_names),
+        ("lastName", subject.family.clone(), &read.surname),
+        ("dob", subject.birth.to_string(), &read.birth_date),
+    ];
+    let fields = claimed.into_iter().flat_map(|(field, submitted, extracted)| {
+        let same = extracted
+            .as_deref()
+            .is_some_and(|said| said.eq_ignore_ascii_case(&submitted));
+        [Source::Mrz, Source::Ocr].map(|source| ComparedField {
+            field: field.into(),
+            source,
+            submitted: submitted.clone(),
+            extracted: extracted.clone(),
+            matches: Some(same),
+            score: if same { 100.0 } else { 20.0 },
+        })
+    });
+    Comparison {
+        fields: fields.collect(),
+        warnings: Vec::new(),
+    }
+}
+
+/// What reviewers are shown of it.
+fn detail(
+    rng: &mut StdRng,
+    submission: &Submission,
+    evidence: &Evidence,
+    judgement: &Judgement,
+    flow: &Flow,
+    took_ms: i64,
+) -> Detail {
+    let said = |data: &DocumentData| -> BTreeMap<String, String> {
+        let fields = [
+            ("firstName", &data.given_names),
+            ("lastName", &data.surname),
+            ("birthDate", &data.birth_date),
+            ("documentNumber", &data.document_number),
+            ("expiryDate", &data.expiry_date),
+        ];
+        let known = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+        known.collect()
+    };
+    let documents = evidence.documents.iter().map(|document| DocumentSeen {
+        document_type: document.document_type.as_str().to_owned(),
+        similarity: document.portrait_match.map(|found| found.similarity),
+        sides_agree: Some(true),
+        mrz: match &document.mrz {
+            MrzFinding::Read(mrz) => said(&mrz.data),
+            _ => BTreeMap::new(),
+        },
+        barcode: match &document.barcode {
+            BarcodeFinding::Read(data) => said(data),
+            _ => BTreeMap::new(),
+        },
+        visual: said(&document.visual),
+    });
+    let compared = evidence.comparison.iter().flat_map(|compared| &compared.fields);
+    let fields = compared.map(|compared| FieldSeen {
+        field: compared.field.clone(),
+        source: compared.source.as_str().to_owned(),
+        extracted: compared.extracted.clone(),
+        matches: compared.matches,
+        score: compared.score,
+    });
+    let mut pictures = BTreeMap::new();
+    if let Some(document) = evidence.documents.first() {
+        let lines = said(&document.visual).into_values().collect::<Vec<_>>();
+        for field in FileField::ALL {
+            let of_document = field
+                .document()
+                .is_some_and(|(kind, _)| kind == document.document_type);
+            if of_document || field == FileField::Selfie {
+                pictures.insert(
+                    field.as_str().to_owned(),
+                    picture(rng, if of_document { &lines } else { &[] }),
+                );
+            }
+        }
+    }
+    Detail {
+        info: ApplicantInfo::of_attempt(submission, evidence),
+        reasons: judgement.reasons.clone(),
+        required_documents: submission
+            .document_configuration(flow)
+            .document_types
+            .iter()
+            .map(|document| document.as_str().to_owned())
+            .collect(),
+        timing_ms: BTreeMap::from([
+            ("read".into(), took_ms as f64 * 0.6),
+            ("faces".into(), took_ms as f64 * 0.3),
+        ]),
+        seen: Seen {
+            pictures,
+            liveness: evidence.selfie.map(|selfie| LivenessSeen {
+                outcome: json!(if selfie.liveness == Liveness::Live {
+                    "live"
+                } else {
+                    "not_live"
+                }),
+                score: rng.random_range(0.5..1.0),
+                reasons: Vec::new(),
+                cues: None,
+                same_picture: false,
+            }),
+            documents: documents.collect(),
+            fields: fields.collect(),
+            ..Seen::default()
+        },
+        ..Detail::default()
+    }
+}
+
+/// A picture of which only the measures are kept: invented applicants have no files.
+fn picture(rng: &mut StdRng, lines: &[String]) -> PictureSeen {
+    let line = |(place, text): (usize, &String)| LineSeen {
+        bounds: [0.35, 0.2 + 0.1 * place as f32, 0.4, 0.05],
+        text: text.clone(),
+        confidence: 0.97,
+        mrz: false,
+    };
+    PictureSeen {
+        state: "processed".into(),
+        format: "image/jpeg".into(),
+        width: 1_600,
+        height: 1_000,
+        faces: vec![FaceSeen {
+            bounds: [0.1, 0.3, 0.2, 0.4],
+            score: rng.random_range(0.8..1.0),
+            significant: true,
+            inter_eye_px: rng.random_range(60.0..200.0),
+            issues: Vec::new(),
+        }],
+        lines: lines.iter().enumerate().map(line).collect(),
+        ..PictureSeen::default()
+    }
+}

@@ -1,0 +1,170 @@
+//! `bonafide generate`: fills an account's sandbox with invented applicants, so that the portal can be measured, and hardware sized, with
+//! an account as large as real ones get. Live data is never touched; nothing is announced.
+//!
+//! The same seed invents the same people. A run that was broken off is taken up where it stopped.
+
+mod cast;
+mod invent;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use store::{Scope, bulk, flows, groups};
+use uuid::Uuid;
+
+use self::invent::{Inventor, Places, external_user_id};
+use super::{block_on, data, say};
+use crate::app;
+use crate::config::DataConfig;
+
+/// Applicants written in one transaction.
+const BATCH: u64 = 500;
+/// The Group and the Flows that invented applicants came through.
+const NAME: &str = "Invented applicants";
+
+/// `bonafide generate`.
+#[derive(Args)]
+pub(crate) struct Generate {
+    /// The account whose sandbox is filled.
+    #[arg(long)]
+    merchant: Uuid,
+    /// How many applicants there shall be.
+    #[arg(long, default_value_t = 1_000)]
+    count: u64,
+    /// Another seed invents other people.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+/// Invents, seals on other threads, writes batch by batch.
+pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
+    block_on(async {
+        let db = data::open(&command.data).await?.db;
+        let scope = Scope {
+            merchant_id: command.merchant,
+            sandbox: true,
+        };
+        let account = bulk::account(&mut db.read().await?, scope)
+            .await
+            .context("no such merchant")?;
+        let inventor = Arc::new(Inventor::new(
+            places(&db, scope).await?,
+            command.seed,
+            command.count,
+        )?);
+        let begun = Instant::now();
+        let mut written = 0;
+        let mut ahead = None;
+        let mut first = 0;
+        while first < command.count || ahead.is_some() {
+            // While one batch is being written, the next one is being invented.
+            let next = (first < command.count).then(|| {
+                let (account, inventor) = (account.clone(), Arc::clone(&inventor));
+                let numbers = first..(first + BATCH).min(command.count);
+                first = numbers.end;
+                let seal = move || {
+                    numbers
+                        .map(|number| account.seal(inventor.person(number)))
+                        .collect::<Vec<_>>()
+                };
+                (first, tokio::task::spawn_blocking(seal))
+            });
+            if let Some((end, sealing)) = std::mem::replace(&mut ahead, next) {
+                let sealed = sealing.await?;
+                let label = external_user_id(command.seed, end - 1);
+                if account.knows(&mut db.read().await?, &label).await? {
+                    continue;
+                }
+                store::transaction!(db, |tx| -> Result<(), store::Error> {
+                    bulk::write(tx, &account, &sealed).await
+                })?;
+                written += BATCH;
+                if written % 50_000 == 0 {
+                    say(&format!(
+                        "{end} applicants, {:.0} s",
+                        begun.elapsed().as_secs_f32()
+                    ))?;
+                }
+            }
+        }
+        bulk::settle(&db).await?;
+        say(&format!(
+            "{} applicants in the sandbox of {}, {:.0} s",
+            command.count,
+            command.merchant,
+            begun.elapsed().as_secs_f32()
+        ))
+    })
+}
+
+/// The Group and its Flows, made at the first run.
+async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
+    let wanted: [(&str, Value); 3] = [
+        (
+            "any document",
+            json!({
+                "defaultFields": {"documentFileUpload": true, "selfie": true, "ocrMatch": true},
+                "defaultDocumentTypes": ["PASSPORT", "DRIVERS", "ID_CARD", "RESIDENCY_CARD"],
+                "minAge": 18,
+            }),
+        ),
+        (
+            "passport",
+            json!({
+                "defaultFields": {"documentCapture": true, "liveSelfie": true, "ocrMatch": true},
+                "defaultDocumentTypes": ["PASSPORT"],
+            }),
+        ),
+        ("data only", json!({})),
+    ];
+    let known = flows::list(&mut db.read().await?, scope).await?;
+    let mut found = Vec::new();
+    for (name, mut file) in wanted {
+        let name = format!("{NAME}: {name}");
+        let flow = match known.iter().find(|flow| flow.name == name) {
+            Some(flow) => flow.clone(),
+            None => {
+                file["name"] = json!(name);
+                let file = file.as_object().context("a Flow is an object")?;
+                app::flows::create(db, scope, file)
+                    .await
+                    .map_err(|reason| anyhow!(reason))?
+            }
+        };
+        let rules = app::flows::parse(&flow.clone().into()).map_err(|problem| anyhow!("{problem}"))?;
+        found.push((flow.id, flow.name, rules));
+    }
+    let Ok(flows) = found.try_into() else {
+        bail!("three Flows were asked for");
+    };
+    Ok(Places {
+        group_id: group(db, scope, &flows).await?,
+        flows,
+    })
+}
+
+async fn group(
+    db: &store::Db,
+    scope: Scope,
+    flows: &[(Uuid, String, verification::flow::Flow); 3],
+) -> anyhow::Result<Uuid> {
+    let known = groups::list(&mut db.read().await?, scope).await?;
+    if let Some(group) = known.iter().find(|group| group.name == NAME) {
+        return Ok(group.id);
+    }
+    let new = groups::NewGroup {
+        name: NAME.into(),
+        description: None,
+        status: "active".into(),
+        flow_ids: flows.iter().map(|(id, ..)| *id).collect(),
+    };
+    let group = store::transaction!(db, |tx| -> Result<groups::Group, store::Error> {
+        groups::create(tx, scope, &new, None).await
+    })?;
+    Ok(group.id)
+}

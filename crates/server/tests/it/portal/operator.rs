@@ -1,0 +1,139 @@
+//! The operator console: processes, merchants and their plans, lists, jobs, operators.
+
+use super::Browser;
+use crate::harness::{Server, on_both};
+
+on_both!(operators_see_every_process_and_what_it_found, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let operator = Browser::operator(&server).await;
+    let page = operator.get("/portal/operator").await.page();
+    // Without lists no verification is answered, and the page says what to do.
+    assert!(page.contains("bonafide lists import"), "{page}");
+    assert!(page.contains("schema up to date"), "{page}");
+    assert!(page.contains("workers busy"), "{page}");
+    let doctor = server.try_bonafide(&["doctor"]);
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(
+        said.contains("bonafide lists import") && said.contains("schema up to date"),
+        "{said}"
+    );
+    for path in [
+        "/portal/operator/lists",
+        "/portal/operator/jobs",
+        "/portal/operator/merchants",
+    ] {
+        operator.get(path).await.page();
+    }
+    let reloaded = operator
+        .post("/portal/operator/lists/reload", &[])
+        .await
+        .redirect();
+    assert_eq!(reloaded, "/portal/operator/lists?done=operator.reloaded");
+});
+
+on_both!(merchants_are_found_decided_and_limited, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let operator = Browser::operator(&server).await;
+    let page = operator
+        .get("/portal/operator/merchants?q=TES&status=approved")
+        .await
+        .page();
+    assert!(page.contains(&merchant.id), "{page}");
+    for nothing in ["q=%25", "q=_", "q=nobody", "status=suspended"] {
+        let page = operator
+            .get(&format!("/portal/operator/merchants?{nothing}"))
+            .await
+            .page();
+        assert!(!page.contains(&merchant.id), "{nothing}: {page}");
+    }
+    let path = format!("/portal/operator/merchants/{}", merchant.id);
+    let decide = format!("{path}/decide");
+    let silent = operator
+        .post(&decide, &[("verdict", "suspend"), ("reason", " ")])
+        .await;
+    assert_eq!(silent.status, 400, "a reason is needed");
+    operator
+        .post(
+            &decide,
+            &[("verdict", "suspend"), ("reason", "<script>alert(1)</script>")],
+        )
+        .await
+        .redirect();
+    let page = operator.get(&path).await.page();
+    assert!(
+        page.contains("Suspended") && !page.contains("<script>alert"),
+        "{page}"
+    );
+    let (status, _) = server.get("/v2/public/flows", &merchant.sandbox).await;
+    assert_eq!(status, 403, "shut out at once");
+    operator.post(&decide, &[("verdict", "approve")]).await.redirect();
+    assert_eq!(server.get("/v2/public/flows", &merchant.sandbox).await.0, 200);
+    let twice = operator.post(&decide, &[("verdict", "approve")]).await;
+    assert_eq!(twice.status, 409);
+
+    let limits = format!("{path}/limits");
+    for wrong in ["-1", "x", "1000001", "1.5"] {
+        let answer = operator
+            .post(&limits, &[("maxFlows", wrong), ("maxGroups", "")])
+            .await;
+        assert_eq!(answer.status, 400, "{wrong}");
+    }
+    operator
+        .post(&limits, &[("maxFlows", ""), ("maxGroups", "0")])
+        .await
+        .redirect();
+    let group = serde_json::json!({"name": "One too many", "flowIds": ["none"]});
+    assert_eq!(
+        server
+            .post("/v2/public/groups", &merchant.sandbox, group.clone())
+            .await
+            .0,
+        403
+    );
+    operator
+        .post(&limits, &[("maxFlows", ""), ("maxGroups", "")])
+        .await
+        .redirect();
+    assert_eq!(
+        server.post("/v2/public/groups", &merchant.sandbox, group).await.0,
+        201
+    );
+
+    let nobodys = format!("/portal/operator/merchants/{}", uuid::Uuid::nil());
+    assert_eq!(operator.get(&nobodys).await.status, 404);
+});
+
+on_both!(operators_let_each_other_in_and_out, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let first = Browser::operator(&server).await;
+    let page = first.post("/portal/operator/operators/invite", &[]).await.page();
+    assert!(page.contains("/portal/join/"), "{page}");
+    let second = Browser::operator(&server).await;
+    let page = first.get("/portal/operator/operators").await.page();
+    let id = |page: &str| {
+        let mark = "/portal/operator/operators/";
+        let ids = page
+            .match_indices(mark)
+            .map(|(at, _)| page[at + mark.len()..].split('/').next().unwrap().to_owned());
+        ids.filter(|id| uuid::Uuid::parse_str(id).is_ok())
+            .collect::<Vec<_>>()
+    };
+    let ids = id(&page);
+    assert_eq!(ids.len(), 1, "everybody but oneself: {page}");
+    let path = format!("/portal/operator/operators/{}/access", ids[0]);
+    first.post(&path, &[("shut_out", "true")]).await.redirect();
+    assert!(
+        second
+            .get("/portal/operator")
+            .await
+            .redirect()
+            .starts_with("/portal/sign-in")
+    );
+    first.post(&path, &[("shut_out", "false")]).await.redirect();
+    assert_eq!(
+        second.get("/portal/operator").await.status,
+        303,
+        "the session is gone for good"
+    );
+});

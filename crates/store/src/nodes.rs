@@ -1,0 +1,68 @@
+//! The processes that serve, as they last said of themselves. It does not know what a report says.
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Node {
+    /// Made at its start.
+    pub id: Uuid,
+    /// For people.
+    pub name: String,
+    /// The program's version.
+    pub version: String,
+    /// JSON, nothing personal.
+    pub report: String,
+    /// When it started (ms).
+    pub started_at: i64,
+    /// When it last reported (ms); set by [`report`].
+    pub seen_at: i64,
+}
+
+/// Writes down what a process says of itself now.
+///
+/// # Errors
+/// Database errors.
+pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into nodes (id, name, version, report, started_at, seen_at) values ($1, $2, $3, $4, $5, $6)
+         on conflict (id) do update set name = excluded.name, report = excluded.report, seen_at = excluded.seen_at",
+        node.id,
+        &node.name,
+        &node.version,
+        &node.report,
+        node.started_at,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// All that are known, the youngest start first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
+    let sql = "select id, name, version, report, started_at, seen_at from nodes order by started_at desc, id";
+    fetch!(all, conn, Node, sql)
+}
+
+/// Forgets one process, because it stops.
+///
+/// # Errors
+/// Database errors.
+pub async fn forget(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
+    execute!(tx, "delete from nodes where id = $1", id).map(|_| ())
+}
+
+/// Forgets the processes that last reported before a time (ms); answers how many.
+///
+/// # Errors
+/// Database errors.
+pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
+    execute!(tx, "delete from nodes where seen_at < $1", before)
+}
