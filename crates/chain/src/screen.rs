@@ -58,6 +58,8 @@ pub struct Request<'a> {
     pub at: i64,
     /// Up to which block; `None`: the source's newest. With `at`, it repeats an old decision.
     pub as_of_block: Option<u64>,
+    /// Without a block: the newest at `at`, instead of the newest of all.
+    pub as_of_time: bool,
     /// How far the trace goes. Its `up_to` is set from `as_of_block`.
     pub options: Options,
     /// At most so many histories are read to find the address's cluster.
@@ -72,6 +74,7 @@ impl<'a> Request<'a> {
             subject,
             at: jiff::Timestamp::now().as_millisecond(),
             as_of_block: None,
+            as_of_time: false,
             options: Options::default(),
             cluster_budget: 4,
         }
@@ -121,7 +124,7 @@ fn traced_address(
 ) -> Result<Screen, SourceError> {
     let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
-    let (options, block) = pinned(request, &tip);
+    let (options, block) = pinned(source, request, &tip)?;
     let window = Window {
         up_to: options.up_to,
         limit: options.max_history,
@@ -214,9 +217,10 @@ pub fn screen_transaction(
     };
     let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
-    let (options, block) = pinned(request, &tip);
+    let (options, block) = pinned(source, request, &tip)?;
     let transaction = source.transaction(id)?;
-    if request.as_of_block.is_some() && transaction.position.is_none_or(|at| Some(at) > options.up_to) {
+    let is_past = request.as_of_block.is_some() || request.as_of_time;
+    if is_past && transaction.position.is_none_or(|at| Some(at) > options.up_to) {
         return Err(SourceError::NotFound);
     }
     let attribute = attributing(labels, request);
@@ -266,17 +270,17 @@ pub fn screen_transaction(
 }
 
 /// A screening sees one state of the chain: up to the block asked for, or the newest at its beginning.
-fn pinned(request: &Request<'_>, tip: &Tip) -> (Options, u64) {
-    let block = request
-        .as_of_block
-        .map_or(tip.height, |block| block.min(tip.height));
-    (
-        Options {
-            up_to: Some(Position::end_of(block)),
-            ..request.options.clone()
-        },
-        block,
-    )
+fn pinned(source: &dyn Source, request: &Request<'_>, tip: &Tip) -> Result<(Options, u64), SourceError> {
+    let block = match request.as_of_block {
+        Some(block) => block.min(tip.height),
+        None if request.as_of_time => source.height_at(request.at)?.min(tip.height),
+        None => tip.height,
+    };
+    let options = Options {
+        up_to: Some(Position::end_of(block)),
+        ..request.options.clone()
+    };
+    Ok((options, block))
 }
 
 fn own_labels(labels: &dyn Labels, request: &Request<'_>) -> Vec<Label> {

@@ -250,6 +250,16 @@ pub trait Source: Send + Sync {
     /// When the source cannot say.
     fn tip(&self) -> Result<Tip, SourceError>;
 
+    /// The height of the newest block at a time (milliseconds since 1970).
+    ///
+    /// # Errors
+    /// When the source cannot say; [`SourceError::NotFound`] before its first block.
+    fn height_at(&self, _time: i64) -> Result<u64, SourceError> {
+        Err(SourceError::Unsupported(
+            "which block was the newest at a time: name the block",
+        ))
+    }
+
     /// An address's history. An address never seen has an empty, complete one.
     ///
     /// # Errors

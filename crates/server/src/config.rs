@@ -74,6 +74,11 @@ impl DataConfig {
         })
     }
 
+    /// What sanctions lists said about wallets on earlier days.
+    pub fn wallet_history(&self) -> Result<LabelStore, chain::labels::LabelStoreError> {
+        LabelStore::open(&self.data.join("labels").join("listed"))
+    }
+
     /// The sanctions lists' folder.
     pub fn list_store(&self) -> Result<ListStore, sanctions::StoreError> {
         ListStore::open(

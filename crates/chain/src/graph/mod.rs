@@ -318,6 +318,23 @@ impl Graph {
         Ok(self.database.persist(fjall::PersistMode::SyncAll)?)
     }
 
+    /// The newest block at a time, as far as blocks' times grow with their heights (they may go back by two hours).
+    fn height_at_time(&self, time: i64) -> Result<Option<u64>, GraphError> {
+        let Some(tip) = self.newest() else { return Ok(None) };
+        let (mut from, mut to) = (self.state().first_height, tip.height + 1);
+        let first = from;
+        while from < to {
+            let middle = u64::midpoint(from, to);
+            let made = self.block(middle)?.and_then(|block| block.time);
+            if made.is_some_and(|made| made <= time) {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        Ok(from.checked_sub(1).filter(|height| *height >= first))
+    }
+
     fn block(&self, height: u64) -> Result<Option<Block>, GraphError> {
         match self.blocks.get(height.to_be_bytes())? {
             None => Ok(None),
@@ -600,6 +617,10 @@ impl Source for Graph {
 
     fn tip(&self) -> Result<Tip, SourceError> {
         self.newest().ok_or(SourceError::NotFound)
+    }
+
+    fn height_at(&self, time: i64) -> Result<u64, SourceError> {
+        self.height_at_time(time)?.ok_or(SourceError::NotFound)
     }
 
     fn is_whole(&self) -> bool {

@@ -378,6 +378,16 @@ impl Source for Fixture {
         })
     }
 
+    fn height_at(&self, time: i64) -> Result<u64, SourceError> {
+        let made = self
+            .transactions
+            .values()
+            .filter(|made| made.time.is_some_and(|made| made <= time));
+        made.filter_map(|made| made.position.map(|at| at.height))
+            .max()
+            .ok_or(SourceError::NotFound)
+    }
+
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         let all = self.by_party.get(party).map_or(&[][..], Vec::as_slice);
         let wanted: Vec<_> = all

@@ -277,7 +277,10 @@ fn table(text: &str) -> Result<Imported, ImportError> {
 }
 
 /// Milliseconds since 1970 of a day (its beginning, UTC) or an instant.
-pub(super) fn time(text: &str) -> Result<i64, jiff::Error> {
+///
+/// # Errors
+/// When it is neither.
+pub fn time(text: &str) -> Result<i64, jiff::Error> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at.as_millisecond());

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::category::Category;
 use crate::currency::Currency;
 
-pub use import::{ImportError, Imported, LabelRow, Reject, read};
+pub use import::{ImportError, Imported, LabelRow, Reject, read, time};
 pub use index::LabelIndex;
 pub use sanctions::sanctions_labels;
 pub use store::{Fingerprint, LabelStore, LabelStoreError, SetReport, SetStatus};

@@ -94,7 +94,7 @@ struct Line {
 pub type Fingerprint = BTreeMap<PathBuf, (Option<Duration>, u64)>;
 
 /// What makes two labels the same in two versions of a set.
-fn key(row: &LabelRow) -> (Currency, String, String, crate::category::Category, String) {
+fn key(row: &LabelRow) -> (Currency, String, String, crate::category::Category, String, u8) {
     let label = &row.label;
     (
         row.currency,
@@ -102,6 +102,7 @@ fn key(row: &LabelRow) -> (Currency, String, String, crate::category::Category, 
         label.name.clone(),
         label.category,
         label.source.clone(),
+        label.confidence,
     )
 }
 
@@ -130,7 +131,28 @@ impl LabelStore {
             })
             .into());
         }
+        let replaced = self.replace(set, imported.rows, now, Some(now))?;
+        Ok(SetReport {
+            rejected: imported.rejected,
+            rejects: imported.rejects,
+            ..replaced
+        })
+    }
+
+    /// Makes rows the set of that name: what is new holds from `now` on (in a set that is new itself, from `first` on),
+    /// what is gone ends now.
+    ///
+    /// # Errors
+    /// When the folder cannot be written; then the set stays as it was.
+    pub fn replace(
+        &self,
+        set: &str,
+        fresh: Vec<LabelRow>,
+        now: i64,
+        first: Option<i64>,
+    ) -> Result<SetReport, LabelStoreError> {
         let path = self.path(set);
+        let since = if path.exists() { Some(now) } else { first };
         let mut before: HashMap<_, LabelRow> = HashMap::new();
         let mut ended = Vec::new();
         if path.exists() {
@@ -147,15 +169,15 @@ impl LabelStore {
             labels: 0,
             added: 0,
             ended: 0,
-            rejected: imported.rejected,
-            rejects: imported.rejects,
+            rejected: 0,
+            rejects: Vec::new(),
         };
-        let mut rows = Vec::with_capacity(imported.rows.len() + ended.len());
-        for mut row in imported.rows {
+        let mut rows = Vec::with_capacity(fresh.len() + ended.len());
+        for mut row in fresh {
             match before.remove(&key(&row)) {
                 Some(old) => row.label.valid_from = row.label.valid_from.or(old.label.valid_from),
                 None => {
-                    row.label.valid_from = row.label.valid_from.or(Some(now));
+                    row.label.valid_from = row.label.valid_from.or(since);
                     report.added += 1;
                 }
             }

@@ -91,6 +91,14 @@ impl Source for Reading<'_> {
         self.source.tip()
     }
 
+    fn height_at(&self, time: i64) -> Result<u64, SourceError> {
+        self.source.height_at(time)
+    }
+
+    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        self.kept(party, window, || self.source.latest(party, window))
+    }
+
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
         self.kept(party, window, || self.source.history(party, window))
     }

@@ -137,6 +137,21 @@ fn an_old_decision_is_repeated_with_the_block_of_its_day() {
 }
 
 #[test]
+fn a_day_is_as_good_as_its_block() {
+    let (_, by_block) = screened(Subject::Address("A"), |request| request.as_of_block = Some(4));
+    let (_, by_time) = screened(Subject::Address("A"), |request| {
+        request.as_of_time = true;
+        request.at = 1_600_002_399_000;
+    });
+    assert_eq!(by_time, by_block);
+    let chain = chain();
+    let mut request = Request::new(Currency::Btc, Subject::Address("A"));
+    (request.as_of_time, request.at) = (true, 1);
+    let before = screen_address(&chain, &chain, &Profile::built_in(), &request);
+    assert_eq!(before.unwrap_err(), SourceError::NotFound);
+}
+
+#[test]
 fn a_transaction_is_told_whole() {
     let (screen, detail) = screened(Subject::Transaction("t2"), |_| {});
     assert_eq!(detail["low"], 75.0);

@@ -277,6 +277,10 @@ impl ChainSources {
             let screen = self.own(labels, profile, request)?;
             Ok(Answered::Own(Box::new(screen)))
         };
+        // A vendor knows no earlier day.
+        if request.as_of_time || request.as_of_block.is_some() {
+            return own();
+        }
         if self.upstreams.first {
             match ask() {
                 Ok(answer) => {
@@ -309,7 +313,10 @@ impl ChainSources {
     }
 
     /// Screens with whatever of our own knows the chain: its graph, its index, or labels alone.
-    fn own(
+    ///
+    /// # Errors
+    /// [`SourceError::NotFound`] when no source of ours and no label knows the query; otherwise why the source did not answer.
+    pub fn own(
         &self,
         labels: &dyn Labels,
         profile: &Profile,

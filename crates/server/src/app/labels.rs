@@ -10,7 +10,7 @@ use store::Scope;
 use uuid::Uuid;
 
 use super::App;
-use super::lists::Wallets;
+use super::lists::{Lists, PastWallets, Wallets};
 use super::merchants;
 use crate::config::DataConfig;
 use crate::error::Problem;
@@ -104,7 +104,7 @@ impl AccountLabels {
     pub fn of(app: &App, caller: &Caller) -> Result<Self, Problem> {
         Self::with(
             &app.labels,
-            app,
+            &app.lists,
             caller.scope,
             &merchants::settings(&caller.merchant),
         )
@@ -114,13 +114,26 @@ impl AccountLabels {
         })
     }
 
-    fn with(
+    /// The same for a question about an earlier day.
+    pub fn at_past(
         sets: &LabelSets,
-        app: &App,
+        lists: &Lists,
+        past: PastWallets,
         scope: Scope,
         settings: &merchants::MerchantSettings,
     ) -> Result<Self, String> {
-        let wallets = app.lists.wallets(scope.sandbox, settings)?;
+        let mut labels = Self::with(sets, lists, scope, settings)?;
+        labels.wallets.past = Some(past);
+        Ok(labels)
+    }
+
+    fn with(
+        sets: &LabelSets,
+        lists: &Lists,
+        scope: Scope,
+        settings: &merchants::MerchantSettings,
+    ) -> Result<Self, String> {
+        let wallets = lists.wallets(scope.sandbox, settings)?;
         let book = sets.book(scope.merchant_id)?;
         let mut all = vec![Arc::clone(&book), read(&sets.current).1.clone()?];
         if scope.sandbox {
@@ -146,8 +159,7 @@ impl AccountLabels {
 
 impl Labels for AccountLabels {
     fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
-        let mut found = self.wallets.index.labels(chain, address, at);
-        found.retain(|label| self.wallets.lists.contains(&label.source));
+        let mut found = self.wallets.labels(chain, address, at);
         for set in &self.sets {
             found.extend(set.labels(chain, address, at));
         }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use chain::labels::{LabelIndex, sanctions_labels};
+use chain::currency::Currency;
+use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
 use sanctions::store::Fingerprint;
 use sanctions::{ListStore, Query, ScreenOptions, ScreenResult, Screener, demo_list};
 
 use super::Shared;
 use super::merchants::MerchantSettings;
-use crate::config::ServeConfig;
+use crate::config::DataConfig;
 
 /// How often the folder is looked at for newer lists, and the lists' age is checked.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -37,13 +38,76 @@ pub struct Wallets {
     pub lists: Vec<String>,
     /// Those lists with their versions.
     pub versions: String,
+    /// What lists said on earlier days, for questions about one.
+    pub past: Option<PastWallets>,
+}
+
+impl Wallets {
+    /// What the lists that count say about an address at a time; without a past, what they say now.
+    pub fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
+        let mut found = self.index.labels(chain, address, at);
+        if let Some(past) = &self.past {
+            found.retain(|label| !past.lists.contains(&label.source));
+            found.extend(past.index.labels(chain, address, at));
+        }
+        found.retain(|label| self.lists.contains(&label.source));
+        found
+    }
+}
+
+/// What was remembered of the lists at each of their imports.
+pub struct PastWallets {
+    index: LabelIndex,
+    /// The lists that were remembered.
+    lists: Vec<String>,
+}
+
+impl PastWallets {
+    /// Reads what was remembered.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn open(data: &DataConfig) -> anyhow::Result<PastWallets> {
+        let history = data.wallet_history()?;
+        Ok(PastWallets {
+            index: history.load()?,
+            lists: history.status()?.into_iter().map(|set| set.set).collect(),
+        })
+    }
+
+    /// Remembers which wallets the lists in use name, from a time (ms) on. What a list named when it was first remembered
+    /// counts for all the time before, too.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn remember(data: &DataConfig, now: i64) -> anyhow::Result<()> {
+        let (store, history) = (data.list_store()?, data.wallet_history()?);
+        let lists: Vec<String> = store.status()?.into_iter().map(|list| list.list).collect();
+        for gone in history.status()?.iter().filter(|set| !lists.contains(&set.set)) {
+            history.replace(&gone.set, Vec::new(), now, None)?;
+        }
+        // Lists that cannot be relied on say nothing, now and later.
+        let Ok(screener) = store.load() else { return Ok(()) };
+        let rows: Vec<LabelRow> = wallet_rows(&screener)
+            .map(|(currency, address, label)| LabelRow {
+                currency,
+                address,
+                label,
+            })
+            .collect();
+        for list in &lists {
+            let of_list = rows.iter().filter(|row| row.label.source == *list).cloned();
+            history.replace(list, of_list.collect(), now, None)?;
+        }
+        Ok(())
+    }
 }
 
 impl Lists {
     /// Opens the lists folder and loads what is in it.
-    pub fn open(config: &ServeConfig) -> anyhow::Result<Self> {
+    pub fn open(data: &DataConfig) -> anyhow::Result<Self> {
         let lists = Lists {
-            store: config.data.list_store()?,
+            store: data.list_store()?,
             demo: demo_list().name,
             current: RwLock::new((Fingerprint::default(), Err(String::new()))),
         };
@@ -79,7 +143,14 @@ impl Lists {
             index: loaded.wallets,
             versions: versions.join(","),
             lists,
+            past: None,
         })
+    }
+
+    /// The wallets of every list, for a question that no account asks.
+    pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, String> {
+        let wallets = self.wallets(true, &MerchantSettings::default())?;
+        Ok(Wallets { past, ..wallets })
     }
 
     /// The lists that count for a merchant. The invented demo list answers in the sandbox only.
@@ -177,13 +248,17 @@ impl Loaded {
 
 /// Labels of every listed wallet, one for each list that it is on.
 pub fn wallet_labels(screener: &Screener) -> LabelIndex {
-    LabelIndex::new(screener.wallets().flat_map(|wallet| {
+    LabelIndex::new(wallet_rows(screener))
+}
+
+fn wallet_rows(screener: &Screener) -> impl Iterator<Item = (Currency, String, Label)> {
+    screener.wallets().flat_map(|wallet| {
         let lists = wallet
             .datasets
             .iter()
             .filter(|name| screener.lists().contains_key(*name));
         lists.flat_map(move |list| sanctions_labels(wallet.address, wallet.caption, list))
-    }))
+    })
 }
 
 /// Whether the merchant's choice of lists includes this one.

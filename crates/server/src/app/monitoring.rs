@@ -2,8 +2,10 @@
 //! `chain::screen`'s, the SQL `store::monitoring`'s.
 
 mod kept;
+mod profiles;
+mod replay;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use chain::currency::Currency;
 use chain::picture::Picture;
@@ -17,18 +19,16 @@ use store::Scope;
 use store::monitoring::{self, NewScreening};
 use uuid::Uuid;
 
-use self::kept::Evidence;
-pub(crate) use self::kept::page;
+pub(crate) use self::kept::{Evidence, page};
 pub use self::kept::{Page, Wanted, find, list, picture};
+pub use self::profiles::{NotSet, profile, set_profile};
+pub(crate) use self::replay::replay;
 use super::App;
 use super::chain_sources::Answered;
 use super::labels::AccountLabels;
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 use crate::http::idempotency::{Answer, Claim};
-
-/// Until accounts have profiles of their own.
-static PROFILE: LazyLock<Profile> = LazyLock::new(Profile::built_in);
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
@@ -156,19 +156,23 @@ struct Found {
 async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
     let busy = |problem| NoScore { status: 503, problem };
     let labels = AccountLabels::of(app, caller).map_err(busy)?;
+    let profile = newest_profile(app, caller)
+        .await
+        .map_err(|problem| NoScore { status: 500, problem })?;
     let chains = Arc::clone(&app.chains);
     // Tracing reads files or asks other servers, and blocks meanwhile.
     let permit = app.screenings.permit().await.map_err(busy)?;
     let screened = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        let request = Request::new(query.currency, query.subject());
-        let answered = chains.screen(&labels, &PROFILE, &request)?;
+        let mut request = Request::new(query.currency, query.subject());
+        request.options = profile.options();
+        let answered = chains.screen(&labels, &profile, &request)?;
         let own_name = match request.subject {
             Subject::Address(address) => labels.own_name(request.chain, address, request.at),
             Subject::Transaction(_) => None,
         };
         let evidence = answered.own().map(|screen| {
-            let picture = Picture::of(&query.text, screen, &PROFILE);
+            let picture = Picture::of(&query.text, screen, &profile);
             Evidence::of(request.at, screen, picture)
         });
         Ok::<_, SourceError>((answered, own_name, evidence))
@@ -190,6 +194,11 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
             problem: Problem::internal(error),
         }),
     }
+}
+
+async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> {
+    let kept = profile(&mut app.db.read().await?, caller.scope.merchant_id, None).await?;
+    Ok(kept.unwrap_or_else(Profile::built_in))
 }
 
 /// The answer's body.

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 
 use super::say;
+use crate::app::lists::PastWallets;
 use crate::config::DataConfig;
 
 /// `bonafide lists`.
@@ -69,6 +70,7 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                     }
                 }
             }
+            PastWallets::remember(&command.data, jiff::Timestamp::now().as_millisecond())?;
             anyhow::ensure!(
                 refused == 0,
                 "{refused} list(s) were not activated; what was active stays so"
@@ -80,6 +82,7 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                 store.remove(&list)?,
                 "no list {list}: `bonafide lists status` shows them"
             );
+            PastWallets::remember(&command.data, jiff::Timestamp::now().as_millisecond())?;
             say(&format!("{list} removed"))
         }
         Action::Status { json } => {

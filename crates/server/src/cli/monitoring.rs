@@ -1,15 +1,22 @@
-//! `bonafide monitoring`: the screenings that were made (until the portal shows them).
+//! `bonafide monitoring`: the screenings that were made, made again, and the account's opinion of risk.
 
+use std::path::PathBuf;
+
+use anyhow::Context;
 use chain::currency::Currency;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use store::Scope;
-use store::monitoring::{self, Screening};
+use store::merchants;
+use store::monitoring::{self as screenings, Screening};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
-use crate::app::monitoring::{Wanted, page};
+use crate::app::chain_sources::{ChainConfig, ChainSources};
+use crate::app::labels::{AccountLabels, LabelSets};
+use crate::app::lists::{Lists, PastWallets};
+use crate::app::monitoring::{self, Evidence, NotSet, Wanted, page};
 use crate::config::DataConfig;
 
 /// `bonafide monitoring`.
@@ -25,6 +32,49 @@ pub(crate) struct MonitoringCommand {
 enum Action {
     /// The newest screenings of an account, one JSON object a line, newest first.
     List(List),
+    /// An account's risk profile.
+    Profile {
+        #[command(subcommand)]
+        action: ProfileAction,
+    },
+    /// Make an old decision again with the labels, the block and the profile of its day, and say what came out otherwise.
+    Replay(Again),
+}
+
+#[derive(Subcommand)]
+enum ProfileAction {
+    /// Print it: JSON, as `set` takes it.
+    Show {
+        /// The account.
+        #[arg(long)]
+        merchant: Uuid,
+        /// This version instead of the newest; 0 is the built-in one.
+        #[arg(long)]
+        version: Option<u32>,
+    },
+    /// Make a file the newest version. What it leaves out of `thresholds` and `following` is as built in; a category that it
+    /// leaves out weighs nothing.
+    Set {
+        /// The file.
+        file: PathBuf,
+        /// The account.
+        #[arg(long)]
+        merchant: Uuid,
+    },
+}
+
+#[derive(Args)]
+struct Again {
+    /// The screening's queryId.
+    id: Uuid,
+    /// The account.
+    #[arg(long)]
+    merchant: Uuid,
+    /// Of the sandbox instead of live.
+    #[arg(long)]
+    sandbox: bool,
+    #[command(flatten)]
+    chains: ChainConfig,
 }
 
 #[derive(Args)]
@@ -57,17 +107,87 @@ struct List {
 
 /// Runs it.
 pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
-    let Action::List(list) = command.action;
+    let data = command.data;
+    match command.action {
+        Action::List(list) => show(&data, list),
+        Action::Profile { action } => block_on(profile(&data, action)),
+        Action::Replay(again) => replay(&data, &again),
+    }
+}
+
+async fn profile(data: &DataConfig, action: ProfileAction) -> anyhow::Result<()> {
+    let db = data::open(data).await?.db;
+    match action {
+        ProfileAction::Show { merchant, version } => {
+            let found = monitoring::profile(&mut db.read().await?, merchant, version).await;
+            let found = found.map_err(|_| anyhow::anyhow!("the profile cannot be read"))?;
+            let found = found.with_context(|| format!("no such version of account {merchant}'s profile"))?;
+            say(&serde_json::to_string_pretty(&found)?)
+        }
+        ProfileAction::Set { file, merchant } => {
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            anyhow::ensure!(
+                merchants::get(&mut db.read().await?, merchant).await?.is_some(),
+                "no account {merchant}"
+            );
+            match monitoring::set_profile(&db, merchant, &text).await {
+                Ok(version) => say(&json!({ "version": version }).to_string()),
+                Err(NotSet::Store(error)) => Err(error.into()),
+                Err(wrong) => Err(Unusable(format!("{}: {wrong}", file.display())).into()),
+            }
+        }
+    }
+}
+
+fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let scope = Scope {
+        merchant_id: again.merchant,
+        sandbox: again.sandbox,
+    };
+    let (screening, evidence, profile, merchant) = runtime.block_on(async {
+        let db = data::open(data).await?.db;
+        let conn = &mut db.read().await?;
+        let merchant = merchants::get(conn, again.merchant)
+            .await?
+            .with_context(|| format!("no account {}", again.merchant))?;
+        let none = || format!("no screening {} of this account and mode", again.id);
+        let screening = screenings::get(conn, scope, again.id).await?.with_context(none)?;
+        let evidence = Evidence::read(conn, scope, again.id)
+            .await?
+            .context("this screening has no score that could be made again")?;
+        let profile = monitoring::profile(conn, again.merchant, evidence.profile_version())
+            .await
+            .ok()
+            .flatten()
+            .context("the profile of that day cannot be read")?;
+        anyhow::Ok((screening, evidence, profile, merchant))
+    })?;
+    let chains = ChainSources::open(&data.data, &again.chains, runtime.handle().clone())?;
+    let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
+    let past = PastWallets::open(data)?;
+    let settings = crate::app::merchants::settings(&merchant);
+    let labels = AccountLabels::at_past(&sets, &lists, past, scope, &settings).map_err(anyhow::Error::msg)?;
+    let replay = monitoring::replay(&screening, &evidence, &profile, &labels, &chains);
+    say(&serde_json::to_string(&replay)?)
+}
+
+fn show(data: &DataConfig, list: List) -> anyhow::Result<()> {
     let currency = list.currency()?;
     block_on(async move {
-        let db = data::open(&command.data).await?.db;
+        let db = data::open(data).await?.db;
         let scope = Scope {
             merchant_id: list.merchant,
             sandbox: list.sandbox,
         };
         let conn = &mut db.read().await?;
         let found = match list.id {
-            Some(id) => monitoring::get(conn, scope, id).await?.into_iter().collect(),
+            Some(id) => screenings::get(conn, scope, id).await?.into_iter().collect(),
             None => {
                 let wanted = Wanted {
                     text: list.query.as_deref(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use chain::currency::Currency;
-use chain::labels::Together;
+use chain::labels::{Label, LabelIndex, Labels};
 use chain::picture::Picture;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError};
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::engines::{Source, answer};
 use super::{Unusable, say};
 use crate::app::chain_sources::{Answered, ChainConfig, ChainSources};
-use crate::app::lists::wallet_labels;
+use crate::app::lists::{Lists, PastWallets, Wallets};
 use crate::app::monitoring::{answer_body, status};
 use crate::config::DataConfig;
 
@@ -42,6 +42,9 @@ pub(crate) struct Score {
     /// Up to which block, for repeating an old decision.
     #[arg(long)]
     as_of_block: Option<u64>,
+    /// By the labels and the newest block of an earlier day: an instant (`2026-01-31T12:00:00Z`) or a day, whose beginning is meant.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    at: Option<i64>,
     /// Draw the flow of money into this file.
     #[arg(long, requires = "query")]
     svg: Option<PathBuf>,
@@ -74,20 +77,16 @@ impl Score {
             .build()?;
         let sources = ChainSources::open(&self.data.data, &self.chains, runtime.handle().clone())?;
         let common = self.data.label_store(None)?.load()?;
-        let listed = self
-            .data
-            .list_store()?
-            .load()
-            .map(|screener| wallet_labels(&screener));
-        let (listed, unlisted) = match listed {
-            Ok(listed) => (listed, None),
+        let past = self.at.map(|_| PastWallets::open(&self.data)).transpose()?;
+        let (listed, unlisted) = match Lists::open(&self.data)?.all_wallets(past) {
+            Ok(listed) => (Some(listed), None),
             Err(reason) => {
                 eprintln!("bonafide: no sanctions list counts: {reason}");
-                (chain::labels::LabelIndex::new([]), Some(NO_LISTS))
+                (None, Some(NO_LISTS))
             }
         };
         let unlisted = unlisted.filter(|_| !self.without_lists);
-        let labels = Together(vec![&listed, &common]);
+        let labels = Known { listed, common };
         let profile = Profile::built_in();
         let svg = self.svg.as_deref();
         let one = |line: &str| -> String {
@@ -97,6 +96,8 @@ impl Score {
                 }
                 let mut request = Request::new(query.currency, query.subject());
                 request.as_of_block = self.as_of_block;
+                request.as_of_time = self.at.is_some();
+                request.at = self.at.unwrap_or(request.at);
                 let screen = sources.screen(&labels, &profile, &request).map_err(failed)?;
                 draw(svg, &query, &screen, &profile)?;
                 Ok(answer_body(Uuid::now_v7(), &query, &screen))
@@ -121,6 +122,32 @@ impl Score {
             one,
         )
     }
+}
+
+/// The lists' wallets and the common label sets.
+struct Known {
+    listed: Option<Wallets>,
+    common: LabelIndex,
+}
+
+impl Labels for Known {
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
+        let mut said = self.common.labels(chain, address, at);
+        if let Some(listed) = &self.listed {
+            said.extend(listed.labels(chain, address, at));
+        }
+        chain::labels::together(said)
+    }
+
+    fn version(&self) -> String {
+        let listed = self.listed.as_ref().map_or("", |listed| &listed.versions);
+        format!("{listed};{}", self.common.version())
+    }
+}
+
+/// Milliseconds since 1970 of an instant or a day.
+fn instant(text: &str) -> Result<i64, String> {
+    chain::labels::time(text).map_err(|_| "neither YYYY-MM-DD nor ISO 8601".to_owned())
 }
 
 type Failed = (u16, String);

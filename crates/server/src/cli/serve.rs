@@ -76,7 +76,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         geo: Geo::open(config.geo_database.as_deref())?,
         db: data.db,
         objects: data.objects,
-        lists: Lists::open(&config)?,
+        lists: Lists::open(&config.data)?,
         labels: LabelSets::open(&config.data)?,
         chains: Arc::new(chains),
         decoders: Arc::new(Decoders::new(

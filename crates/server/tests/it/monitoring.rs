@@ -379,6 +379,136 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     assert_eq!(status, 404);
 });
 
+on_both!(an_old_decision_is_made_again, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let people: Vec<Value> = (0..20).map(person).collect();
+    let listed = [people.clone(), vec![wallet(SATOSHI, "2026-01-02")]].concat();
+    import_list(&server, "invented.ftm.json", &listed);
+    let file = server.dir.path().join("mine.csv");
+    let table = |name: &str, category: &str| {
+        let row = format!("currency,address,name,category,confidence\nbtc,{UNKNOWN},{name},{category},80\n");
+        std::fs::write(&file, row).unwrap();
+        server.bonafide(&["labels", "import", file.to_str().unwrap()]);
+    };
+    table("Mixy", "mixer");
+    let (sanctioned, mixed) = (detailed("btc", SATOSHI), ask("address", "btc", UNKNOWN));
+    let sanctioned = until(&server, &merchant, &sanctioned, |_, body| body["score"] == 100.0).await;
+    let first = until(&server, &merchant, &mixed, |_, body| body["score"] == 60.0).await;
+    assert_eq!(sanctioned["exposures"]["profileVersion"], 0);
+
+    // The account thinks less of mixers from now on.
+    let run = |arguments: &[&str]| {
+        let all = [arguments, &["--merchant", &merchant.id]].concat();
+        server.try_bonafide(&[&["monitoring"], all.as_slice()].concat())
+    };
+    let json_of = |arguments: &[&str]| -> Value {
+        let output = run(arguments);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mut profile = json_of(&["profile", "show"]);
+    assert_eq!(
+        (&profile["version"], &profile["following"]["maxHops"]),
+        (&json!(0), &json!(5))
+    );
+    profile["categories"]["mixer"]["severity"] = json!(50);
+    let own = server.dir.path().join("profile.json");
+    let own = own.to_str().unwrap();
+    std::fs::write(own, profile.to_string()).unwrap();
+    assert_eq!(json_of(&["profile", "set", own]), json!({"version": 1}));
+    let second = until(&server, &merchant, &detailed("btc", UNKNOWN), |_, body| {
+        body["score"] == 40.0
+    })
+    .await;
+    assert_eq!(second["exposures"]["profileVersion"], 1);
+    assert_eq!(
+        json_of(&["profile", "show", "--version", "0"])["categories"]["mixer"]["severity"],
+        75
+    );
+    for (member, value, complaint) in [
+        (
+            "/categories/sanctions/severity",
+            json!(10),
+            "categories.sanctions.severity - must be 100",
+        ),
+        (
+            "/categories/mixer/fullShare",
+            json!("0"),
+            "categories.mixer.fullShare",
+        ),
+        (
+            "/following/maxHops",
+            json!(99),
+            "following.maxHops - must be 1 to 20",
+        ),
+        ("/version", json!(7), "version - the newest is 1"),
+    ] {
+        let mut wrong = profile.clone();
+        *wrong.pointer_mut(member).unwrap() = value;
+        std::fs::write(own, wrong.to_string()).unwrap();
+        let output = run(&["profile", "set", own]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(2) && text.contains(complaint),
+            "{text}"
+        );
+    }
+
+    // Delisted, and called otherwise: what was decided is decided again.
+    let delisted = [
+        people,
+        vec![json!({"id": "x", "schema": "Person",
+        "properties": {"name": ["Invented Person X"]}, "last_seen": "2026-01-03"})],
+    ]
+    .concat();
+    import_list(&server, "invented.ftm.json", &delisted);
+    table("Shop", "other");
+    until(&server, &merchant, &mixed, |_, body| body["score"] == 0.0).await;
+    until(&server, &merchant, &detailed("btc", SATOSHI), |status, _| {
+        status == 404
+    })
+    .await;
+    for (answer, score, version) in [(&sanctioned, 100.0, 0), (&first, 60.0, 0), (&second, 40.0, 1)] {
+        let again = json_of(&["replay", answer["queryId"].as_str().unwrap()]);
+        assert_eq!(
+            (
+                &again["same"],
+                &again["score"],
+                &again["scoreAgain"],
+                &again["profileVersion"]
+            ),
+            (&json!(true), &json!(score), &json!(score), &json!(version)),
+            "{again}"
+        );
+        let changed: Vec<&Value> = again["changed"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| &c["member"])
+            .collect();
+        assert_eq!(changed, ["/labelSetVersion"]);
+    }
+    let unknown = run(&["replay", "00000000-0000-7000-8000-000000000000"]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("no screening"));
+
+    // The same question without an account.
+    let at = |time: &str| -> Value {
+        let arguments = ["score", "btc", UNKNOWN, "--report", "simple", "--at", time];
+        serde_json::from_str(&server.bonafide(&arguments)).unwrap()
+    };
+    assert_eq!(at("2999-01-01")["score"], 0.0);
+    assert_eq!(
+        at("2020-01-01T00:00:00Z")["error"]["status"],
+        404,
+        "nobody had a name for it"
+    );
+});
+
 on_both!(a_screening_is_carried_out_once, |backend| {
     let (server, demo) = Server::demo(backend, &["--rate-monitoring", "5"]).await;
     let key = crate::harness::Key {

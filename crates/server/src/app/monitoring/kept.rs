@@ -17,7 +17,7 @@ use crate::error::Problem;
 /// What led to a score, kept beside the answer: enough to draw it and to reckon it again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     /// The labels of which time (ms).
     pub(super) at: i64,
     /// The score.
@@ -38,7 +38,7 @@ impl Evidence {
         })
     }
 
-    pub(super) async fn read(
+    pub(crate) async fn read(
         conn: &mut Conn,
         scope: Scope,
         id: Uuid,
