@@ -30,6 +30,8 @@ pub struct Filter {
     pub unclaimed: bool,
     /// Waiting for a second person.
     pub proposed: bool,
+    /// Without those on which this member of staff proposed a decision: somebody else must confirm it.
+    pub not_proposed_by: Option<Uuid>,
 }
 
 /// In which order.
@@ -110,7 +112,7 @@ struct Row {
     proposed_by: Option<Uuid>,
 }
 
-/// The filter over the indexes: `$1` and `$2` scope, `$3` now, `$4`–`$11` the filter in its order.
+/// The filter over the indexes: `$1` and `$2` scope, `$3` now, `$4`–`$12` the filter in its order.
 macro_rules! waiting {
     ($columns:literal, $rest:literal) => {
         concat!(
@@ -125,7 +127,8 @@ macro_rules! waiting {
                  and ($4 is null or a.flow_id = $4) and ($5 is null or a.codes like $5)
                  and ($6 is null or a.document_types like $6) and ($7 is null or a.country = $7)
                  and ($8 is null or a.created_at <= $8) and ($9 is null or c.staff_id = $9)
-                 and (not $10 or c.staff_id is null) and (not $11 or o.staff_id is not null) ",
+                 and (not $10 or c.staff_id is null) and (not $11 or o.staff_id is not null)
+                 and ($12 is null or o.staff_id is null or o.staff_id <> $12) ",
             $rest
         )
     };
@@ -175,11 +178,11 @@ pub async fn queue(
     let (code, document_type) = patterns(filter);
     let sql = match order {
         Order::Priority => page!(
-            "and (a.priority, a.log_id) > ($12, $13) order by a.priority, a.log_id limit $14",
+            "and (a.priority, a.log_id) > ($13, $14) order by a.priority, a.log_id limit $15",
             "a.priority, a.log_id"
         ),
         Order::Oldest => page!(
-            "and a.log_id > $13 and $12 is not null order by a.log_id limit $14",
+            "and a.log_id > $14 and $13 is not null order by a.log_id limit $15",
             "a.log_id"
         ),
     };
@@ -199,6 +202,7 @@ pub async fn queue(
         filter.claimed_by,
         filter.unclaimed,
         filter.proposed,
+        filter.not_proposed_by,
         after.priority,
         after.log_id,
         limit,
@@ -241,7 +245,7 @@ pub async fn queue(
 pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64) -> Result<i64, Error> {
     let now = conn.now();
     let (code, document_type) = patterns(filter);
-    let sql = concat!("select count(*) from (", waiting!("a.log_id", "limit $12"), ") q");
+    let sql = concat!("select count(*) from (", waiting!("a.log_id", "limit $13"), ") q");
     let (count,) = fetch!(
         one,
         conn,
@@ -258,6 +262,7 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
         filter.claimed_by,
         filter.unclaimed,
         filter.proposed,
+        filter.not_proposed_by,
         at_most,
     )?;
     Ok(count)

@@ -9,13 +9,12 @@ use store::flows::Flow;
 use store::people::{self, Person};
 use store::registrations::{self, Registration};
 use store::review::{self, Claim, Note, Proposal};
-use store::suppressions::{self, Suppression};
+use store::suppressions::Suppression;
 use store::{Conn, Scope, staff};
 use uuid::Uuid;
 
-use super::App;
-use super::reviews;
 use super::seen::Detail;
+use super::{App, reviews, suppressions};
 use crate::error::Problem;
 
 /// Attempts of the same person that are told of at most.
@@ -53,8 +52,8 @@ pub struct View {
     pub registrations: Vec<Registration>,
     /// The person's attempts, newest first.
     pub attempts: Vec<Summary>,
-    /// Listings that were found not to mean the person.
-    pub suppressions: Vec<Suppression>,
+    /// Listings that were found not to mean the person; `None` where [`suppressions::of_attempt`] says that they do not concern it.
+    pub suppressions: Option<Vec<Suppression>>,
     /// Names of the members of staff who are mentioned.
     pub staff: BTreeMap<Uuid, String>,
 }
@@ -71,20 +70,21 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         .ok_or_else(missing)?;
     let facemap_id = person.facemap_id;
     let proposal = review::proposal(&mut conn, scope, &attempt).await?;
+    let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
     let mut view = View {
         request: serde_json::from_str(&attempt.request).map_err(Problem::internal)?,
         response: serde_json::from_str(&attempt.response).map_err(Problem::internal)?,
-        detail: serde_json::from_str(&attempt.detail).map_err(Problem::internal)?,
         flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
         decisions: attempts::decisions(&mut conn, scope, &attempt).await?,
         notes: review::notes(&mut conn, scope, &attempt).await?,
-        asks_two: reviews::asks_two(&mut conn, scope, attempt.flow_id).await?,
+        asks_two: reviews::asks_two(&mut conn, scope, &attempt).await?,
         claim: review::claim_of(&mut conn, scope, log_id).await?,
         version: reviews::version(&attempt, proposal.as_ref()),
         aliases: people::aliases(&mut conn, scope, facemap_id).await?,
         registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
         attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
-        suppressions: suppressions::of_person(&mut conn, scope, facemap_id).await?,
+        suppressions: suppressions::of_attempt(&mut conn, scope, facemap_id, detail.face_proven).await?,
+        detail,
         staff: BTreeMap::new(),
         proposal,
         person,
@@ -116,6 +116,40 @@ pub async fn seen(
     })
 }
 
+/// For how long the same page of the queue, looked at again, is not written down again (ms).
+const SAME_LOOK_MS: i64 = 60_000;
+/// Newest audit rows among which the last look is sought.
+const LAST_ROWS: i64 = 50;
+
+/// Writes down that somebody saw a page of the queue, which shows the merchant's labels for applicants. One row a page, not one a reload.
+pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -> Result<(), Problem> {
+    if log_ids.is_empty() {
+        return Ok(());
+    }
+    let detail = json!({ "logIds": log_ids }).to_string();
+    let entry = Entry {
+        actor,
+        action: "queue.viewed",
+        subject: "queue",
+        detail: &detail,
+    };
+    let mut conn = app.db.read().await?;
+    let since = conn.now() - SAME_LOOK_MS;
+    let newest = audit::list(&mut conn, scope.merchant_id, None, LAST_ROWS).await?;
+    drop(conn);
+    let is_written = newest.iter().any(|row| {
+        row.at > since
+            && row.sandbox == scope.sandbox
+            && (row.actor.as_str(), row.action.as_str(), &row.detail) == (actor, entry.action, &detail)
+    });
+    if is_written {
+        return Ok(());
+    }
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
+}
+
 /// The names of members of staff. Whoever is gone has none.
 pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
     let mut names = BTreeMap::new();
@@ -141,7 +175,7 @@ impl View {
             .iter()
             .filter_map(|decision| staff_id(&decision.actor));
         let noted = self.notes.iter().map(|note| note.staff_id);
-        let suppressed = self.suppressions.iter().map(|entry| entry.staff_id);
+        let suppressed = self.suppressions.iter().flatten().map(|entry| entry.staff_id);
         decided
             .chain(noted)
             .chain(suppressed)

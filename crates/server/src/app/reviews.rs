@@ -8,6 +8,7 @@ use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
 use verification::status::{AttemptStatus, Decision, StatusEvent, registration_status};
 
+use super::seen::Detail;
 use super::{events, flows, merchants, sessions};
 use crate::error::{Kind, Problem};
 
@@ -74,7 +75,7 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
             };
             return Err(Problem::new(Kind::Conflict, text));
         }
-        if wish.decision != Decision::Reopen && asks_two(tx, scope, attempt.flow_id).await? {
+        if wish.decision != Decision::Reopen && asks_two(tx, scope, &attempt).await? {
             let staff_id = wish.staff_id.ok_or_else(|| {
                 Problem::invalid("This Flow asks for two people's decision: it is made in the portal")
             })?;
@@ -181,13 +182,18 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
     }
 }
 
-/// Whether the account or the Flow asks for two people. A Flow that is gone asks for nothing.
-pub async fn asks_two(conn: &mut Conn, scope: Scope, flow_id: Uuid) -> Result<bool, Problem> {
+/// Whether two people must decide on an attempt: the account asks for it, or the attempt's Flow does now or did when the attempt was
+/// made. So nobody who changes or deletes a Flow comes to decide alone on what waits.
+pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
+    let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+    if detail.four_eyes {
+        return Ok(true);
+    }
     let merchant = store::merchants::get(conn, scope.merchant_id).await?;
     if merchant.is_some_and(|merchant| merchants::settings(&merchant).four_eyes) {
         return Ok(true);
     }
-    let flow = store::flows::get(conn, scope, flow_id).await?;
+    let flow = store::flows::get(conn, scope, attempt.flow_id).await?;
     flow.map_or(Ok(false), |flow| {
         Ok(flows::parse(&flow.into())?.settings.four_eyes)
     })
@@ -282,7 +288,8 @@ pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Resu
     })
 }
 
-/// Claims the first attempt of a filtered queue that nobody looks at, after one of them; none: there is nothing left.
+/// Claims the first attempt of a filtered queue that nobody looks at, other than one's own proposals (they wait for somebody else)
+/// and `not`; none: there is nothing left.
 pub async fn claim_next(
     db: &Db,
     scope: Scope,
@@ -294,14 +301,11 @@ pub async fn claim_next(
     let filter = Filter {
         unclaimed: true,
         claimed_by: None,
+        not_proposed_by: Some(staff_id),
         ..filter.clone()
     };
     let page = review::queue(&mut db.read().await?, scope, &filter, order, After::default(), 10).await?;
     for waiting in page.iter().filter(|waiting| Some(waiting.log_id) != not) {
-        // One's own proposal waits for somebody else.
-        if waiting.proposed_by == Some(staff_id) {
-            continue;
-        }
         if claim(db, scope, waiting.log_id, (staff_id, actor), false).await? {
             return Ok(Some(waiting.log_id));
         }

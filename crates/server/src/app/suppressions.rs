@@ -4,11 +4,12 @@
 use serde_json::{Value, json};
 use store::audit::{self, Entry};
 use store::suppressions::{self, Suppression};
-use store::{Db, Scope, attempts};
+use store::{Conn, Db, Error, Scope, attempts, people};
 use uuid::Uuid;
 use verification::evidence::Screening;
 
-use crate::error::Problem;
+use super::seen::Detail;
+use crate::error::{Kind, Problem};
 
 /// Why a listing does not mean a person. Words of ours only: they are kept unsealed.
 pub const REASONS: [&str; 5] = ["name", "birth_date", "nationality", "gender", "other"];
@@ -38,6 +39,21 @@ pub fn covers(known: &[Suppression], hit: &Value) -> bool {
             .any(|entry| entry.list == *list && entry.entity_id == *id && score <= entry.score)
     };
     !listings.is_empty() && listings.iter().all(is_known)
+}
+
+/// What was found not to mean the person of an attempt; `None` where that must not concern the attempt: the person was proven by a face,
+/// and the attempt's own face did not prove that it is theirs ([`Detail::face_proven`]). The label alone is anybody's who submits it.
+pub async fn of_attempt(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+    face_proven: bool,
+) -> Result<Option<Vec<Suppression>>, Error> {
+    let person = people::resolve(conn, scope, facemap_id).await?;
+    if !face_proven && person.is_some_and(|person| person.proven) {
+        return Ok(None);
+    }
+    suppressions::of_person(conn, scope, facemap_id).await.map(Some)
 }
 
 /// A screening as it counts for a person, and the hits that do not.
@@ -76,6 +92,16 @@ pub async fn suppress(
         let attempt = attempts::get_for_update(tx, scope, log_id)
             .await?
             .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+        if of_attempt(tx, scope, attempt.facemap_id, detail.face_proven)
+            .await?
+            .is_none()
+        {
+            return Err(Problem::new(
+                Kind::Conflict,
+                "No face proved that this attempt is this person's: nothing is set aside for them by it",
+            ));
+        }
         let response: Value = serde_json::from_str(&attempt.response).map_err(Problem::internal)?;
         let hits = response["kycResults"]["results"]
             .as_array()

@@ -307,7 +307,10 @@ async fn record_in_one_transaction(
         )
         .await?;
         // Only now it is known whose listings were found not to be meant.
-        let known = store::suppressions::of_person(tx, scope, facemap_id).await?;
+        let face_proven = face.is_some() && !identity.near_duplicate;
+        let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven)
+            .await?
+            .unwrap_or_default();
         let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
         let counting = Evidence {
             screening,
@@ -335,6 +338,8 @@ async fn record_in_one_transaction(
             seen: gathered.seen.clone(),
             suppressed,
             screening_threshold: Some(*screening_threshold),
+            face_proven,
+            four_eyes: against.flow.settings.four_eyes,
             similar,
         };
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;

@@ -186,6 +186,17 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
         .await,
         [4]
     );
+    for (proposer, left) in [(bob, &[2, 5, 3, 1][..]), (ada, &[2, 4, 5, 3, 1])] {
+        let others = Filter {
+            not_proposed_by: Some(proposer),
+            ..none()
+        };
+        assert_eq!(
+            review::count(&mut conn, scope, &others, 100).await.unwrap(),
+            left.len() as i64
+        );
+        assert_eq!(numbers(&mut conn, scope, &others, Order::Priority).await, left);
+    }
 
     // Pages follow each other without gap or repetition.
     let mut after = After::default();

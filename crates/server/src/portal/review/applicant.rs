@@ -91,6 +91,8 @@ struct ApplicantPage {
     may_decide: bool,
     may_reopen: bool,
     may_suppress: bool,
+    /// The person was proven by a face, this attempt was not: nothing is set aside by it.
+    unproven: bool,
 }
 
 impl ApplicantPage {
@@ -181,6 +183,7 @@ pub async fn render(
         document: page.word("review.document", &document.document_type),
         rows: fields::rows(&view.request, document, &view.detail.seen.fields),
     });
+    let set_aside = view.suppressions.as_deref().unwrap_or_default();
     let template = ApplicantPage {
         log_id,
         facemap_id: view.person.facemap_id.to_string(),
@@ -193,8 +196,8 @@ pub async fn render(
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
-        hits: hits::hits(view.hits(), &view.suppressions),
-        suppressed: hits::hits(&view.detail.suppressed, &view.suppressions),
+        hits: hits::hits(view.hits(), set_aside),
+        suppressed: hits::hits(&view.detail.suppressed, set_aside),
         suppress_reasons: suppressions::REASONS,
         similar: view
             .detail
@@ -233,7 +236,8 @@ pub async fn render(
         q: harmless(&extra.q),
         may_decide: member.may(Action::Decide),
         may_reopen: member.may(Action::Reopen),
-        may_suppress: member.may(Action::Suppress),
+        may_suppress: member.may(Action::Suppress) && view.suppressions.is_some(),
+        unproven: view.suppressions.is_none(),
         page,
     };
     html(template).map(IntoResponse::into_response)

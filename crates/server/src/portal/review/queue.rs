@@ -88,6 +88,7 @@ impl QueueQuery {
             claimed_by: (claim == Some("mine")).then_some(staff_id),
             unclaimed: claim == Some("free"),
             proposed: claim == Some("second"),
+            not_proposed_by: None,
         })
     }
 
@@ -222,6 +223,8 @@ pub async fn page(
     let merchant: &Merchant = member.merchant()?;
     let views = saved_views::list(&mut conn, merchant.id, member.staff_id).await?;
     drop(conn);
+    let shown: Vec<i64> = rows.iter().map(|row| row.log_id).collect();
+    applicant_view::queue_seen(&app, scope, &member.actor(), &shown).await?;
     let rows = rows
         .into_iter()
         .map(|waiting: Waiting| Row {
