@@ -143,7 +143,6 @@ pub async fn search(
 ) -> Result<Vec<Merchant>, Error> {
     let escaped = text
         .trim()
-        .to_lowercase()
         .replace('!', "!!")
         .replace('%', "!%")
         .replace('_', "!_");
@@ -154,7 +153,7 @@ pub async fn search(
         conn,
         Merchant,
         select!(
-            "where (lower(name) like $1 escape '!' or id = $2) and ($3 = '' or status = $3)
+            "where (lower(name) like lower($1) escape '!' or id = $2) and ($3 = '' or status = $3)
              order by created_at desc, id desc limit $4 offset $5"
         ),
         &pattern,

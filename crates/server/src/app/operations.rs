@@ -1,7 +1,7 @@
 //! What operators change: plans of accounts, and who else is an operator. It sees nothing of any applicant.
 
 use store::merchants;
-use store::{audit, portal_sessions, staff};
+use store::{audit, invitations, portal_sessions, staff};
 use uuid::Uuid;
 
 use super::App;
@@ -38,15 +38,15 @@ pub async fn set_limits(
     })
 }
 
-/// Makes somebody an operator no more (their sessions end), or one again; 404 when they are none.
-pub async fn set_operator_access(app: &App, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
+/// Makes somebody an operator no more: their sessions end, and so do links to become one. 404 when they are none.
+pub async fn dismiss_operator(app: &App, staff_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let member = staff::get(tx, staff_id).await?.filter(|member| member.operator);
         member.ok_or_else(|| Problem::not_found("There is no such operator"))?;
-        staff::set_disabled(tx, staff_id, shut_out).await?;
-        if shut_out {
-            portal_sessions::end_all(tx, staff_id, None).await?;
-        }
+        // The person's accounts are the merchants' business; links made by whoever leaves are void.
+        staff::set_operator(tx, staff_id, false).await?;
+        invitations::void_operators(tx).await?;
+        portal_sessions::end_all(tx, staff_id, None).await?;
         Ok(())
     })
 }

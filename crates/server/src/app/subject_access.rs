@@ -156,13 +156,18 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         Some(id) => session(&mut conn, scope, id).await?,
         None => Value::Null,
     };
+    let mut detail = parsed(&attempt.detail);
+    if let Some(detail) = detail.as_object_mut() {
+        // Those are other people.
+        detail.remove("similar");
+    }
     Ok(json!({
         "logId": attempt.log_id, "createdAt": time(attempt.created_at),
         "decidedAt": attempt.decided_at.map(time), "status": attempt.status, "success": attempt.success,
         "flow": attempt.flow_name, "flowId": attempt.flow_id, "groupingId": attempt.grouping_id,
         "externalUserId": attempt.external_user_id, "codes": parsed(&attempt.codes),
         "documentTypes": parsed(&attempt.document_types), "request": parsed(&attempt.request),
-        "response": parsed(&attempt.response), "detail": parsed(&attempt.detail),
+        "response": parsed(&attempt.response), "detail": detail,
         "decisions": decisions, "notes": notes, "session": session,
     }))
 }

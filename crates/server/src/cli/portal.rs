@@ -74,7 +74,7 @@ pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
                 let email = email.map_err(|_| Unusable("--email is not an address".into()))?;
                 joining::invite(&db, *merchant, role, email.as_deref(), None).await
             }
-            Action::OperatorLink => joining::operator_link(&db).await,
+            Action::OperatorLink => joining::operator_link(&db, None).await,
             Action::PasswordLink {
                 email,
                 second_factor_lost,

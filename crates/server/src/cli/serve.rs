@@ -131,7 +131,7 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
     {
         return Ok(());
     }
-    let link = joining::operator_link(&app.db)
+    let link = joining::operator_link(&app.db, None)
         .await
         .map_err(|problem| anyhow::anyhow!("the operator's link: {problem}"))?;
     eprintln!(

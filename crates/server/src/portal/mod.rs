@@ -102,10 +102,14 @@ async fn secure(request: Request, next: Next) -> Response {
         connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'";
     let begun = Instant::now();
     let mut response = next.run(request).await;
+    // Strangers could tell by it whose address has an account.
+    let is_for_member = response.extensions().get::<session::ForMember>().is_some();
     let took = format!("app;dur={:.1}", begun.elapsed().as_secs_f64() * 1_000.0);
     let headers = response.headers_mut();
     // What measuring and browsers' tools read: the server's own time, in milliseconds.
-    headers.extend(HeaderValue::try_from(took).map(|took| (SERVER_TIMING, took)));
+    if is_for_member {
+        headers.extend(HeaderValue::try_from(took).map(|took| (SERVER_TIMING, took)));
+    }
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (CACHE_CONTROL, "no-store"),

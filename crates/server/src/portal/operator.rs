@@ -60,10 +60,14 @@ pub fn routes(routes: Routes) -> Routes {
         .get("/portal/operator/jobs", Action::Operate, jobs)
         .post("/portal/operator/jobs/{jobId}/run", Action::Operate, run_job)
         .get("/portal/operator/operators", Action::Operate, operators)
-        .post("/portal/operator/operators/invite", Action::Operate, invite)
+        .post(
+            "/portal/operator/operators/invite",
+            Action::ManageOperators,
+            invite,
+        )
         .post(
             "/portal/operator/operators/{staffId}/access",
-            Action::Operate,
+            Action::ManageOperators,
             set_access,
         )
 }
@@ -346,10 +350,11 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
     Ok(models.map(model).collect())
 }
 
-async fn reload(State(app): State<Shared>) -> Result<Response, Problem> {
+async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
     tokio::task::spawn_blocking(move || app.lists.reload())
         .await
         .map_err(Problem::internal)?;
+    acted(&member, "reloaded the lists");
     Ok(done("/portal/operator/lists", "operator.reloaded"))
 }
 
@@ -370,7 +375,11 @@ async fn jobs(State(app): State<Shared>, page: Page) -> Result<Response, Problem
     })
 }
 
-async fn run_job(State(app): State<Shared>, Path(id): Path<String>) -> Result<Response, Problem> {
+async fn run_job(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
     let id = parse_id(&id)?;
     let found = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
         Ok(store::jobs::run_now(tx, id).await?)
@@ -378,6 +387,7 @@ async fn run_job(State(app): State<Shared>, Path(id): Path<String>) -> Result<Re
     if !found {
         return Err(Problem::not_found("This job is done, or being done"));
     }
+    acted(&member, "made a job due");
     Ok(done("/portal/operator/jobs", "operator.job_due"))
 }
 
@@ -405,22 +415,16 @@ async fn operators(State(app): State<Shared>, page: Page, member: Member) -> Res
 
 /// The link is shown this once, so the answer is the page itself.
 async fn invite(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
-    let made = joining::operator_link(&app.db).await?;
+    let made = joining::operator_link(&app.db, Some(member.staff_id)).await?;
+    acted(&member, "made a link to become an operator");
     let link = format!("{}{}", app.public_url, made.path);
     operators_page(&app, page, member.staff_id, Some(link)).await
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct AccessForm {
-    shut_out: bool,
 }
 
 async fn set_access(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<String>,
-    Form(form): Form<AccessForm>,
 ) -> Result<Response, Problem> {
     let id = parse_id(&id)?;
     if id == member.staff_id {
@@ -429,8 +433,14 @@ async fn set_access(
             "Another operator must do this to you",
         ));
     }
-    operations::set_operator_access(&app, id, form.shut_out).await?;
+    operations::dismiss_operator(&app, id).await?;
+    acted(&member, "dismissed an operator");
     Ok(done("/portal/operator/operators", "saved"))
+}
+
+/// Operators act for the installation, which has no audit trail of its own: the log says who did what.
+fn acted(member: &Member, what: &str) {
+    tracing::warn!(operator = %member.staff_id, "an operator {what}");
 }
 
 fn parse_id(id: &str) -> Result<Uuid, Problem> {

@@ -94,6 +94,8 @@ actions! {
     SignedIn => Who::SignedIn,
     /// The operator console.
     Operate => Who::Operators,
+    /// Making and dismissing operators.
+    ManageOperators => Who::Operators,
     /// The first page.
     ViewDashboard => EVERY_ROLE,
     /// Inviting, roles, taking away access.
@@ -153,7 +155,7 @@ impl Action {
     pub fn needs_proof(self) -> bool {
         matches!(
             self,
-            Action::ViewKeys | Action::ErasePerson | Action::ExportPerson
+            Action::ViewKeys | Action::ErasePerson | Action::ExportPerson | Action::ManageOperators
         )
     }
 }

@@ -166,7 +166,10 @@ fn is_date(text: &str) -> bool {
         7 => format!("{text}-01"),
         _ => text.to_owned(),
     };
-    text.len() <= 10 && whole.parse::<jiff::civil::Date>().is_ok()
+    // What the calendar has and the lists can be asked for.
+    text.len() <= 10
+        && whole.parse::<jiff::civil::Date>().is_ok()
+        && sanctions::PartialDate::lenient(text).is_some()
 }
 
 fn query(asked: &Asked) -> Query {

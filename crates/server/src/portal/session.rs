@@ -186,8 +186,17 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
             Err(error) => return Problem::from(error).into_response(),
         }
     }
-    next.run(request).await
+    let is_member = request.extensions().get::<Member>().is_some();
+    let mut response = next.run(request).await;
+    if is_member {
+        response.extensions_mut().insert(ForMember);
+    }
+    response
 }
+
+/// Marks an answer that went to somebody signed in.
+#[derive(Clone, Copy, Debug)]
+pub struct ForMember;
 
 async fn touch(app: &App, session_id: Uuid) -> Result<(), store::Error> {
     store::transaction!(app.db, |tx| -> Result<(), store::Error> {

@@ -67,10 +67,10 @@ pub async fn invite(
 }
 
 /// Makes a link to become an operator; the earlier ones work no more.
-pub async fn operator_link(db: &Db) -> Result<NewLink, Problem> {
+pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         invitations::void_operators(tx).await?;
-        let (invitation, token) = invitations::create(tx, &Purpose::Operator, None, INVITATION_MS).await?;
+        let (invitation, token) = invitations::create(tx, &Purpose::Operator, by, INVITATION_MS).await?;
         Ok(NewLink {
             path: path(&token),
             invitation,
