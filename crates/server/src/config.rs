@@ -139,7 +139,7 @@ pub struct ServeConfig {
     /// Requests a minute and key on verify; 0 is off.
     #[arg(long, env = "BONAFIDE_RATE_VERIFY")]
     pub rate_verify: Option<u32>,
-    /// Requests a minute and key on transaction monitoring; 0 is off.
+    /// Requests a minute and key on transaction monitoring, and screenings a minute and account in the portal; 0 is off.
     #[arg(long, env = "BONAFIDE_RATE_MONITORING")]
     pub rate_monitoring: Option<u32>,
     /// Reading requests a minute and key; 0 is off.

@@ -281,9 +281,12 @@ pub async fn claim(
     })
 }
 
-/// Ends one's own claim.
+/// Ends one's own claim; 404 for an attempt that is not there.
 pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
+        attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
         Ok(review::release(tx, scope, log_id, Some(staff_id)).await?)
     })
 }
