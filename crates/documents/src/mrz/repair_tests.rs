@@ -129,9 +129,11 @@ proptest! {
     ) {
         let zone = ALL[which];
         let mut lines = seen(zone, 0.99);
+        let printed: Vec<Vec<char>> = zone.split('|').map(|line| line.chars().collect()).collect();
         for (line, column, wrong, confidence) in damage {
             if let Some(cell) = lines.get_mut(line).and_then(|l| l.get_mut(column)) {
-                let right = cell.candidates[0].0;
+                // Not what the cell held: it may be damaged twice, and what is printed stays among its candidates.
+                let right = printed[line][column];
                 let wrong = wrong.chars().next().unwrap();
                 cell.candidates = vec![(wrong, confidence.ln()), (right, (1.0 - confidence).ln())];
             }
