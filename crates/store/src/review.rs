@@ -134,6 +134,7 @@ macro_rules! waiting {
     };
 }
 
+// Ordered by what the inner query found: by the joined rows SQLite would walk the account's whole log in that order.
 macro_rules! page {
     ($rest:literal, $order:literal) => {
         concat!(
@@ -142,7 +143,7 @@ macro_rules! page {
                     p.wrapped_key as person_key, q.claim_staff, q.claim_until, q.proposed_by
              from (",
             waiting!(
-                "a.log_id, c.staff_id as claim_staff, c.until as claim_until, o.staff_id as proposed_by",
+                "a.log_id, a.priority, c.staff_id as claim_staff, c.until as claim_until, o.staff_id as proposed_by",
                 $rest
             ),
             ") q join attempts a on a.merchant_id = $1 and a.sandbox = $2 and a.log_id = q.log_id
@@ -179,11 +180,11 @@ pub async fn queue(
     let sql = match order {
         Order::Priority => page!(
             "and (a.priority, a.log_id) > ($13, $14) order by a.priority, a.log_id limit $15",
-            "a.priority, a.log_id"
+            "q.priority, q.log_id"
         ),
         Order::Oldest => page!(
             "and a.log_id > $14 and $13 is not null order by a.log_id limit $15",
-            "a.log_id"
+            "q.log_id"
         ),
     };
     let rows = fetch!(

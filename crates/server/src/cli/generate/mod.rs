@@ -60,7 +60,7 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
         let begun = Instant::now();
         let mut written = 0;
         let mut ahead = None;
-        let mut first = 0;
+        let mut first = written_before(&db, &account, command).await?;
         while first < command.count || ahead.is_some() {
             // While one batch is being written, the next one is being invented.
             let next = (first < command.count).then(|| {
@@ -76,10 +76,6 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
             });
             if let Some((end, sealing)) = std::mem::replace(&mut ahead, next) {
                 let sealed = sealing.await?;
-                let label = external_user_id(command.seed, end - 1);
-                if account.knows(&mut db.read().await?, &label).await? {
-                    continue;
-                }
                 store::transaction!(db, |tx| -> Result<(), store::Error> {
                     bulk::write(tx, &account, &sealed).await
                 })?;
@@ -100,6 +96,22 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
             begun.elapsed().as_secs_f32()
         ))
     })
+}
+
+/// How many an earlier run with this seed wrote: they come in the order of their numbers.
+async fn written_before(db: &store::Db, account: &bulk::Account, command: &Generate) -> anyhow::Result<u64> {
+    let mut conn = db.read().await?;
+    let mut first = 0;
+    for step in [BATCH, 1] {
+        while first + step <= command.count {
+            let label = external_user_id(command.seed, first + step - 1);
+            if !account.knows(&mut conn, &label).await? {
+                break;
+            }
+            first += step;
+        }
+    }
+    Ok(first)
 }
 
 /// The Group and its Flows, made at the first run.

@@ -22,7 +22,10 @@ fn after<'a>(page: &'a str, mark: &str) -> &'a str {
 
 on_both!(a_person_is_exported_and_forgotten, |backend| {
     let server = Server::start(backend, &[]).await;
-    let merchant = account(&server, "12");
+    let merchant = account(&server, "7");
+    // A run that was broken off is taken up.
+    server.bonafide(&["generate", "--merchant", &merchant, "--count", "12"]);
+    assert_eq!(server.count("select count(*) from people").await, 12);
     let officer = Browser::sign_up(&server, &merchant, "compliance").await;
     let page = officer
         .post("/portal/privacy/person", &[("person", "invented-1-00000003")])
