@@ -1,0 +1,90 @@
+//! Who enters the portal and how: what the tests of signing in, of joining and of staff share.
+
+mod joining;
+mod signing_in;
+mod staff;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use totp_rs::{Builder, Secret};
+
+use super::{Answer, Browser, PASSWORD};
+use crate::harness::{Backend, Merchant, Server, on_both};
+
+const ANOTHER: &str = "seven green bottles hanging 42";
+
+/// What stands in a page between two texts.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let from = page
+        .find(before)
+        .unwrap_or_else(|| panic!("no {before} in {page}"))
+        + before.len();
+    let rest = &page[from..];
+    &rest[..rest.find(after).unwrap()]
+}
+
+/// The path of the link that a page of the staff shows.
+fn link(page: &str) -> String {
+    format!("/portal/join/{}", between(page, "/portal/join/", "<"))
+}
+
+fn invitation(server: &Server, merchant: &Merchant, role: &str) -> String {
+    let arguments = [
+        "portal",
+        "invite",
+        "--merchant",
+        &merchant.id,
+        "--role",
+        role,
+        "--json",
+    ];
+    let made: Value = serde_json::from_str(&server.bonafide(&arguments)).unwrap();
+    let link = made["link"].as_str().unwrap();
+    link[link.find("/portal/").unwrap()..].to_owned()
+}
+
+/// The id of whoever has an address, as the staff's page names it to an owner.
+fn id_of(page: &str, email: &str) -> String {
+    between(&page[page.find(email).unwrap()..], "/portal/staff/", "/role").to_owned()
+}
+
+async fn join(browser: &Browser, path: &str, email: &str) -> Answer {
+    let form = [
+        ("name", "Robin Example"),
+        ("email", email),
+        ("password", PASSWORD),
+    ];
+    browser.post(path, &form).await
+}
+
+async fn member(server: &Server, merchant: &Merchant, role: &str, email: &str) -> Browser {
+    let browser = Browser::new(server);
+    let path = invitation(server, merchant, role);
+    assert_eq!(
+        join(&browser, &path, email).await.redirect(),
+        "/portal/account/totp"
+    );
+    browser
+}
+
+async fn sign_in(browser: &Browser, email: &str, password: &str) -> Answer {
+    browser
+        .post("/portal/sign-in", &[("email", email), ("password", password)])
+        .await
+}
+
+/// The code that an authenticator shows in so many steps from now.
+fn code(key: &str, steps: u64) -> String {
+    let secret = Secret::try_from_base32(key).unwrap();
+    let totp = Builder::new()
+        .with_secret(secret.as_bytes().to_vec())
+        .build()
+        .unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    totp.generate(now + 30 * steps).to_string()
+}
+
+async fn is_in(browser: &Browser) -> bool {
+    browser.get("/portal/account").await.status == 200
+}

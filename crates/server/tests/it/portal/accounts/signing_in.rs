@@ -1,0 +1,378 @@
+//! Signing in and out: passwords, codes, sessions, tries, forgotten passwords.
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+
+use super::*;
+
+on_both!(a_code_follows_the_password_and_counts_once, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "Ada@Example.com").await;
+    let page = ada.get("/portal/account/totp").await.page();
+    assert!(page.contains("<svg"), "a QR code");
+    let key = between(&page, "name=\"key\" value=\"", "\"").to_owned();
+    let form = |code: &str, proof: &str| {
+        [
+            ("key", key.clone()),
+            ("code", code.to_owned()),
+            ("proof", proof.to_owned()),
+        ]
+    };
+    for (code, proof) in [("000000", PASSWORD), (code(&key, 0).as_str(), "not the password")] {
+        let form = form(code, proof);
+        let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let refused = ada.post("/portal/account/totp", &form).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains(&key), "the same key again");
+        assert!(!refused.body.contains(proof), "no password comes back");
+    }
+    let thief = Browser::new(&server);
+    thief.set_cookie(ada.cookie());
+    let first = code(&key, 0);
+    let form = form(&first, PASSWORD);
+    let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let page = ada.post("/portal/account/totp", &form).await.page();
+    let recovery = between(&page, "<li><code>", "</code>").to_owned();
+    assert_eq!(page.matches("<li><code>").count(), 10);
+    assert!(is_in(&ada).await && !is_in(&thief).await, "another token");
+
+    // The password alone leads nowhere but to the code.
+    let browser = Browser::new(&server);
+    let next = sign_in(&browser, " ada@example.COM ", PASSWORD).await.redirect();
+    assert_eq!(next, "/portal/sign-in/code?next=/portal");
+    let half = browser.cookie();
+    assert!(!is_in(&browser).await, "not signed in yet");
+    let later = code(&key, 1);
+    for wrong in [first.as_str(), "000000", "", "abcdef"] {
+        let refused = browser.post("/portal/sign-in/code", &[("code", wrong)]).await;
+        assert_eq!(refused.status, 400, "{wrong}: used, or none");
+    }
+    let entered = browser.post("/portal/sign-in/code", &[("code", &later)]).await;
+    assert_eq!(entered.redirect(), "/portal");
+    assert!(is_in(&browser).await);
+    assert_ne!(browser.cookie(), half, "another token at each step");
+    let old = Browser::new(&server);
+    old.set_cookie(half);
+    assert!(!is_in(&old).await);
+
+    // The code was used up; a recovery code works, once.
+    let other = Browser::new(&server);
+    sign_in(&other, "ada@example.com", PASSWORD).await.redirect();
+    assert_eq!(
+        other
+            .post("/portal/sign-in/code", &[("code", &later)])
+            .await
+            .status,
+        400
+    );
+    let typed = recovery.to_uppercase().replace('-', " ");
+    other
+        .post("/portal/sign-in/code", &[("code", &typed)])
+        .await
+        .redirect();
+    assert!(is_in(&other).await);
+    let again = Browser::new(&server);
+    sign_in(&again, "ada@example.com", PASSWORD).await.redirect();
+    assert_eq!(
+        again
+            .post("/portal/sign-in/code", &[("code", &recovery)])
+            .await
+            .status,
+        400
+    );
+
+    // Off again, with a proof only.
+    assert_eq!(
+        ada.post("/portal/account/totp/off", &[("proof", "wrong")])
+            .await
+            .status,
+        400
+    );
+    ada.post("/portal/account/totp/off", &[("proof", PASSWORD)])
+        .await
+        .redirect();
+    sign_in(&again, "ada@example.com", PASSWORD).await.redirect();
+    assert!(is_in(&again).await);
+    // Who has lost everything is helped by whoever has the machine.
+    let lost = Browser::new(&server);
+    let arguments = [
+        "portal",
+        "password-link",
+        "--email",
+        "ada@example.com",
+        "--second-factor-lost",
+    ];
+    let made = server.bonafide(&arguments);
+    let path = made[made.find("/portal/").unwrap()..].trim();
+    lost.post(path, &[("password", ANOTHER)]).await.redirect();
+    assert!(!is_in(&again).await && !is_in(&ada).await, "every session ended");
+    sign_in(&lost, "ada@example.com", ANOTHER).await.redirect();
+    assert!(is_in(&lost).await);
+    assert_eq!(
+        server
+            .try_bonafide(&["portal", "password-link", "--email", "eve@example.com"])
+            .status
+            .code(),
+        Some(1)
+    );
+
+    let told = server.bonafide(&["audit", "verify"]);
+    assert!(told.contains("\"intact\":true"), "{told}");
+    let failed = "select count(*) from audit where action = 'staff.sign_in_failed'";
+    assert!(server.count(failed).await >= 5);
+    let personal =
+        "select count(*) from audit where lower(detail) like '%ada%' or lower(subject) like '%ada@%'";
+    assert_eq!(server.count(personal).await, 0, "no address in the trail");
+});
+
+on_both!(a_session_ends_at_once_and_no_cookie_can_be_made_up, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    let cookie = ada.cookie().unwrap();
+    let (name, token) = cookie.split_once('=').unwrap();
+    assert_eq!(name, "bonafide", "without HTTPS no __Host- prefix");
+    let hashed = "select count(*) from portal_sessions where length(token_ref) = 32";
+    assert_eq!(server.count(hashed).await, 1, "a hash, not the token");
+
+    let forger = Browser::new(&server);
+    let mut tampered = token.to_owned();
+    tampered.replace_range(5..6, if &token[5..6] == "x" { "y" } else { "x" });
+    let session_id = "00000000-0000-0000-0000-000000000000";
+    for made_up in [
+        tampered.as_str(),
+        "",
+        "x",
+        &token[1..],
+        session_id,
+        &"A".repeat(5_000),
+        "%00",
+        "\"a\"",
+    ] {
+        forger.set_cookie(Some(format!("bonafide={made_up}")));
+        let answer = forger.get("/portal/account").await;
+        assert!(
+            [303, 400, 431].contains(&answer.status),
+            "{made_up}: {}",
+            answer.status
+        );
+    }
+
+    // A cookie that somebody else planted is not the one that signing in gives.
+    let victim = Browser::new(&server);
+    victim.set_cookie(Some("bonafide=planted".into()));
+    let answer = sign_in(&victim, "ada@example.com", PASSWORD).await;
+    let set = answer.headers["set-cookie"].to_str().unwrap().to_owned();
+    for part in ["HttpOnly", "SameSite=Lax", "Path=/"] {
+        assert!(set.contains(part), "{set}");
+    }
+    assert!(!set.contains("planted") && is_in(&victim).await);
+
+    // Stolen, noticed, ended: out with the next request.
+    let thief = Browser::new(&server);
+    thief.set_cookie(victim.cookie());
+    assert!(is_in(&thief).await);
+    let page = ada.get("/portal/account").await.page();
+    assert!(page.contains("127.0.0.1"), "where from");
+    ada.post("/portal/account/sessions/end-all", &[]).await.redirect();
+    assert!(is_in(&ada).await && !is_in(&thief).await && !is_in(&victim).await);
+
+    // A changed password ends the others too; so does signing out one's own.
+    sign_in(&victim, "ada@example.com", PASSWORD).await.redirect();
+    let before = ada.cookie();
+    let form = [("current", PASSWORD), ("password", ANOTHER)];
+    for (current, new) in [
+        ("wrong", ANOTHER),
+        (PASSWORD, "short"),
+        (PASSWORD, "ada@example.com"),
+        ("", ""),
+    ] {
+        let refused = ada
+            .post(
+                "/portal/account/password",
+                &[("current", current), ("password", new)],
+            )
+            .await;
+        assert_eq!(refused.status, 400, "{new}");
+    }
+    ada.post("/portal/account/password", &form).await.redirect();
+    assert!(is_in(&ada).await && !is_in(&victim).await);
+    assert_ne!(ada.cookie(), before);
+    assert_eq!(sign_in(&victim, "ada@example.com", PASSWORD).await.status, 400);
+    thief.set_cookie(ada.cookie());
+    ada.post("/portal/sign-out", &[]).await.redirect();
+    assert!(!is_in(&thief).await && !is_in(&ada).await);
+
+    // Half an hour of silence ends a session.
+    sign_in(&ada, "ada@example.com", ANOTHER).await.redirect();
+    assert!(is_in(&ada).await);
+    server
+        .sql("update portal_sessions set seen_at = seen_at - 1800000")
+        .await;
+    assert!(!is_in(&ada).await);
+});
+
+on_both!(tries_are_throttled_and_strangers_learn_nothing, |backend| {
+    let server = Server::start(backend, &["--rate-sign-in", "3"]).await;
+    let merchant = server.merchant(true);
+    member(&server, &merchant, "owner", "ada@example.com").await;
+    let guesser = Browser::new(&server);
+    let known = sign_in(&guesser, "ada@example.com", "wrong").await;
+    let unknown = sign_in(&guesser, "eve@example.com", "wrong").await;
+    let same = |answer: &Answer, email: &str| answer.body.replace(email, "");
+    assert_eq!((known.status, unknown.status), (400, 400));
+    assert_eq!(same(&known, "ada@example.com"), same(&unknown, "eve@example.com"));
+    for _ in 0..2 {
+        assert_eq!(sign_in(&guesser, "ADA@example.com", "wrong").await.status, 400);
+    }
+    let refused = sign_in(&guesser, "ada@example.com", PASSWORD).await;
+    assert_eq!(refused.status, 429, "the right password too");
+    let wait: u64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=300).contains(&wait), "{wait}");
+    assert_eq!(
+        sign_in(&guesser, "bob@example.com", "wrong").await.status,
+        400,
+        "others may try"
+    );
+    let names = "select count(*) from rate_limits where bucket like '%example%' or bucket like '%127.0.0%'";
+    assert_eq!(server.count(names).await, 0);
+    server.sql("delete from rate_limits").await;
+    sign_in(&guesser, "ada@example.com", PASSWORD).await.redirect();
+});
+
+on_both!(nobody_is_led_to_another_site, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let ada = member(&server, &merchant, "owner", "ada@example.com").await;
+    for next in [
+        "https://evil.example",
+        "//evil.example",
+        "/portal//evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+    ] {
+        let form = [
+            ("email", "ada@example.com"),
+            ("password", PASSWORD),
+            ("next", next),
+        ];
+        let browser = Browser::new(&server);
+        assert_eq!(
+            browser.post("/portal/sign-in", &form).await.redirect(),
+            "/portal",
+            "{next}"
+        );
+        let proven = ada
+            .post("/portal/prove", &[("proof", PASSWORD), ("next", next)])
+            .await;
+        assert_eq!(proven.redirect(), "/portal", "{next}");
+        let page = Browser::new(&server)
+            .get(&format!("/portal/sign-in?next={}", crate::portal::encode(next)))
+            .await;
+        assert!(!page.page().contains("evil"), "{next}");
+    }
+    let form = [
+        ("email", "ada@example.com"),
+        ("password", PASSWORD),
+        ("next", "/portal/staff?x=1"),
+    ];
+    let browser = Browser::new(&server);
+    assert_eq!(
+        browser.post("/portal/sign-in", &form).await.redirect(),
+        "/portal/staff?x=1"
+    );
+
+    // A proof brings another token, and is asked for again after ten minutes.
+    let before = browser.cookie();
+    assert_eq!(
+        browser.post("/portal/prove", &[("proof", "wrong")]).await.status,
+        400
+    );
+    browser
+        .post("/portal/prove", &[("proof", PASSWORD)])
+        .await
+        .redirect();
+    assert_ne!(browser.cookie(), before);
+    browser.set_cookie(before);
+    assert!(!is_in(&browser).await);
+
+    // One mode, then the other, and back to the page's kind.
+    assert!(
+        ada.get("/portal/account").await.page().contains("sandbox-banner"),
+        "newcomers begin there"
+    );
+    let live = ada
+        .form("/portal/mode", &[("sandbox", "false")])
+        .header("referer", format!("{}/portal/staff", server.base));
+    assert_eq!(ada.send(live).await.status, 303);
+    assert!(!ada.get("/portal/account").await.page().contains("sandbox-banner"));
+    assert_eq!(
+        ada.post("/portal/mode", &[("sandbox", "maybe")]).await.status,
+        400
+    );
+});
+
+/// A mail server for one letter; what it was sent.
+async fn one_letter(listener: TcpListener) -> String {
+    let (stream, _) = listener.accept().await.unwrap();
+    let (reading, mut writing) = stream.into_split();
+    let mut lines = BufReader::new(reading).lines();
+    let (mut text, mut in_data) = (String::new(), false);
+    writing.write_all(b"220 test\r\n").await.unwrap();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        text.push_str(&line);
+        text.push('\n');
+        let answer: &[u8] = match line.as_str() {
+            "." => {
+                in_data = false;
+                b"250 taken\r\n"
+            }
+            _ if in_data => continue,
+            "DATA" => {
+                in_data = true;
+                b"354 go on\r\n"
+            }
+            "QUIT" => {
+                writing.write_all(b"221 bye\r\n").await.unwrap();
+                break;
+            }
+            _ => b"250 ok\r\n",
+        };
+        writing.write_all(answer).await.unwrap();
+        if text.contains("\n.\n") {
+            break;
+        }
+    }
+    text.replace("=\n", "").replace("=3D", "=")
+}
+
+on_both!(forgotten_passwords_come_by_mail, |backend| {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("smtp://{}", listener.local_addr().unwrap());
+    let arguments = ["--smtp-url", &url, "--mail-from", "Bonafide <verify@example.com>"];
+    let server = Server::start(backend, &arguments).await;
+    let merchant = server.merchant(true);
+    member(&server, &merchant, "owner", "ada@example.com").await;
+    let browser = Browser::new(&server);
+    let unknown = browser
+        .post("/portal/forgot", &[("email", "nobody@example.com")])
+        .await
+        .page();
+    let letter = tokio::spawn(one_letter(listener));
+    let known = browser
+        .post("/portal/forgot", &[("email", "ADA@example.com")])
+        .await
+        .page();
+    assert_eq!(unknown, known, "the answer tells nothing");
+    let letter = letter.await.unwrap();
+    assert!(
+        letter.contains("RCPT TO:<ada@example.com>"),
+        "to the address as it is kept: {letter}"
+    );
+    let link = &letter[letter.find("/portal/join/").unwrap()..];
+    let link = &link[..link.find(char::is_whitespace).unwrap()];
+    let done = browser.post(link, &[("password", ANOTHER)]).await.redirect();
+    assert_eq!(done, "/portal/sign-in?done=password_set");
+    sign_in(&browser, "ada@example.com", ANOTHER).await.redirect();
+});
