@@ -1,7 +1,7 @@
 //! Following a chain's node into a graph of the server's own: a bitcoind played on a port, reorganised three blocks deep,
 //! stopped, and asked with the wrong password.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -14,6 +14,14 @@ use base64::Engine;
 use serde_json::{Value, json};
 
 use crate::harness::{Backend, Key, Server, on_both};
+
+/// When every block here was mined, in seconds: a block keeps its time, however often and by however many servers it is asked for.
+static MINED: LazyLock<u64> = LazyLock::new(|| {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+});
 
 const PATH: &str = "/v2/public/transaction-monitoring";
 const PASSWORD: &str = "__cookie__:7f3a-node-secret";
@@ -59,12 +67,6 @@ impl Bitcoind {
         let blocks = self.blocks.lock().unwrap();
         let height = blocks.iter().position(|(known, _)| known == hash)?;
         let (_, holder) = blocks[height];
-        let now = i64::try_from(
-            std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap()
-                .as_secs(),
-        );
         let coinbase = json!({"txid": id(hash, 1), "vin": [{"coinbase": "00", "sequence": 1}],
             "vout": [{"value": 0, "n": 0, "scriptPubKey": {"hex": script(holder), "type": "pubkeyhash"}}]});
         let mut transactions = vec![coinbase];
@@ -73,7 +75,8 @@ impl Bitcoind {
                 "vin": [{"txid": id(&blocks[height - 1].0, 1), "vout": 0}],
                 "vout": [{"value": 0, "n": 0, "scriptPubKey": {"hex": script(0xaa)}}]}));
         }
-        let mut told = json!({"hash": hash, "height": height, "time": now.unwrap(), "tx": transactions, "confirmations": 1});
+        let mut told =
+            json!({"hash": hash, "height": height, "time": *MINED, "tx": transactions, "confirmations": 1});
         if height > 0 {
             told["previousblockhash"] = blocks[height - 1].0.clone().into();
         }
@@ -306,10 +309,7 @@ fn account(number: u8) -> String {
 
 /// A node of the EVM family that keeps an index of traces: account 0x11 pays a contract, which pays 0x22 inside.
 fn ethereum(call: &Value) -> Result<Value, i64> {
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap()
-        .as_secs();
+    let now = *MINED;
     let (block, id) = (format!("0x{:064x}", 0xb0), format!("0x{:064x}", 0xa0));
     let head = |transactions: Value| {
         json!({"hash": block, "parentHash": format!("0x{:064x}", 0), "number": "0x0", "timestamp": format!("{now:#x}"),
