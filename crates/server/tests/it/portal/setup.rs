@@ -603,6 +603,14 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
         .await
         .page();
     assert!(rotated.contains("whsec_") && rotated != secret);
+    // The first try is over and the second seconds away: none will write over what is set here.
+    while server
+        .count("select count(*) from outbox where last_error is not null")
+        .await
+        == 0
+    {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     // Given up, as after four days; then sent again, one and all.
     server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
     let given_up = owner.get("/portal/webhooks?state=given_up").await.page();
