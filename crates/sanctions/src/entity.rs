@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of subject we screen. FollowTheMoney knows more; every other one becomes [`Schema::Thing`].
@@ -361,17 +362,39 @@ impl Gender {
     }
 }
 
-/// Adds a value unless it is blank or already there.
+/// More values than this are not looked through for each one that comes: a record of megabytes would take minutes.
+const LONG: usize = 100;
+
+/// Adds a value unless it is blank or already there; beyond [`LONG`] values [`Entity::settle`] looks.
 pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
     let value = value.trim();
-    if !value.is_empty() && !values.iter().any(|v| v == value) {
+    if !value.is_empty() && (values.len() >= LONG || !values.iter().any(|v| v == value)) {
         values.push(value.to_owned());
     }
 }
 
 impl Entity {
-    /// Gives the caption its default: the first name there is, else the first wallet, else the id.
-    pub(crate) fn settle_caption(&mut self) {
+    /// Makes an entity whole that was read: no value stands twice in a long list, and the caption has its default, the first
+    /// name there is, else the first wallet, else the id.
+    pub(crate) fn settle(&mut self) {
+        for values in [
+            &mut self.names,
+            &mut self.aliases,
+            &mut self.weak_aliases,
+            &mut self.given_names,
+            &mut self.family_names,
+            &mut self.countries,
+            &mut self.nationalities,
+            &mut self.wallets,
+            &mut self.topics,
+            &mut self.datasets,
+            &mut self.programs,
+        ] {
+            if values.len() > LONG {
+                let mut seen = FxHashSet::default();
+                values.retain(|value| seen.insert(value.clone()));
+            }
+        }
         if self.caption.is_empty() {
             let first = self
                 .names

@@ -274,7 +274,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         return Err(ImportError::Empty(name));
     }
     for entity in &mut list.entities {
-        entity.settle_caption();
+        entity.settle();
     }
     let mut sha256 = BTreeMap::new();
     for (name, _, mut input) in inputs {

@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::xml::{Step, Walker};
 use super::{ImportError, List, Tally};
@@ -144,7 +144,7 @@ struct State {
     profile: Id,
     is_program: bool,
     programs: Vec<String>,
-    lists: Vec<Id>,
+    lists: FxHashSet<Id>,
     issued: [u16; 3],
     by_profile: FxHashMap<Id, usize>,
 }
@@ -186,10 +186,7 @@ impl State {
             "IDRegDocument" => self.document = (id(walker, "IdentityID"), id(walker, "IDRegDocTypeID")),
             "SanctionsEntry" => {
                 self.profile = id(walker, "ProfileID");
-                let list = id(walker, "ListID");
-                if !self.lists.contains(&list) {
-                    self.lists.push(list);
-                }
+                self.lists.insert(id(walker, "ListID"));
             }
             "SanctionsMeasure" => self.is_program = id(walker, "SanctionsTypeID") == 1,
             _ => {}

@@ -167,6 +167,19 @@ fn follow_the_money_and_simple_csv() {
     );
 }
 
+/// Looking for each value among all the others would take minutes.
+#[test]
+fn a_line_of_300_000_names_is_read_at_once() {
+    let names: Vec<String> = (0..300_000).map(|n| format!("\"{}\"", n % 299_999)).collect();
+    let line = format!(
+        r#"{{"id":"x","schema":"Person","properties":{{"name":[{}]}}}}"#,
+        names.join(",")
+    );
+    let (list, _) = read(&[("long.entities.ftm.json", line.as_str())]).unwrap();
+    assert_eq!(list.entities[0].names.len(), 299_999, "none twice");
+    assert_eq!(list.entities[0].caption, "0");
+}
+
 #[test]
 fn hostile_files_are_refused() {
     let deep = format!("<CONSOLIDATED_LIST>{}", "<a>".repeat(100_000));
