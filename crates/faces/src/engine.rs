@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use imaging::{Picture, Point};
-use inference::Models;
+use inference::{ModelName, Models};
 
 use crate::align::{chip, embed};
 use crate::detector::{Detection, SMALLEST_SEEN, Search, merged};
@@ -100,6 +100,11 @@ impl FaceEngine {
     /// An engine over opened models.
     pub fn new(models: Arc<Models>) -> Self {
         Self { models }
+    }
+
+    /// The version of the model that makes embeddings.
+    pub fn embedding_version(&self) -> &str {
+        self.models.version(ModelName::FaceEmbedding)
     }
 
     /// Finds the faces of a picture. No face is a reading without faces, never an error.

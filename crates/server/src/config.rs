@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::app::chain_sources::ChainConfig;
+use crate::http::hosts::Hosts;
 use crate::http::listener::Limits;
 
 /// Where the data lives; every command that touches data takes these.
@@ -181,6 +182,10 @@ pub struct ServeConfig {
     /// Open connections at most; more wait to be accepted.
     #[arg(long, env = "BONAFIDE_CONNECTIONS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,
+    /// Open connections of one host (a whole IPv6 /64 is one) at most, trusted proxies excepted; by default a quarter of all, but
+    /// not below 16; 0 is off.
+    #[arg(long, env = "BONAFIDE_CONNECTIONS_PER_HOST")]
+    pub connections_per_host: Option<u32>,
     /// Seconds within which a request's header must have come whole, and twice that for a client that takes nothing of its answer.
     #[arg(long, env = "BONAFIDE_HEADER_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub header_seconds: u64,
@@ -281,6 +286,14 @@ impl ServeConfig {
             idle: Duration::from_secs(self.idle_seconds),
             write: 2 * header,
         }
+    }
+
+    /// Who holds connections, and how many each may.
+    pub fn hosts(&self) -> Hosts {
+        let share = self
+            .connections_per_host
+            .unwrap_or((self.connections / 4).max(16));
+        Hosts::new(share as usize, self.trusted_proxies.clone())
     }
 
     /// Whether webhooks may be sent to a host wherever its name leads; in the demo also to this machine.

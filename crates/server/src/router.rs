@@ -102,7 +102,7 @@ pub fn router(app: Shared) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(Kind::MethodNotAllowed, "This path does not have this method")
         })
-        // Bodies are bounded where they are read: `http::json`, `http::form`.
+        // Bodies are bounded where they are read: `http::body`, `http::form`.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             Problem::internal("a handler panicked").into_response()

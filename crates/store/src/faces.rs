@@ -123,6 +123,55 @@ pub async fn insert(
     Ok(seq)
 }
 
+/// The people of an account with faces that other models made.
+///
+/// # Errors
+/// Database errors.
+pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
+    let rows = fetch!(
+        all,
+        conn,
+        (Uuid,),
+        "select distinct facemap_id from faces
+         where merchant_id = $1 and sandbox = $2 and model <> $3 and embedding_sealed is not null",
+        scope.merchant_id,
+        scope.sandbox,
+        model,
+    )?;
+    Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
+}
+
+/// How many faces of all accounts other models made. It looks at every face.
+///
+/// # Errors
+/// Database errors.
+pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
+    let sql = "select count(*) from faces where model <> $1 and embedding_sealed is not null";
+    let (faces,) = fetch!(one, conn, (i64,), sql, model)?;
+    Ok(faces)
+}
+
+/// Puts a face in the place of those that other models made of the same person; whether there were any. The caller
+/// holds the [`lock`].
+///
+/// # Errors
+/// As [`insert`].
+pub async fn replace(
+    tx: &mut Tx,
+    scope: Scope,
+    facemap_id: Uuid,
+    model: &str,
+    embedding: &[u8],
+) -> Result<bool, Error> {
+    let sql = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and model <> $4
+               and embedding_sealed is not null";
+    if execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, model)? == 0 {
+        return Ok(false);
+    }
+    insert(tx, scope, facemap_id, model, embedding).await?;
+    Ok(true)
+}
+
 /// Removes all faces of a person and leaves the note by which indexes learn of it.
 pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     let sql = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";

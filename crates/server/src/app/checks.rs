@@ -145,6 +145,22 @@ pub async fn objects(objects: &Objects, url: &str) -> Check {
     }
 }
 
+/// Whether every proven face was made by the model in use: no other one is searched.
+pub async fn faces(db: &Db, model: &str) -> Check {
+    const NAME: &str = "faces";
+    let count = async { store::faces::count_outdated(&mut db.read().await?, model).await };
+    match count.await {
+        Ok(0) => Check::ok(NAME, "all made by the model in use"),
+        Ok(faces) => Check::look(
+            NAME,
+            format!(
+                "{faces} were made by another model, so their people are not recognised: `bonafide faces reindex`"
+            ),
+        ),
+        Err(error) => Check::bad(NAME, error.to_string()),
+    }
+}
+
 /// Whether the master key is nobody else's to read.
 pub fn keys(file: &Path) -> Check {
     use std::os::unix::fs::PermissionsExt;

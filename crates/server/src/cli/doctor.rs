@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use chain::ondemand::{Budget, OnDemand, Transport};
 use clap::Args;
+use faces::FaceEngine;
 
 use super::{block_on, data, say};
 use crate::app::chain_nodes::Place;
@@ -39,8 +40,9 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     };
     report(checks::machine())?;
     report(checks::clock())?;
-    report(models(config))?;
-    for check in block_on(async { Ok(storage(config).await) })? {
+    let (models, face_model) = models(config);
+    report(models)?;
+    for check in block_on(async { Ok(storage(config, face_model.as_deref()).await) })? {
         report(check)?;
     }
     report(checks::lists(
@@ -57,31 +59,37 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn models(config: &ServeConfig) -> Check {
+/// The models, and the version of the one that embeds faces.
+fn models(config: &ServeConfig) -> (Check, Option<String>) {
     let started = Instant::now();
     match open_models(config.models.as_deref(), 1) {
-        Ok(_) => Check::ok(
-            "models",
-            format!(
+        Ok(models) => {
+            let text = format!(
                 "found, checked and loaded in {:.1} s",
                 started.elapsed().as_secs_f32()
-            ),
-        ),
-        Err(error) => Check::bad("models", format!("{error:#}")),
+            );
+            let version = FaceEngine::new(Arc::new(models)).embedding_version().to_owned();
+            (Check::ok("models", text), Some(version))
+        }
+        Err(error) => (Check::bad("models", format!("{error:#}")), None),
     }
 }
 
-async fn storage(config: &ServeConfig) -> Vec<Check> {
+async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     let data = match data::open(&config.data).await {
         Ok(data) => data,
         Err(error) => return vec![Check::bad("database", format!("{error:#}"))],
     };
-    vec![
+    let mut found = vec![
         checks::database(&data.db).await,
         checks::objects(&data.objects, &config.data.objects_url()).await,
         checks::keys(&config.data.master_key_file()),
         checks::disk(&config.data.data),
-    ]
+    ];
+    if let Some(model) = face_model {
+        found.push(checks::faces(&data.db, model).await);
+    }
+    found
 }
 
 /// The indexes and nodes of chains: whether they answer, and what they cannot tell.

@@ -10,6 +10,7 @@ mod doctor;
 mod engines;
 mod erase;
 mod eval;
+mod faces;
 mod flow;
 mod generate;
 mod keys;
@@ -85,6 +86,8 @@ enum Command {
     Erase(erase::Erase),
     /// Change the master key.
     Keys(keys::KeysCommand),
+    /// Renew what the face index holds.
+    Faces(faces::FacesCommand),
     /// Measure an engine on a folder of your own with known answers.
     Eval(eval::EvalCommand),
     /// Fill an account's sandbox with invented applicants, to measure with.
@@ -121,6 +124,7 @@ pub fn run() -> ExitCode {
         Command::Audit(command) => audit::run(command),
         Command::Erase(command) => erase::run(&command),
         Command::Keys(command) => keys::run(&command),
+        Command::Faces(command) => faces::run(&command),
         Command::Eval(command) => eval::run(command),
         Command::Generate(command) => generate::run(&command),
         Command::DecodeWorker => decode_worker::run(),

@@ -24,7 +24,7 @@ use crate::app::lists::Lists;
 use crate::app::mail::Mailer;
 use crate::app::nodes::Presence;
 use crate::app::recent::Recent;
-use crate::app::{App, READINESS_FOR, Shared};
+use crate::app::{App, OLD_FACES_FOR, READINESS_FOR, Shared};
 use crate::config::ServeConfig;
 use crate::http::listener;
 use crate::{logging, router};
@@ -91,6 +91,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         engines,
         recordings: TaskTracker::new(),
         readiness: Recent::new(READINESS_FOR),
+        old_faces: Recent::new(OLD_FACES_FOR),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,
@@ -156,7 +157,9 @@ async fn accept(listener: TcpListener, app: Shared) {
         asked_to_stop().await;
         tracing::info!("stopping: running requests are being finished");
     };
-    let served = listener::serve(listener, router::router(Arc::clone(&app)), limits, stop, grace).await;
+    let hosts = Arc::new(app.config.hosts());
+    let router = router::router(Arc::clone(&app));
+    let served = listener::serve(listener, router, limits, hosts, stop, grace).await;
     // What a client that has gone began is recorded all the same.
     app.recordings.close();
     if tokio::time::timeout(grace, app.recordings.wait()).await.is_err() || !served {

@@ -27,16 +27,26 @@ pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// What is read of one body at most, so that an answer reaches a client that is still sending.
 const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
-/// How long a client may pause between two pieces of its body.
-const PAUSE: Duration = Duration::from_secs(30);
-/// How long a whole body may take.
-const WHOLE: Duration = Duration::from_secs(300);
+/// How long a client may take.
+const PATIENCE: Patience = Patience {
+    pause: Duration::from_secs(30),
+    whole: Duration::from_secs(300),
+};
 /// An allowance that does not end.
 const UNLIMITED: u64 = u64::MAX;
 /// Longest text between two parts, headers included (one network chunk may hold more than a header).
 const MAX_PART_HEADER: u64 = 1024 * 1024;
 /// How long the rest of a refused body is read before the connection is closed.
 const DRAIN: Duration = Duration::from_secs(15);
+
+/// How long a client may take.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// Between two pieces of its body.
+    pause: Duration,
+    /// For the whole body.
+    whole: Duration,
+}
 
 /// A form's known fields.
 #[derive(Default)]
@@ -72,12 +82,24 @@ struct Source {
     /// Bytes that may still be read before the next part begins: the parser keeps all of them in memory. Apart from the lock, which
     /// a waiting read holds.
     allowance: AtomicU64,
+    /// How long a read may wait.
+    pause: Duration,
 }
 
 type SharedSource = Arc<Source>;
 
 /// Reads the whole body. All faults of shape are reported together, but for those that end the reading.
 pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    fields: &Fields<'_>,
+    spill_dir: &Path,
+) -> Result<Form, Problem> {
+    read_within(PATIENCE, headers, body, fields, spill_dir).await
+}
+
+async fn read_within(
+    patience: Patience,
     headers: &HeaderMap,
     body: Body,
     fields: &Fields<'_>,
@@ -91,12 +113,13 @@ pub async fn read(
     let source = Arc::new(Source {
         chunks: Mutex::new((chunks, 0)),
         allowance: AtomicU64::new(UNLIMITED),
+        pause: patience.pause,
     });
     let result = match multer::parse_boundary(content_type) {
         Ok(boundary) => {
             let multipart = multer::Multipart::new(bounded(Arc::clone(&source)), boundary);
             let parts = read_parts(multipart, &source, fields, spill_dir);
-            tokio::time::timeout(WHOLE, parts)
+            tokio::time::timeout(patience.whole, parts)
                 .await
                 .unwrap_or_else(|_| Err(late()))
         }
@@ -126,7 +149,7 @@ fn bounded(source: SharedSource) -> impl Stream<Item = Result<Bytes, BodyFault>>
         // The parser takes whatever is ready into memory; this makes it look at each chunk before it gets the next.
         tokio::task::yield_now().await;
         let mut chunks = shared.chunks.lock().await;
-        let next = match tokio::time::timeout(PAUSE, chunks.0.next()).await {
+        let next = match tokio::time::timeout(shared.pause, chunks.0.next()).await {
             Err(_) => Some(Err(BodyFault::Paused)),
             Ok(None) => None,
             Ok(Some(Err(error))) => Some(Err(BodyFault::Broken(error.to_string()))),
@@ -363,6 +386,35 @@ mod tests {
         bad.truncate(bad.len() - 2);
         bad.extend_from_slice(b"\xff\xfe\r\n--X--\r\n");
         assert!(form(bad).await.err().unwrap().contains("a - is not valid UTF-8"));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_stops_or_trickles_is_given_up() {
+        let begun = || futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from(part("f", "")))]);
+        let byte = futures_util::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Some((Ok(Bytes::from_static(b"x")), ()))
+        });
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("multipart/form-data; boundary=X"),
+        );
+        for (body, pause, whole) in [
+            (
+                Body::from_stream(begun().chain(futures_util::stream::pending())),
+                50,
+                60_000,
+            ),
+            (Body::from_stream(begun().chain(byte.take(40))), 60_000, 50),
+        ] {
+            let patience = Patience {
+                pause: Duration::from_millis(pause),
+                whole: Duration::from_millis(whole),
+            };
+            let given_up = read_within(patience, &headers, body, &FIELDS, &std::env::temp_dir()).await;
+            assert_eq!(given_up.err().unwrap().kind(), Kind::Timeout);
+        }
     }
 
     #[tokio::test]

@@ -315,9 +315,14 @@ fn client_address(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Ip
     forwarded(peer, &app.config.trusted_proxies, headers).unwrap_or(peer)
 }
 
+/// Whether an address is a trusted proxy's, who brings others' requests.
+pub fn is_proxy(address: IpAddr, trusted: &[IpAddr]) -> bool {
+    trusted.contains(&address.to_canonical())
+}
+
 /// The right-most address in `X-Forwarded-For` that is not a trusted proxy's, when the peer is one.
 fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<IpAddr> {
-    if !trusted.contains(&peer.to_canonical()) {
+    if !is_proxy(peer, trusted) {
         return None;
     }
     let lists: Vec<&str> = headers
@@ -328,7 +333,7 @@ fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<Ip
     for address in lists.join(",").rsplit(',') {
         // What cannot be read ends the chain of trust: everything left of it is the client's own word.
         let address: IpAddr = address.trim().parse().ok()?;
-        if !trusted.contains(&address.to_canonical()) {
+        if !is_proxy(address, trusted) {
             return Some(address.to_canonical());
         }
     }

@@ -1,25 +1,20 @@
 //! JSON bodies, read strictly: 1 MB and 64 levels at most (`decisions.md` §8), no member twice, no other content type.
 
 use std::fmt;
-use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::error::{Kind, Problem};
+use super::body;
+use crate::error::Problem;
 
 /// The largest JSON body.
 pub const MAX_BYTES: usize = 1_000_000;
 /// The deepest nesting of arrays and objects.
 pub const MAX_DEPTH: usize = 64;
-
-/// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A JSON object from the request's body, with the bytes it came from (for the idempotency key).
 #[derive(Debug)]
@@ -43,7 +38,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
                 "body - Content-Type must be application/json".into(),
             ]));
         }
-        let bytes = read_body(request.into_body(), MAX_BYTES).await?;
+        let bytes = body::whole(request.into_body(), MAX_BYTES).await?;
         match parse(&bytes) {
             Ok(Value::Object(object)) => Ok(JsonObject { object, bytes }),
             Ok(_) => Err(Problem::validation(vec!["body - must be a JSON object".into()])),
@@ -61,22 +56,6 @@ pub fn is_json(content_type: &str) -> bool {
         .trim()
         .to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
-}
-
-/// The whole body, or 413 as soon as it exceeds `limit`.
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, Problem> {
-    let collected = tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await;
-    let Ok(collected) = collected else {
-        return Err(Problem::new(Kind::Timeout, "The body did not arrive in time"));
-    };
-    match collected {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::new(
-            Kind::TooLarge,
-            format!("The body is larger than {limit} bytes"),
-        )),
-        Err(error) => Err(Problem::invalid("The body could not be read to its end").because(error)),
-    }
 }
 
 /// Parses JSON without accepting a member twice or nesting beyond [`MAX_DEPTH`]; the error names the place.

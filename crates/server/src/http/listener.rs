@@ -1,8 +1,8 @@
-//! The accept loop: connections are bounded in number, and each in how long it may be silent. It knows no path and reads no
-//! request; bodies are bounded where they are read (`http::form`, `http::json`).
+//! The accept loop: connections are bounded in number, each host's too, and each in how long it may be silent. It knows no path and
+//! reads no request; bodies are bounded where they are read (`http::form`, `http::body`).
 //!
 //! Beyond the limit a new connection waits in the kernel's queue, so that no crowd of clients costs memory, and a silent one
-//! gives its place back when its time is over.
+//! gives its place back when its time is over. A host that holds its share of the places is hung up on.
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,6 +25,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::Sleep;
 use tower::Service;
+
+use super::hosts::Hosts;
 
 /// What hyper may keep of one connection's input, headers included: 431 beyond it.
 const MAX_BUFFER: usize = 64 * 1024;
@@ -51,6 +53,7 @@ pub async fn serve(
     listener: TcpListener,
     router: Router,
     limits: Limits,
+    hosts: Arc<Hosts>,
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) -> bool {
@@ -69,12 +72,15 @@ pub async fn serve(
             let Some((stream, peer)) = accept(&listener).await else {
                 continue;
             };
+            let Some(held) = hosts.admit(peer.ip()) else {
+                continue;
+            };
             let (http, router, watcher) = (http.clone(), router.clone(), connections.watcher());
             tokio::spawn(async move {
                 metrics::gauge!("bonafide_open_connections").increment(1.0);
                 serve_one(&http, stream, peer, router, limits, watcher).await;
                 metrics::gauge!("bonafide_open_connections").decrement(1.0);
-                drop(place);
+                drop((place, held));
             });
         }
     };

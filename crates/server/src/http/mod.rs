@@ -4,8 +4,10 @@
 
 pub mod api_log;
 pub mod authorization;
+pub mod body;
 pub mod form;
 pub mod gate;
+pub mod hosts;
 pub mod idempotency;
 pub mod json;
 pub mod leftovers;

@@ -33,7 +33,7 @@ pub mod webhooks;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::Request;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
@@ -47,9 +47,6 @@ use tower_http::csrf::CsrfLayer;
 use self::routes::{Routes, Row};
 use crate::app::Shared;
 use crate::error::Problem;
-
-/// The most bytes of a form: the Flow editor with rules for every country.
-const MAX_FORM: usize = 2 * 1024 * 1024;
 
 /// All routes, area by area.
 fn all() -> Routes {
@@ -85,7 +82,6 @@ pub fn router(app: Shared) -> Router<Shared> {
     all()
         .into_router()
         .route("/portal/{*rest}", any(lost))
-        .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(CsrfLayer::new())
         .layer(from_fn(error::layer))
         .layer(from_fn_with_state(app, session::layer))

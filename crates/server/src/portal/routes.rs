@@ -13,9 +13,15 @@ use super::permissions::{Action, Who};
 use super::session::{self, Member};
 use crate::app::Shared;
 use crate::error::{Kind, Problem};
+use crate::http::body;
 
 /// Where one chooses between live data and the sandbox: the only form of a suspended account.
 pub(super) const MODE: &str = "/portal/mode";
+
+/// The most bytes of a form: the Flow editor with rules for every country.
+const MAX_FORM: usize = 2 * 1024 * 1024;
+/// The most bytes of a form that anybody may send: to sign in, to join, to sign up.
+const MAX_STRANGERS_FORM: usize = 64 * 1024;
 
 /// A route, for tests that go through all of them.
 #[derive(Clone, Debug)]
@@ -81,9 +87,18 @@ impl Routes {
 }
 
 async fn guard(action: Action, request: Request, next: Next) -> Response {
-    match refusal(action, &request) {
-        None => next.run(request).await,
-        Some(refused) => refused,
+    if let Some(refused) = refusal(action, &request) {
+        return refused;
+    }
+    let (parts, sent) = request.into_parts();
+    let limit = if action.who() == Who::Anybody {
+        MAX_STRANGERS_FORM
+    } else {
+        MAX_FORM
+    };
+    match body::whole(sent, limit).await {
+        Ok(form) => next.run(Request::from_parts(parts, form.into())).await,
+        Err(problem) => problem.into_response(),
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{Backend, Server};
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
-async fn connect(server: &Server) -> TcpStream {
+pub(crate) async fn connect(server: &Server) -> TcpStream {
     TcpStream::connect(server.base.trim_start_matches("http://"))
         .await
         .unwrap()
@@ -109,9 +109,59 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     assert_eq!(&answer, b"HTTP/1.1 200");
 }
 
+/// A connection from another address of this machine.
+async fn connect_from(address: &str, server: &Server) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
+    let server = server.base.trim_start_matches("http://").parse().unwrap();
+    socket.connect(server).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_host_holds_all_places() {
+    let limits = ["--connections", "20", "--connections-per-host", "3"];
+    let patience = ["--header-seconds", "60", "--metrics-token", "secret"];
+    let server = Server::start(Backend::Sqlite, &[limits, patience].concat()).await;
+    let mut silent = Vec::new();
+    for _ in 0..3 {
+        silent.push(connect_from("127.0.0.2", &server).await);
+    }
+    // Accepted in their order, so the others have their places by now.
+    let mut fourth = connect_from("127.0.0.2", &server).await;
+    assert!(is_closed_within(&mut fourth, 20).await, "it has its share");
+    assert!(
+        ask(&mut connect(&server).await, GET)
+            .await
+            .starts_with("HTTP/1.1 200"),
+        "others are served"
+    );
+    let metrics = server
+        .http
+        .get(format!("{}/metrics", server.base))
+        .bearer_auth("secret");
+    let metrics = metrics.send().await.unwrap().text().await.unwrap();
+    assert!(
+        metrics.contains("bonafide_connections_refused_total 1"),
+        "{metrics}"
+    );
+    silent.pop();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let mut again = connect_from("127.0.0.2", &server).await;
+        let mut answer = [0; 12];
+        let asked = again.write_all(GET).await.is_ok() && again.read_exact(&mut answer).await.is_ok();
+        if asked && &answer == b"HTTP/1.1 200" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "a place given back is used again");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_stop_others() {
-    let server = Server::start(Backend::Sqlite, &[]).await;
+    // As a proxy may hold them: many hosts' in one.
+    let server = Server::start(Backend::Sqlite, &["--trusted-proxies", "127.0.0.1"]).await;
     let mut silent = Vec::new();
     for _ in 0..500 {
         silent.push(connect(&server).await);

@@ -260,6 +260,11 @@ impl Server {
             .unwrap()
     }
 
+    /// The server's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// SIGTERM.
     pub(crate) fn ask_to_stop(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);

@@ -7,6 +7,7 @@ use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
 use crate::harness::{Backend, Key, Server, answer, on_both, workspace};
+use crate::interruptions::attempt_folders;
 
 const VERIFY: &str = "/v2/idv/verify";
 
@@ -318,6 +319,48 @@ on_both!(one_face_sent_twice_at_once_registers_once, |backend| {
         .count();
     let duplicates = outcomes.iter().filter(|(_, body)| codes(body) == [2307]).count();
     assert_eq!((passed, duplicates), (1, 2), "{outcomes:?}");
+});
+
+on_both!(a_new_face_model_forgets_nobody_whose_selfie_is_kept, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let send = async |id: &str| {
+        let changes = json!({"externalUserId": id});
+        verify(&server, &demo, specimen("pass-passport").form(&demo, &changes))
+            .await
+            .1
+    };
+    let reindexed = || -> (u64, u64) {
+        let lines = server.bonafide(&["faces", "reindex"]);
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.fold((0, 0), |(renewed, left), line| {
+            let count = |name: &str| line[name].as_u64().unwrap();
+            (renewed + count("renewed"), left + count("left"))
+        })
+    };
+    let doctor = || String::from_utf8(server.try_bonafide(&["doctor"]).stdout).unwrap();
+    assert_eq!(send("first").await["success"], true);
+    assert_eq!(reindexed(), (0, 0), "nothing is old");
+    assert!(doctor().contains("all made by the model in use"));
+
+    let age = "update faces set model = 'older-model'";
+    server.sql(age).await;
+    assert!(doctor().contains("1 were made by another model"), "{}", doctor());
+    assert_eq!(reindexed(), (1, 0));
+    assert!(doctor().contains("all made by the model in use"));
+    assert_eq!(
+        codes(&send("second").await),
+        [2307],
+        "recognised under another label"
+    );
+
+    server.sql(age).await;
+    for attempt in attempt_folders(&server).keys() {
+        std::fs::remove_dir_all(attempt).unwrap();
+    }
+    assert_eq!(reindexed(), (0, 1), "no selfie is kept");
+    assert!(doctor().contains("1 were made by another model"));
 });
 
 on_both!(data_only_people_are_verified_and_found, |backend| {

@@ -50,7 +50,8 @@ on_every_database! {
         events_are_claimed_once_and_again_after_their_lease, jobs_are_leased_to_one_worker;
     people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
-        reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order;
+        reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
+        faces_of_another_model_are_replaced;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
         sessions_end_with_their_time;
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,

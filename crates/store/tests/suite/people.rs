@@ -498,3 +498,55 @@ pub(crate) async fn face_changes_arrive_in_order(bench: Bench) {
         Err(Error::Sealed)
     ));
 }
+
+pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
+    let (scope, other) = (bench.scope().await, bench.scope().await);
+    let mut facemaps = Vec::new();
+    for (scope, label, face) in [
+        (scope, "ada", b"ada"),
+        (scope, "bob", b"bob"),
+        (other, "eve", b"eve"),
+    ] {
+        let outcome = verify(&bench.db, scope, passes(label, GROUP, face))
+            .await
+            .unwrap();
+        facemaps.push(outcome.facemap_id());
+    }
+    let [ada, bob, eve] = facemaps[..] else {
+        unreachable!()
+    };
+    let outdated = async |model| {
+        let mut conn = bench.read().await;
+        let mut found = faces::outdated(&mut conn, scope, model).await.unwrap();
+        found.sort();
+        (found, faces::count_outdated(&mut conn, model).await.unwrap())
+    };
+    let model = faces::after(&mut bench.read().await, scope, 0, 1).await.unwrap()[0]
+        .model
+        .clone();
+    assert_eq!(outdated(&model).await, (vec![], 0));
+    let mut both = vec![ada, bob];
+    both.sort();
+    assert_eq!(outdated("new").await, (both, 3));
+
+    let replace = async |facemap_id, face: &[u8]| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            faces::lock(tx, scope).await?;
+            faces::replace(tx, scope, facemap_id, "new", face).await
+        })
+        .unwrap()
+    };
+    let seen = faces::sequence(&mut bench.read().await, scope).await.unwrap();
+    assert!(replace(ada, b"ada, seen anew").await);
+    assert!(!replace(ada, b"ada, once more").await, "nothing old is left");
+    assert!(!replace(eve, b"eve").await, "another account's");
+    assert_eq!(outdated("new").await, (vec![bob], 2));
+    let news = faces::after(&mut bench.read().await, scope, seen, 9)
+        .await
+        .unwrap();
+    let [news] = news.as_slice() else {
+        panic!("{news:?}")
+    };
+    assert_eq!((news.facemap_id, news.model.as_str()), (ada, "new"));
+    assert_eq!(news.embedding.as_deref(), Some(&b"ada, seen anew"[..]));
+}

@@ -1,0 +1,71 @@
+//! `bonafide faces reindex`: after a change of the face model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::faces::FaceEngine;
+use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use serde_json::json;
+use store::{Scope, merchants};
+
+use super::engines::ModelsArg;
+use super::{block_on, data, say};
+use crate::app::decoders::Decoders;
+use crate::app::reindex::Reindexer;
+use crate::config::DataConfig;
+
+/// How long the decoder may take for one selfie.
+const DECODE: Duration = Duration::from_secs(20);
+
+/// `bonafide faces`.
+#[derive(Args)]
+pub(crate) struct FacesCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Embed proven faces anew that another model had made, from the selfies that are still kept. Servers may run.
+    Reindex(Reindex),
+}
+
+#[derive(Args)]
+struct Reindex {
+    #[command(flatten)]
+    models: ModelsArg,
+    #[command(flatten)]
+    data: DataConfig,
+}
+
+/// Runs it.
+pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
+    let Action::Reindex(command) = &command.action;
+    let engine = FaceEngine::new(command.models.open()?);
+    block_on(async {
+        let data = data::open(&command.data).await?;
+        let accounts = merchants::list(&mut data.db.read().await?).await?;
+        let reindexer = Reindexer {
+            db: data.db,
+            objects: data.objects,
+            decoders: Arc::new(Decoders::new(std::env::current_exe()?, DECODE)),
+            engine,
+        };
+        for account in accounts {
+            for sandbox in [false, true] {
+                let scope = Scope {
+                    merchant_id: account.id,
+                    sandbox,
+                };
+                let done = reindexer
+                    .reindex(scope, "command line")
+                    .await
+                    .map_err(|problem| anyhow!("account {}: {problem}", account.id))?;
+                let line = json!({"merchantId": account.id, "sandbox": sandbox, "renewed": done.renewed, "left": done.left});
+                say(&line.to_string())?;
+            }
+        }
+        Ok(())
+    })
+}
