@@ -45,6 +45,9 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
     await page.locator("main .actions button.primary, main button.primary[value=save]").last().click();
     await page.waitForURL(/\/portal\/flows\/[0-9a-f-]{36}/);
     await page.getByRole("button", { name: "Try this Flow" }).click();
+    await page.locator("main .qr").waitFor();
+    assert.deepEqual(await accessibilityFaults(page), []);
+    await page.screenshot({ path: path(folder, "link-made.png"), fullPage: true });
   }
   const link = await owner.page.locator("main code").first().textContent();
 
@@ -92,7 +95,7 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await page.locator("[name=code]").fill(code(secret, -1));
   await page.locator("[name=proof]").fill(PASSWORD);
   await page.locator("main form button.primary").click();
-  await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
+  await page.waitForURL(/account\/recovery/);
   assert.ok((await page.locator("main code, main li").count()) >= 8, "recovery codes are shown");
   assert.deepEqual(await accessibilityFaults(page), []);
   await page.screenshot({ path: path(folder, "recovery-desktop-light.png"), fullPage: true });
@@ -129,5 +132,23 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await thief.page.locator("main .error, main [role=alert]").first().waitFor();
   assert.match(thief.page.url(), /sign-in/);
   await thief.close(server);
+  await member.close(server);
+});
+
+test("a new key's secret is shown once: neither Reload nor Back makes another", async () => {
+  const member = await join(browser, await invitation(server, "developer"));
+  const { page } = member;
+  await page.goto(`${server.baseUrl}/portal/keys`);
+  const before = await page.locator("main tbody tr").count();
+  await page.locator('main .head form button').click();
+  await page.waitForURL(/keys\/made/);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  await page.screenshot({ path: path(folder, "key-made.png"), fullPage: true });
+  await page.reload();
+  await page.waitForURL(/\/portal\/keys$/);
+  assert.equal(await page.locator("main tbody tr").count(), before + 1);
+  await page.goBack();
+  await page.goto(`${server.baseUrl}/portal/keys`);
+  assert.equal(await page.locator("main tbody tr").count(), before + 1);
   await member.close(server);
 });

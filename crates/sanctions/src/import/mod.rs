@@ -59,7 +59,7 @@ pub struct List {
 }
 
 /// A row that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reject {
     /// Line (CSV, JSON lines) or number of the record (XML), from 1.
     pub line: u64,
@@ -68,7 +68,7 @@ pub struct Reject {
 }
 
 /// What changed since the version before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// The version before.
     pub from: String,

@@ -47,6 +47,13 @@ on_both!(
             audit.contains("person.viewed") && audit.contains("Robin Example"),
             "{audit}"
         );
+        let signed_in = officer.get("/portal/audit?action=staff.signed_in").await.page();
+        assert!(
+            signed_in.contains("<td>–</td>") && !signed_in.contains("<td>Live</td>"),
+            "signing in has no mode: {signed_in}"
+        );
+        let live = officer.get("/portal/audit?mode=live").await.page();
+        assert!(!live.contains("staff.signed_in"), "{live}");
 
         let masked = developer.get(&call).await.page();
         assert!(

@@ -118,6 +118,12 @@ impl Browser {
         self.send(self.form(path, form)).await
     }
 
+    /// Sends a form that succeeds, and goes where it leads; the page there.
+    pub(crate) async fn submit(&self, path: &str, form: &[(&str, &str)]) -> String {
+        let next = self.post(path, form).await.redirect();
+        self.get(&next).await.page()
+    }
+
     /// A form's request, to be changed before it is sent.
     pub(crate) fn form(&self, path: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
         let encoded = form
