@@ -86,6 +86,35 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
   }
 });
 
+test("what was searched, or refused, can be reloaded and come back to", async () => {
+  const officer = await join(browser, await invitation(server, "compliance"));
+  const { page } = officer;
+  await page.goto(`${server.baseUrl}/portal/people`);
+  await page.locator("[name=text]").fill("Quillington");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/sealed=/);
+  const found = page.getByText("Nobody was found");
+  await found.waitFor();
+  assert.equal((await page.reload())?.status(), 200);
+  await found.waitFor();
+
+  await page.goto(`${server.baseUrl}/portal/monitoring`);
+  await page.locator("#f-query").fill("nonsense");
+  await page.locator("#f-query").press("Enter");
+  await page.locator("#h-query").waitFor();
+  assert.equal(await page.locator("#f-query").inputValue(), "nonsense", "what was typed is kept");
+  // The form's own address answers no GET; the page stands under its own.
+  await page.waitForFunction(() => location.pathname === "/portal/monitoring");
+  assert.equal((await page.reload())?.request().method(), "GET", "nothing is sent twice");
+  assert.equal(await page.locator("#h-query").count(), 0);
+  // Past the empty form, to what was found.
+  await page.goBack();
+  await page.goBack();
+  await found.waitFor();
+  assert.ok(!officer.requests.some(({ url }) => url.includes("Quillington")), "a name is in an address");
+  await officer.close(server);
+});
+
 test("a second factor: turned on, asked for, a code counts once", async () => {
   const member = await join(browser, await invitation(server, "compliance"));
   const { page } = member;

@@ -82,11 +82,12 @@ pub async fn layer(request: Request, next: Next) -> Response {
     };
     let status = problem.status(Family::System);
     problem.log(status);
+    let message = page.refusal(&problem);
     let template = ErrorPage {
         title: page.word("error.title", status.as_str()),
         page,
         status: status.as_u16(),
-        message: problem.message().to_owned(),
+        message,
         errors: problem.errors().to_vec(),
         back,
     };

@@ -26,6 +26,7 @@ pub mod privacy;
 pub mod review;
 pub mod routes;
 pub mod screening;
+pub mod sealed;
 pub mod session;
 pub mod shown;
 pub mod texts;
