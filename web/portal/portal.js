@@ -1,5 +1,12 @@
 // What makes every page of the portal nicer. Nothing here is needed: each page works as plain HTML.
 
+/** The answer to a form stands under the address of the page that it came from: reloading or coming back sends nothing twice. */
+if (document.body.dataset["from"]) {
+  const from = new URL(document.body.dataset["from"], location.origin);
+  from.searchParams.delete("done");
+  history.replaceState(null, "", from);
+}
+
 /** The menu of a narrow window begins closed. */
 const menu = /** @type {HTMLDetailsElement | null} */ (document.querySelector(".menu"));
 const narrow = matchMedia("(max-width: 60rem)");

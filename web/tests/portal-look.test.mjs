@@ -6,11 +6,11 @@ import { join as path } from "node:path";
 import { after, before, test } from "node:test";
 import { accessibilityFaults, desktop, newVisitor, phone, startBrowser } from "./browser.mjs";
 import { documentsFlow, root, startServer } from "./server.mjs";
-import { invitation, join, operatorLink, verify } from "./staff.mjs";
+import { invitation, join, operatorLink, signUpLink, verify } from "./staff.mjs";
 
 const folder = path(root, ".cache/screenshots/portal");
 
-/** @typedef {{path: string, as?: "nobody" | "operator" | "joining", elsewhere?: string, from?: string}} Entry */
+/** @typedef {{path: string, as?: "nobody" | "operator" | "joining" | "signing-up", elsewhere?: string, from?: string}} Entry */
 /** @type {import("./server.mjs").Server} */ let server;
 /** @type {import("./browser.mjs").Browser} */ let browser;
 /** @type {Record<string, string>} */ let ids;
@@ -51,7 +51,10 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
     for (const entry of pages.filter((entry) => !entry.elsewhere)) {
       const { page } = entry.as === "operator" ? operator : entry.as ? nobody : owner;
       if (entry.from) await page.goto(server.baseUrl + filled(entry.from));
-      const address = entry.from ? await linked(page, entry.path) : entry.as === "joining" ? new URL(await invitation(server, "reviewer")).pathname : filled(entry.path);
+      let address = filled(entry.path);
+      if (entry.from) address = await linked(page, entry.path);
+      if (entry.as === "joining") address = new URL(await invitation(server, "reviewer")).pathname;
+      if (entry.as === "signing-up") address = new URL(await signUpLink(server, page, operator.page)).pathname;
       const name = entry.path.replace(/^\/portal\/?/, "").replace(/[^\w]+/g, "-") || "overview";
       const answer = await page.goto(server.baseUrl + address);
       if (answer?.status() !== 200) faults.push(`${entry.path}: ${answer?.status()}`);

@@ -45,6 +45,9 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
     await page.locator("main .actions button.primary, main button.primary[value=save]").last().click();
     await page.waitForURL(/\/portal\/flows\/[0-9a-f-]{36}/);
     await page.getByRole("button", { name: "Try this Flow" }).click();
+    await page.locator("main .qr").waitFor();
+    assert.deepEqual(await accessibilityFaults(page), []);
+    await page.screenshot({ path: path(folder, "link-made.png"), fullPage: true });
   }
   const link = await owner.page.locator("main code").first().textContent();
 
@@ -83,6 +86,35 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
   }
 });
 
+test("what was searched, or refused, can be reloaded and come back to", async () => {
+  const officer = await join(browser, await invitation(server, "compliance"));
+  const { page } = officer;
+  await page.goto(`${server.baseUrl}/portal/people`);
+  await page.locator("[name=text]").fill("Quillington");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/sealed=/);
+  const found = page.getByText("Nobody was found");
+  await found.waitFor();
+  assert.equal((await page.reload())?.status(), 200);
+  await found.waitFor();
+
+  await page.goto(`${server.baseUrl}/portal/monitoring`);
+  await page.locator("#f-query").fill("nonsense");
+  await page.locator("#f-query").press("Enter");
+  await page.locator("#h-query").waitFor();
+  assert.equal(await page.locator("#f-query").inputValue(), "nonsense", "what was typed is kept");
+  // The form's own address answers no GET; the page stands under its own.
+  await page.waitForFunction(() => location.pathname === "/portal/monitoring");
+  assert.equal((await page.reload())?.request().method(), "GET", "nothing is sent twice");
+  assert.equal(await page.locator("#h-query").count(), 0);
+  // Past the empty form, to what was found.
+  await page.goBack();
+  await page.goBack();
+  await found.waitFor();
+  assert.ok(!officer.requests.some(({ url }) => url.includes("Quillington")), "a name is in an address");
+  await officer.close(server);
+});
+
 test("a second factor: turned on, asked for, a code counts once", async () => {
   const member = await join(browser, await invitation(server, "compliance"));
   const { page } = member;
@@ -92,7 +124,7 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await page.locator("[name=code]").fill(code(secret, -1));
   await page.locator("[name=proof]").fill(PASSWORD);
   await page.locator("main form button.primary").click();
-  await page.waitForURL((url) => !url.pathname.endsWith("/sign-in"));
+  await page.waitForURL(/account\/recovery/);
   assert.ok((await page.locator("main code, main li").count()) >= 8, "recovery codes are shown");
   assert.deepEqual(await accessibilityFaults(page), []);
   await page.screenshot({ path: path(folder, "recovery-desktop-light.png"), fullPage: true });
@@ -129,5 +161,23 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await thief.page.locator("main .error, main [role=alert]").first().waitFor();
   assert.match(thief.page.url(), /sign-in/);
   await thief.close(server);
+  await member.close(server);
+});
+
+test("a new key's secret is shown once: neither Reload nor Back makes another", async () => {
+  const member = await join(browser, await invitation(server, "developer"));
+  const { page } = member;
+  await page.goto(`${server.baseUrl}/portal/keys`);
+  const before = await page.locator("main tbody tr").count();
+  await page.locator('main .head form button').click();
+  await page.waitForURL(/keys\/made/);
+  assert.deepEqual(await accessibilityFaults(page), []);
+  await page.screenshot({ path: path(folder, "key-made.png"), fullPage: true });
+  await page.reload();
+  await page.waitForURL(/\/portal\/keys$/);
+  assert.equal(await page.locator("main tbody tr").count(), before + 1);
+  await page.goBack();
+  await page.goto(`${server.baseUrl}/portal/keys`);
+  assert.equal(await page.locator("main tbody tr").count(), before + 1);
   await member.close(server);
 });

@@ -40,6 +40,21 @@ export async function operatorLink(server) {
 }
 
 /**
+ * A link that opens an account: a stranger asks, an operator makes it.
+ * @param {import("./server.mjs").Server} server @param {import("playwright-core").Page} stranger @param {import("playwright-core").Page} operator
+ */
+export async function signUpLink(server, stranger, operator) {
+  await stranger.goto(`${server.baseUrl}/portal/sign-up`);
+  await stranger.locator("[name=company]").fill("Acme");
+  await stranger.locator("[name=email]").fill(`owner-${++count}@example.com`);
+  await stranger.locator("main form button.primary").click();
+  await stranger.locator("main [role=status]").waitFor();
+  await operator.goto(`${server.baseUrl}/portal/operator/sign-ups`);
+  await operator.locator('main form[action$="/link"] button').first().click();
+  return (await operator.locator("main .copy code").first().textContent()) ?? "";
+}
+
+/**
  * Verifies a specimen through the API, as a merchant's server does.
  * @param {import("./server.mjs").Server} server @param {string} name @param {string} flowId @param {Record<string, string>} [different]
  */

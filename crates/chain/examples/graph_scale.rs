@@ -1,6 +1,7 @@
 //! Memory, disk and latency of the graph as a chain grows: made up transactions, block by block, and traced screens at
 //! every checkpoint: `cargo run --release -p chain --example graph_scale -- FOLDER [CHECKPOINT…]` (transactions, such as
-//! `100000 1000000 5000000`; FOLDER is made anew and needs about 700 bytes a transaction).
+//! `100000 1000000 5000000`; FOLDER needs about 500 bytes a transaction, and one that holds a part of the chain is gone on
+//! with).
 //!
 //! The chain has what makes tracing hard: wallets that spend several coins together, change, services that a third of all
 //! payments go to and come from, and addresses that are used again. A few addresses and most services have labels.
@@ -11,6 +12,8 @@
     reason = "a measurement, run by hand"
 )]
 
+use std::hash::{Hash, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +22,7 @@ use chain::category::Category;
 use chain::currency::Currency;
 use chain::graph::{Graph, NewBlock, NewMovement, NewTransaction};
 use chain::labels::{Label, LabelIndex};
+use chain::parts;
 use chain::profile::Profile;
 use chain::screen::{Request, Subject, screen_address};
 use chain::source::{Output, TxId};
@@ -220,6 +224,8 @@ fn memory() -> u64 {
 
 /// Time that this thread spent on a processor, which another program's work does not lengthen.
 fn worked() -> Duration {
+    // Giving way brings the figure up to date, which otherwise is told by the tick.
+    std::thread::yield_now();
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = spent.split_whitespace().next().and_then(|text| text.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or_default())
@@ -230,23 +236,28 @@ fn screens(what: &str, graph: &Graph, labels: &LabelIndex, parties: &[u64]) {
     let profile = Profile::built_in();
     let (mut walls, mut works) = (Vec::new(), Vec::new());
     let (mut coins, mut most) = (0, 0);
+    let mut answers = std::hash::DefaultHasher::new();
     for party in parties {
         let address = address(*party);
         let request = Request::new(Currency::Btc, Subject::Address(&address));
-        let (begun, before) = (Instant::now(), worked());
+        let before = worked();
+        let begun = Instant::now();
         let Ok(screen) = screen_address(graph, labels, &profile, &request) else {
             continue;
         };
-        works.push(worked() - before);
         walls.push(begun.elapsed());
+        works.push(worked() - before);
+        let detail = serde_json::to_string(&screen.detail).unwrap();
+        (parts::lowest(&screen.score.exact).to_string(), detail).hash(&mut answers);
         let followed: usize = screen.traces.iter().map(|trace| trace.expansions).sum();
         coins += followed;
         most = most.max(followed);
     }
     println!(
-        "    {what}: {} screens, {} coins followed on average, {most} at most",
+        "    {what}: {} screens, {} coins followed on average, {most} at most; answers {:016x}",
         walls.len(),
-        coins / walls.len().max(1)
+        coins / walls.len().max(1),
+        answers.finish()
     );
     for (kind, mut times) in [("processor", works), ("wall", walls)] {
         times.sort();
@@ -264,6 +275,48 @@ fn screens(what: &str, graph: &Graph, labels: &LabelIndex, parties: &[u64]) {
     }
 }
 
+/// Screens along a transaction of 20,000 inputs, each of somebody else.
+fn large(folder: &Path, labels: &LabelIndex) {
+    let _ = std::fs::remove_dir_all(folder);
+    let graph = Graph::open(folder, Currency::Btc).unwrap();
+    let inputs = 20_000;
+    let coin = |number| made(number, Vec::new(), &[(number, 10_000 + number)]);
+    let spent = (0..inputs).map(|number| (id(number), 0)).collect();
+    let (payer, payee) = (inputs + 1, inputs + 2);
+    let blocks = [
+        (0..inputs).map(coin).collect(),
+        vec![made(inputs, spent, &[(payer, 150_000_000), (payer, 200_000_000)])],
+        vec![made(payer, vec![(id(inputs), 0)], &[(payee, 150_000_000)])],
+    ];
+    for (height, transactions) in (0u64..).zip(blocks) {
+        let block = NewBlock {
+            hash: height.to_string(),
+            previous: height.wrapping_sub(1).to_string(),
+            height,
+            time: Some(0),
+            transactions,
+        };
+        graph.append(&block).unwrap();
+    }
+    println!("a transaction of {inputs} inputs");
+    screens("its payee", &graph, labels, &[payer; 20]);
+    screens("the payee's payee", &graph, labels, &[payee; 20]);
+}
+
+fn made(number: u64, spent: Vec<(TxId, u32)>, outputs: &[(u64, u64)]) -> NewTransaction {
+    let outputs = outputs.iter().map(|(party, amount)| Output {
+        party: Some(address(*party)),
+        amount: Amount::from(*amount),
+    });
+    NewTransaction {
+        id: id(number),
+        movement: NewMovement::Outputs(spent, outputs.collect()),
+        fee: None,
+        fee_payer: None,
+        extra: serde_json::Map::new(),
+    }
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let folder = std::path::PathBuf::from(arguments.next().unwrap_or_else(|| "graph-scale".to_owned()));
@@ -271,10 +324,11 @@ fn main() {
     if checkpoints.is_empty() {
         checkpoints = vec![100_000, 1_000_000];
     }
-    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let labels = labels();
-    let graph = Graph::open(&folder, Currency::Btc).unwrap();
+    large(&folder.join("large"), &labels);
+    let graph = Graph::open(&folder.join("growing"), Currency::Btc).unwrap();
+    let held = graph.newest().map_or(0, |tip| tip.height + 1);
     let mut maker = Maker {
         chance: Chance(7),
         transactions: 0,
@@ -283,15 +337,19 @@ fn main() {
         sample: Vec::new(),
         paid: 0,
     };
-    let first = jiff::Timestamp::now().as_millisecond() - 600_000 * 400_000;
+    // The same chain every time, so that two builds can be held against each other by their answers.
+    let first = 1_700_000_000_000;
     let (mut height, mut ingest) = (0, Duration::ZERO);
     for checkpoint in checkpoints {
-        let (before, begun) = (maker.transactions, ingest);
+        let (mut appended, begun) = (0, ingest);
         while maker.transactions < checkpoint {
             let block = maker.block(height, first);
-            let start = Instant::now();
-            graph.append(&block).unwrap();
-            ingest += start.elapsed();
+            if height >= held {
+                let start = Instant::now();
+                graph.append(&block).unwrap();
+                ingest += start.elapsed();
+                appended += BLOCK;
+            }
             height += 1;
         }
         let start = Instant::now();
@@ -301,7 +359,7 @@ fn main() {
         println!(
             "{} transactions: {:.0} transactions/s since the last checkpoint, {:.1} GB on disk, {:.0} MB of memory",
             maker.transactions,
-            (maker.transactions - before) as f64 / (ingest - begun).as_secs_f64(),
+            appended as f64 / (ingest - begun).as_secs_f64(),
             status.disk_bytes as f64 / 1e9,
             memory() as f64 / 1e6
         );

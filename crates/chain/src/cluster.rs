@@ -94,13 +94,17 @@ pub fn one_spender(transaction: &Transaction) -> bool {
     !is_coinjoin(transaction) && !may_be_coinjoin(transaction) && !may_be_payjoin(transaction)
 }
 
-/// The parties that signed a transaction together, if they are one holder.
-fn spenders(transaction: &Transaction) -> Vec<&Party> {
-    match &transaction.movement {
-        Movement::Outputs { inputs, .. } if one_spender(transaction) => {
-            inputs.iter().filter_map(|input| input.party.as_ref()).collect()
-        }
-        _ => Vec::new(),
+/// The parties that signed a transaction, in the order of its inputs, if they are several and one holder.
+pub(crate) fn spenders(transaction: &Transaction) -> Vec<&Party> {
+    let spenders: Vec<&Party> = match &transaction.movement {
+        Movement::Outputs { inputs, .. } => inputs.iter().filter_map(|input| input.party.as_ref()).collect(),
+        Movement::Transfers(_) => Vec::new(),
+    };
+    let several = spenders.iter().any(|spender| *spender != spenders[0]);
+    if several && one_spender(transaction) {
+        spenders
+    } else {
+        Vec::new()
     }
 }
 
@@ -236,7 +240,7 @@ pub fn cluster_of(
             break;
         }
         looked_up += 1;
-        let history = match source.latest(&next, window) {
+        let history = match source.together(&next, window) {
             Err(SourceError::Budget) if looked_up > 1 => {
                 complete = false;
                 break;
@@ -245,12 +249,9 @@ pub fn cluster_of(
         };
         complete &= history.complete;
         for transaction in &history.transactions {
-            let together = spenders(transaction);
-            if together.contains(&&next) {
-                for other in together {
-                    if members.insert(other.clone()) {
-                        queue.push_back(other.clone());
-                    }
+            for other in spenders(transaction) {
+                if members.insert(other.clone()) {
+                    queue.push_back(other.clone());
                 }
             }
         }

@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use num_bigint::{BigInt, BigUint};
 use num_rational::Ratio;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
+use crate::gcd::gcd;
 use crate::pool::Share;
 
 /// The shared denominator has at most so many bits.
@@ -146,8 +147,7 @@ impl Scale {
         }
         let numerator = self.numerator(part);
         // The smallest factor that makes every amount of the part a whole number.
-        let missing = Ratio::new((&numerator * common(amounts)) % of, of.clone());
-        self.grow(missing.denom());
+        self.grow(&(of / gcd(&((&numerator * common(amounts)) % of), of)));
         let numerator = self.numerator(part);
         amounts
             .iter()
@@ -155,27 +155,95 @@ impl Scale {
             .collect()
     }
 
+    /// The parts that amounts make of their whole. Exact, unless the whole itself is longer than any denominator may be.
+    pub fn weigh(&mut self, amounts: &[&BigUint], whole: &BigUint) -> Vec<Part> {
+        let common = amounts
+            .iter()
+            .fold(whole.clone(), |common, amount| gcd(&common, &(*amount % &common)));
+        if common.is_one() || common.is_zero() {
+            return self.split(&self.one(), amounts, whole);
+        }
+        let reduced: Vec<BigUint> = amounts.iter().map(|amount| *amount / &common).collect();
+        self.split(
+            &self.one(),
+            &reduced.iter().collect::<Vec<_>>(),
+            &(whole / common),
+        )
+    }
+
     /// Adds a part to a sum.
     pub fn add(&self, sum: &mut Part, part: &Part) {
         *sum = self.part(self.numerator(sum) + self.numerator(part));
     }
 
-    /// A part as a fraction in lowest terms.
+    /// A part as a fraction of the whole, not in lowest terms.
     pub fn share(&self, part: &Part) -> Share {
-        share(&self.numerator(part), &self.denominator)
+        fraction(&self.numerator(part), &self.denominator)
     }
+}
+
+/// A fraction as it comes. Reducing long ones after every step of a reckoning would take most of its time.
+pub fn fraction(numerator: &BigUint, denominator: &BigUint) -> Share {
+    Share::new_raw(numerator.clone().into(), denominator.clone().into())
+}
+
+/// The same fraction in lowest terms, as it is written.
+pub fn lowest(share: &Share) -> Share {
+    let common = gcd(share.numer().magnitude(), share.denom().magnitude());
+    if common.is_zero() || common.is_one() {
+        return share.clone();
+    }
+    let common = BigInt::from(common);
+    Share::new_raw(share.numer() / &common, share.denom() / common)
 }
 
 /// A fraction in lowest terms.
 pub fn share(numerator: &BigUint, denominator: &BigUint) -> Share {
-    Share::new(numerator.clone().into(), denominator.clone().into())
+    lowest(&fraction(numerator, denominator))
+}
+
+/// Adds to a sum, not in lowest terms. Of denominators that divide one another the longer stays.
+pub fn add(sum: &mut Share, more: &Share) {
+    let (above, below) = if sum.denom() == more.denom() {
+        (sum.numer() + more.numer(), sum.denom().clone())
+    } else if (more.denom() % sum.denom()).is_zero() {
+        let times = more.denom() / sum.denom();
+        (sum.numer() * times + more.numer(), more.denom().clone())
+    } else if (sum.denom() % more.denom()).is_zero() {
+        let times = sum.denom() / more.denom();
+        (sum.numer() + more.numer() * times, sum.denom().clone())
+    } else {
+        let above = sum.numer() * more.denom() + more.numer() * sum.denom();
+        (above, sum.denom() * more.denom())
+    };
+    *sum = Share::new_raw(above, below);
+}
+
+/// A share as the nearest number, however long it is.
+pub fn number(share: &Share) -> f64 {
+    let number = to_f64(share.numer().magnitude(), share.denom().magnitude());
+    if share.numer().is_negative() {
+        -number
+    } else {
+        number
+    }
 }
 
 /// A fraction as the nearest number, however long it is.
 pub fn to_f64(numerator: &BigUint, denominator: &BigUint) -> f64 {
-    Ratio::<BigInt>::new_raw(numerator.clone().into(), denominator.clone().into())
-        .to_f64()
-        .unwrap_or(0.0)
+    // 65 to 67 digits of the quotient, the last of them set if anything follows, round as all of it would.
+    let shift = numerator.bits().cast_signed() - denominator.bits().cast_signed() - 66;
+    if numerator.is_zero() || denominator.is_zero() || shift.abs() > 1000 {
+        return Ratio::<BigInt>::new_raw(numerator.clone().into(), denominator.clone().into())
+            .to_f64()
+            .unwrap_or(0.0);
+    }
+    let lengthened = |number: &BigUint, shift: i64| number << shift.max(0).unsigned_abs();
+    let (above, below) = (lengthened(numerator, -shift), lengthened(denominator, shift));
+    let quotient = &above / &below;
+    let more = quotient.clone() * below != above;
+    let digits = quotient.to_u128().unwrap_or(u128::MAX) | u128::from(more);
+    digits as f64 * 2f64.powi(shift as i32)
 }
 
 /// The greatest common divisor of amounts, as far as it is quickly found; 1 divides all.
@@ -203,6 +271,33 @@ mod tests {
 
     fn fraction(numerator: u64, denominator: u64) -> Share {
         Share::new(numerator.into(), denominator.into())
+    }
+
+    #[test]
+    fn fractions_are_reduced_and_summed_exactly() {
+        for (a, b, sum) in [
+            ((2, 6), (1, 3), "2/3"),
+            ((1, 3), (5, 12), "3/4"),
+            ((5, 12), (1, 3), "3/4"),
+            ((1, 6), (3, 4), "11/12"),
+            ((0, 5), (0, 7), "0"),
+        ] {
+            let raw = |(above, below): (u64, u64)| super::fraction(&above.into(), &below.into());
+            let mut found = raw(a);
+            add(&mut found, &raw(b));
+            assert_eq!(lowest(&found).to_string(), sum);
+        }
+    }
+
+    #[test]
+    fn weights_need_no_longer_denominator_than_their_fractions() {
+        let long = BigUint::one() << 900u32;
+        let amounts = [&long * 2u8, &long * 6u8, &long * 4u8];
+        let mut scale = Scale::default();
+        let parts = scale.weigh(&amounts.iter().collect::<Vec<_>>(), &(&long * 14u8));
+        assert_eq!(scale.whole(), &7u8.into());
+        let shares: Vec<Share> = parts.iter().map(|part| scale.share(part)).collect();
+        assert_eq!(shares, [fraction(1, 7), fraction(3, 7), fraction(2, 7)]);
     }
 
     #[test]
@@ -255,6 +350,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn numbers_are_the_nearest(
+            above in prop::collection::vec(any::<u32>(), 0..40),
+            below in prop::collection::vec(any::<u32>(), 1..40),
+            shift in 0u32..70,
+        ) {
+            let (above, below) = (BigUint::new(above), BigUint::new(below) + 1u8);
+            for (above, below) in [(above.clone(), below.clone()), (above >> shift, below << shift)] {
+                let library = Ratio::<BigInt>::new(above.clone().into(), below.clone().into()).to_f64();
+                prop_assert_eq!(Some(to_f64(&above, &below)), library);
+            }
+        }
+
+        #[test]
+        fn halves_are_rounded_to_even(whole in (1u64 << 52)..(1u64 << 53), rest in 0u64..4, times in 1u64..1000) {
+            let above = (BigUint::from(whole) * 4u8 + rest) * times;
+            let below = BigUint::from(4 * times);
+            let library = Ratio::<BigInt>::new(above.clone().into(), below.clone().into()).to_f64();
+            prop_assert_eq!(Some(to_f64(&above, &below)), library);
+        }
+
         #[test]
         fn pieces_are_what_fractions_say(
             steps in prop::collection::vec(prop::collection::vec(1u64..1000, 1..5), 1..12),

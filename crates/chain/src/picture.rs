@@ -110,7 +110,8 @@ impl Picture {
                     .iter()
                     .filter(|link| end(link) == index)
                     .map(|link| link.percentage)
-                    .sum()
+                    // Not `sum`, which is -0.0 of nothing.
+                    .fold(0.0, |sum, part| sum + part)
             };
             let passed = sum(|link| link.from).max(sum(|link| link.to));
             picture.nodes[index].percentage = passed;
@@ -275,6 +276,11 @@ impl Drawing {
             let what = node
                 .category
                 .map_or_else(String::new, |category| format!(" ({category})"));
+            // Without any flow there is no part of it.
+            let part = match picture.links.is_empty() {
+                true => String::new(),
+                false => format!(" {:.1} %", node.percentage),
+            };
             let end = if left > WIDTH / 2.0 {
                 ("end", left + BAR)
             } else {
@@ -283,14 +289,13 @@ impl Drawing {
             let _ = writeln!(
                 svg,
                 "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{BAR}\" height=\"{:.1}\" fill=\"{}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{}\">{}{what} {:.1} %</text>",
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{}\">{}{what}{part}</text>",
                 thickness(node.percentage),
                 colour(node.severity),
                 end.1,
                 top - 5.0,
                 end.0,
                 escaped(&shortened(&node.name)),
-                node.percentage
             );
         }
         svg.push_str("</svg>\n");

@@ -2,15 +2,16 @@
 //!
 //! Effective share of a category e = Σ share·decay^(hop−1); x = severity/100 · min(1, e/full) · direction;
 //! score = 100·(1 − Π(1−x)), at least the own label's severity × confidence, and 100 for an authority's sanctions label
-//! on the address itself. Exact fractions throughout; only points, which need logarithms, are floats.
+//! on the address itself. Exact fractions throughout; only points, which need logarithms, are floats. The fractions are not
+//! in lowest terms ([`parts::lowest`] writes them so): theirs are thousands of digits, and reducing them is slow.
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigInt;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Signed, Zero};
 use serde::Serialize;
 
 use crate::category::Category;
+use crate::parts::{self, number};
 use crate::pool::Share;
 use crate::profile::Profile;
 use crate::trace::Direction;
@@ -91,7 +92,7 @@ pub struct Score {
 impl Score {
     /// As a number for an answer.
     pub fn value(&self) -> f64 {
-        self.exact.to_f64().unwrap_or(0.0)
+        number(&self.exact)
     }
 }
 
@@ -133,6 +134,7 @@ impl Score {
         } else {
             Share::from_integer(profile.severity(own.category).into()) * &confidence
         };
+        let risk = &floor / &hundred;
         if sanctioned || floor > self.exact {
             let before = if sanctioned {
                 Share::zero()
@@ -143,8 +145,8 @@ impl Score {
                 origin: Origin::Own,
                 category: own.category,
                 effective: confidence,
-                risk: &floor / &hundred,
-                points: (&floor - before).to_f64().unwrap_or(0.0),
+                risk,
+                points: number(&minus(&floor, &before)),
             };
             self.contributions.insert(0, contribution);
             self.exact = floor;
@@ -158,18 +160,32 @@ impl Score {
 fn effective_shares(profile: &Profile, findings: &[Finding]) -> Effective {
     let mut effective = Effective::new();
     for finding in findings {
-        let decayed = decayed(profile, &finding.share, finding.hop);
-        *effective
+        let sum = effective
             .entry((finding.direction, finding.category))
-            .or_insert_with(Share::zero) += decayed;
+            .or_insert_with(Share::zero);
+        parts::add(sum, &decayed(profile, &finding.share, finding.hop));
     }
     effective
 }
 
 /// What remains of a share at a distance.
-pub(crate) fn decayed(profile: &Profile, share: &Share, hop: u32) -> Share {
-    let hops = i32::try_from(hop.saturating_sub(1)).unwrap_or(i32::MAX);
-    share * profile.hop_decay.0.pow(hops)
+fn decayed(profile: &Profile, share: &Share, hop: u32) -> Share {
+    let hops = hop.saturating_sub(1);
+    let decay = &profile.hop_decay.0;
+    times(
+        share,
+        &Share::new_raw(decay.numer().pow(hops), decay.denom().pow(hops)),
+    )
+}
+
+fn times(a: &Share, b: &Share) -> Share {
+    Share::new_raw(a.numer() * b.numer(), a.denom() * b.denom())
+}
+
+fn minus(a: &Share, b: &Share) -> Share {
+    let mut left = a.clone();
+    parts::add(&mut left, &Share::new_raw(-b.numer(), b.denom().clone()));
+    left
 }
 
 /// x of one category.
@@ -177,23 +193,23 @@ fn risk(profile: &Profile, direction: Direction, category: Category, effective: 
     let Some(weight) = profile.categories.get(&category) else {
         return Share::zero();
     };
-    let part = (effective / &weight.full_share.0).min(Share::one());
-    let factor = match direction {
-        Direction::Incoming => Share::one(),
-        Direction::Outgoing => weight.outgoing.0.clone(),
-    };
-    Share::new(weight.severity.into(), 100.into()) * part * factor
+    let mut risk = Share::new(weight.severity.into(), 100.into());
+    if *effective < weight.full_share.0 {
+        risk = times(&times(effective, &weight.full_share.0.recip()), &risk);
+    }
+    match direction {
+        Direction::Incoming => risk,
+        Direction::Outgoing => times(&risk, &weight.outgoing.0),
+    }
 }
 
 fn combined(profile: &Profile, effective: &Effective) -> Share {
-    // Reduced once: the factors' fractions are long.
-    let (mut above, mut below) = (BigInt::one(), BigInt::one());
+    let mut safe = Share::one();
     for ((direction, category), share) in effective {
-        let safe = Share::one() - risk(profile, *direction, *category, share);
-        above *= safe.numer();
-        below *= safe.denom();
+        let risk = risk(profile, *direction, *category, share);
+        safe = times(&safe, &minus(&Share::one(), &risk));
     }
-    Share::new((&below - above) * 100, below)
+    times(&minus(&Share::one(), &safe), &Share::from_integer(100.into()))
 }
 
 fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec<Contribution> {
@@ -201,7 +217,7 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
         .iter()
         .filter_map(|((direction, category), share)| {
             let risk = risk(profile, *direction, *category, share);
-            let weight = -(-risk.to_f64()?).ln_1p();
+            let weight = -(-number(&risk)).ln_1p();
             (!risk.is_zero()).then(|| {
                 let contribution = Contribution {
                     origin: (*direction).into(),
@@ -217,7 +233,7 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
     // A risk of 1 outweighs all others; several share the score alike.
     let certain = found.iter().filter(|(_, weight)| weight.is_infinite()).count();
     let whole: f64 = found.iter().map(|(_, weight)| weight).sum();
-    let score = exact.to_f64().unwrap_or(0.0);
+    let score = number(exact);
     for (contribution, weight) in &mut found {
         contribution.points = match certain {
             0 => score * *weight / whole,
@@ -250,16 +266,17 @@ fn upper_bound(profile: &Profile, effective: &Effective, unknown: &Unknown) -> S
             best: Vec::new(),
             gain: 0.0,
         };
-        search.pour(share.to_f64().unwrap_or(0.0), &mut Vec::new(), 0.0);
+        search.pour(number(share), &mut Vec::new(), 0.0);
         let best = search.best;
         let mut left = share.clone();
         for place in best {
             let vessel: &Vessel = &vessels[place];
             let poured = left.clone().min(vessel.room.clone());
-            left -= &poured;
-            *worst
+            left = minus(&left, &poured);
+            let sum = worst
                 .entry((direction, vessel.category))
-                .or_insert_with(Share::zero) += poured;
+                .or_insert_with(Share::zero);
+            parts::add(sum, &poured);
         }
     }
     combined(profile, &worst)
@@ -288,15 +305,13 @@ impl Vessel {
             .get(&(direction, category))
             .cloned()
             .unwrap_or_else(Share::zero);
-        let highest = risk(profile, direction, category, full).to_f64()?;
-        let room = full - &present;
-        (room > Share::zero() && highest > 0.0).then(|| Vessel {
+        let highest = number(&risk(profile, direction, category, full));
+        let room = minus(full, &present);
+        (room.is_positive() && highest > 0.0).then(|| Vessel {
             category,
-            slope: highest / full.to_f64().unwrap_or(1.0),
-            risk: risk(profile, direction, category, &present)
-                .to_f64()
-                .unwrap_or(0.0),
-            fills: room.to_f64().unwrap_or(0.0),
+            slope: highest / number(full),
+            risk: number(&risk(profile, direction, category, &present)),
+            fills: number(&room),
             room,
         })
     }
@@ -364,13 +379,23 @@ pub fn spread(profile: &Profile, findings: &[Finding], unknown: &Share) -> Sprea
         .iter()
         .filter(|finding| finding.direction == Direction::Incoming)
     {
-        *weights
-            .entry(profile.severity(finding.category))
-            .or_insert_with(Share::zero) += &finding.share;
+        let severity = profile.severity(finding.category);
+        parts::add(
+            weights.entry(severity).or_insert_with(Share::zero),
+            &finding.share,
+        );
     }
-    *weights.entry(0).or_insert_with(Share::zero) += unknown;
+    parts::add(weights.entry(0).or_insert_with(Share::zero), unknown);
     weights.retain(|_, share| !share.is_zero());
-    let whole: Share = weights.values().sum();
+    let mut whole = Share::zero();
+    let mut graves = Share::zero();
+    for (severity, share) in &weights {
+        parts::add(&mut whole, share);
+        parts::add(
+            &mut graves,
+            &times(share, &Share::from_integer((*severity).into())),
+        );
+    }
     if whole.is_zero() {
         return Spread {
             low: 0.0,
@@ -379,20 +404,15 @@ pub fn spread(profile: &Profile, findings: &[Finding], unknown: &Share) -> Sprea
             high: 0.0,
         };
     }
-    let half = &whole / Share::from_integer(2.into());
     let mut below = Share::zero();
     let median = weights.iter().find(|(_, share)| {
-        below += *share;
-        below >= half
+        parts::add(&mut below, share);
+        times(&below, &Share::from_integer(2.into())) >= whole
     });
-    let mean: Share = weights
-        .iter()
-        .map(|(severity, share)| Share::from_integer((*severity).into()) * share)
-        .sum();
     Spread {
         low: weights.keys().next().copied().map_or(0.0, f64::from),
         median: median.map_or(0.0, |(severity, _)| f64::from(*severity)),
-        average: (mean / whole).to_f64().unwrap_or(0.0),
+        average: number(&times(&graves, &whole.recip())),
         high: weights.keys().next_back().copied().map_or(0.0, f64::from),
     }
 }
@@ -583,7 +603,7 @@ mod tests {
                 });
                 let all: Vec<Finding> = findings.iter().cloned().chain(truth).collect();
                 let found = score(&profile, &all, None, &Unknown::default()).exact;
-                let above = (&found - &bound).to_f64().unwrap();
+                let above = number(&minus(&found, &bound));
                 prop_assert!(above <= 1e-9, "{found} is above {bound}");
             }
         }

@@ -14,7 +14,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
-use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::detail::{
@@ -36,7 +35,7 @@ use crate::score::{Finding, Own, Score, Unknown, score, spread};
 use crate::source::{
     History, Movement, Party, Position, Source, SourceError, Tip, Transaction, Transfer, TxId, Window,
 };
-use crate::trace::{Attribution, Coin, Cut, Direction, Options, Seed, Step, Trace, all_known, trace};
+use crate::trace::{Attribution, Coin, Cut, Direction, Options, Seeds, Start, Step, Trace, all_known, trace};
 
 /// What is screened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,7 +341,7 @@ fn findings(traces: &[Trace]) -> Vec<Finding> {
             direction: trace.direction,
             category,
             hop,
-            share: parts::share(&part, &trace.whole),
+            share: parts::fraction(&part, &trace.whole),
         };
         sums.into_iter().map(finding).collect::<Vec<_>>()
     };
@@ -352,7 +351,8 @@ fn findings(traces: &[Trace]) -> Vec<Finding> {
 fn unknown(traces: &[Trace]) -> Unknown {
     let mut unknown = Unknown::default();
     for trace in traces {
-        let share = trace.unresolved() + &trace.unattributed;
+        let mut share = trace.unresolved();
+        parts::add(&mut share, &trace.unattributed);
         match trace.direction {
             Direction::Incoming => unknown.incoming = share,
             Direction::Outgoing => unknown.outgoing = share,
@@ -361,73 +361,40 @@ fn unknown(traces: &[Trace]) -> Unknown {
     unknown
 }
 
-/// Money to be traced, whose masses sum to 1 with what is not seen.
+/// Money to be traced, and how much it is.
 struct Flows {
-    seeds: Vec<Seed>,
+    seeds: Seeds,
     total: Amount,
 }
 
-/// Where following a sum begins.
-enum Start {
-    /// Its other side is to be found.
-    Coin(Coin),
-    /// Its other side is known.
-    Step(Step),
+/// A transfer from or to a party; nobody, for new or burnt money, ends the way.
+fn of_transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
+    Start::Step(Step {
+        transaction: transaction.clone(),
+        party: party.cloned(),
+        next: party.map(|_| Coin::Payment(transaction.clone(), number)),
+    })
 }
 
-impl Start {
-    /// A transfer from or to a party; nobody, for new or burnt money, ends the way.
-    fn transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
-        Start::Step(Step {
-            transaction: transaction.clone(),
-            party: party.cloned(),
-            next: party.map(|_| Coin::Payment(transaction.clone(), number)),
-        })
-    }
-
-    /// An output that was made for a party.
-    fn output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
-        Start::Step(Step {
-            transaction: transaction.clone(),
-            party: party.cloned(),
-            next: Some(Coin::Output(transaction.clone(), number)),
-        })
-    }
+/// An output that was made for a party.
+fn of_output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
+    Start::Step(Step {
+        transaction: transaction.clone(),
+        party: party.cloned(),
+        next: Some(Coin::Output(transaction.clone(), number)),
+    })
 }
 
-/// Turns sums into masses of their whole; `unseen` is money known of but not seen.
-fn weigh(sums: Vec<(BigUint, Start)>, unseen: Vec<(Cut, BigUint)>) -> Vec<Seed> {
-    let total: BigUint = sums
-        .iter()
-        .map(|(sum, _)| sum)
-        .chain(unseen.iter().map(|(_, sum)| sum))
-        .sum();
-    let seen = sums
+/// Amounts as masses, with what a history does not show.
+fn flows(sums: Vec<(Start, Amount)>, more: &Amount) -> Flows {
+    let total = sums.iter().map(|(_, amount)| amount).sum::<Amount>() + more;
+    let unseen = (Start::Unseen(Cut::History), more.clone());
+    let masses = sums
         .into_iter()
-        .filter(|(sum, _)| !sum.is_zero())
-        .map(|(sum, start)| {
-            let mass = parts::share(&sum, &total);
-            match start {
-                Start::Coin(coin) => Seed::Coin(coin, mass),
-                Start::Step(step) => Seed::Step(step, mass),
-            }
-        });
-    let unseen = unseen
-        .iter()
-        .filter(|(_, sum)| !sum.is_zero())
-        .map(|(why, sum)| Seed::Unseen(*why, parts::share(sum, &total)));
-    seen.chain(unseen).collect()
-}
-
-/// The same of amounts, with what a history does not show.
-fn flows(sums: Vec<(Amount, Start)>, more: &Amount) -> Flows {
-    let total = sums.iter().map(|(amount, _)| amount).sum::<Amount>() + more;
-    let sums = sums
-        .into_iter()
-        .map(|(amount, start)| (amount.units().clone(), start))
-        .collect();
+        .chain([unseen])
+        .map(|(start, amount)| (start, amount.units().clone()));
     Flows {
-        seeds: weigh(sums, vec![(Cut::History, more.units().clone())]),
+        seeds: Seeds::of(masses),
         total,
     }
 }
@@ -451,7 +418,7 @@ fn received(history: &History, address: &str) -> Flows {
                     seen += &output.amount;
                     if !change {
                         let start = Start::Coin(Coin::Output(id.clone(), number));
-                        sums.push((output.amount.clone(), start));
+                        sums.push((start, output.amount.clone()));
                     }
                 }
             }
@@ -459,8 +426,8 @@ fn received(history: &History, address: &str) -> Flows {
                 for (transfer, number) in native(transfers) {
                     if is_it(&transfer.to) && !is_it(&transfer.from) {
                         seen += &transfer.amount;
-                        let start = Start::transfer(id, number, transfer.from.as_ref());
-                        sums.push((transfer.amount.clone(), start));
+                        let start = of_transfer(id, number, transfer.from.as_ref());
+                        sums.push((start, transfer.amount.clone()));
                     }
                 }
             }
@@ -482,7 +449,7 @@ fn sent(
 ) -> Result<Flows, SourceError> {
     // Outputs with the part of them that was paid for, over one denominator, which stops growing well before that of a trace.
     let mut scale = Scale::within(parts::MOST_BITS / 2);
-    let mut sums: Vec<(Part, Amount, Start)> = Vec::new();
+    let mut sums: Vec<(Start, Part, Amount)> = Vec::new();
     let mut lost = Amount::default();
     let mut seen = Amount::default();
     let mut unknown = Amount::default();
@@ -507,14 +474,14 @@ fn sent(
                 }
                 let whole: Amount = inputs.iter().map(|input| &input.amount).sum();
                 let paid_for = scale.hold(&own.part_of(&whole));
-                let is_exact = scale.share(&paid_for) == own.part_of(&whole);
+                let is_exact = scale.numerator(&paid_for) * whole.units() == scale.whole() * own.units();
                 for (output, number) in outputs
                     .iter()
                     .zip(0u32..)
                     .filter(|(output, _)| !is_own(&output.party))
                 {
-                    let start = Start::output(id, number, output.party.as_ref());
-                    sums.push((paid_for.clone(), output.amount.clone(), start));
+                    let start = of_output(id, number, output.party.as_ref());
+                    sums.push((start, paid_for.clone(), output.amount.clone()));
                     if !is_exact {
                         lost += &output.amount;
                     }
@@ -524,26 +491,24 @@ fn sent(
                 for (transfer, number) in native(transfers) {
                     if is_it(&transfer.from) && !is_own(&transfer.to) {
                         seen += &transfer.amount;
-                        let start = Start::transfer(id, number, transfer.to.as_ref());
-                        sums.push((scale.one(), transfer.amount.clone(), start));
+                        let start = of_transfer(id, number, transfer.to.as_ref());
+                        sums.push((start, scale.one(), transfer.amount.clone()));
                     }
                 }
             }
         }
     }
     let more = unseen(history, |totals| totals.sent.saturating_sub(&seen)) + &unknown;
-    let sums: Vec<(BigUint, Start)> = sums
+    let mut masses: Vec<(Start, BigUint)> = sums
         .into_iter()
-        .map(|(part, amount, start)| (scale.numerator(&part) * amount.units(), start))
+        .map(|(start, part, amount)| (start, scale.numerator(&part) * amount.units()))
         .collect();
-    let unseen = vec![
-        (Cut::History, more.units() * scale.whole()),
-        // A part that was rounded down lacks less than one of its denominator.
-        (Cut::Precision, lost.units().clone()),
-    ];
-    let total: BigUint = sums.iter().map(|(sum, _)| sum).sum::<BigUint>() / scale.whole();
+    let total: BigUint = masses.iter().map(|(_, mass)| mass).sum::<BigUint>() / scale.whole();
+    masses.push((Start::Unseen(Cut::History), more.units() * scale.whole()));
+    // A part that was rounded down lacks less than one of its denominator.
+    masses.push((Start::Unseen(Cut::Precision), lost.units().clone()));
     Ok(Flows {
-        seeds: weigh(sums, unseen),
+        seeds: Seeds::of(masses),
         total: Amount::from(total) + &more,
     })
 }
@@ -566,8 +531,8 @@ fn unseen(history: &History, more: impl Fn(&crate::source::Totals) -> Amount) ->
 
 /// The two sides of one transaction.
 struct Sides {
-    back: Vec<Seed>,
-    on: Vec<Seed>,
+    back: Seeds,
+    on: Seeds,
     payers: FxHashSet<Party>,
     total: Amount,
     paid: Amount,
@@ -586,17 +551,17 @@ impl Sides {
                 let alike = matches!(method, Method::Haircut | Method::Poison);
                 if alike {
                     let whole: Amount = outputs.iter().map(|output| &output.amount).sum();
-                    back.push((whole, Start::Coin(Coin::Output(id.clone(), 0))));
+                    back.push((Start::Coin(Coin::Output(id.clone(), 0)), whole));
                 }
                 for (output, number) in outputs.iter().zip(0u32..) {
                     let amount = &output.amount;
                     if !alike {
                         let start = Start::Coin(Coin::Output(id.clone(), number));
-                        back.push((amount.clone(), start));
+                        back.push((start, amount.clone()));
                     }
                     if output.party.as_ref().is_none_or(|party| !payers.contains(party)) {
-                        let start = Start::output(id, number, output.party.as_ref());
-                        on.push((amount.clone(), start));
+                        let start = of_output(id, number, output.party.as_ref());
+                        on.push((start, amount.clone()));
                     }
                 }
             }
@@ -604,10 +569,10 @@ impl Sides {
                 payers.extend(transfers.iter().filter_map(|transfer| transfer.from.clone()));
                 for (transfer, number) in native(transfers) {
                     let amount = &transfer.amount;
-                    let start = Start::transfer(id, number, transfer.from.as_ref());
-                    back.push((amount.clone(), start));
-                    let start = Start::transfer(id, number, transfer.to.as_ref());
-                    on.push((amount.clone(), start));
+                    let start = of_transfer(id, number, transfer.from.as_ref());
+                    back.push((start, amount.clone()));
+                    let start = of_transfer(id, number, transfer.to.as_ref());
+                    on.push((start, amount.clone()));
                 }
             }
         }

@@ -3,9 +3,13 @@
 //! A source says what happened on one chain; it knows no labels and judges nothing. Calls block: a server runs them on
 //! threads of its own.
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::amount::Amount;
+use crate::cluster;
 
 /// A party on a chain: an address in canonical text. Fixtures may use any names.
 pub type Party = Arc<str>;
@@ -135,6 +139,46 @@ impl Transaction {
         }
     }
 
+    /// What everybody concerned received and sent, in the chain's own money.
+    pub fn sides(&self) -> FxHashMap<&Party, Totals> {
+        let mut sides: FxHashMap<&Party, Totals> = FxHashMap::default();
+        match &self.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                for input in inputs {
+                    if let Some(party) = &input.party {
+                        sides.entry(party).or_default().sent += &input.amount;
+                    }
+                }
+                for output in outputs {
+                    if let Some(party) = &output.party {
+                        sides.entry(party).or_default().received += &output.amount;
+                    }
+                }
+            }
+            Movement::Transfers(transfers) => {
+                for transfer in transfers {
+                    let native = transfer.asset.is_none();
+                    if let Some(party) = &transfer.from {
+                        let side = sides.entry(party).or_default();
+                        if native {
+                            side.sent += &transfer.amount;
+                        }
+                    }
+                    if let Some(party) = &transfer.to {
+                        let side = sides.entry(party).or_default();
+                        if native {
+                            side.received += &transfer.amount;
+                        }
+                    }
+                }
+            }
+        }
+        for side in sides.values_mut() {
+            side.transactions = 1;
+        }
+        sides
+    }
+
     /// Orders transactions as they happened: those in no block last, equals by id.
     pub fn order(&self) -> (bool, Option<Position>, &str) {
         (self.position.is_none(), self.position, &self.id)
@@ -161,31 +205,11 @@ pub struct Totals {
     pub transactions: u64,
 }
 
-impl Totals {
-    /// Counts a party's side of a transaction, in the chain's own money.
-    pub fn count(&mut self, transaction: &Transaction, party: &str) {
-        let is_it = |held: &Option<Party>| held.as_deref() == Some(party);
-        self.transactions += 1;
-        match &transaction.movement {
-            Movement::Outputs { inputs, outputs, .. } => {
-                for input in inputs.iter().filter(|input| is_it(&input.party)) {
-                    self.sent += &input.amount;
-                }
-                for output in outputs.iter().filter(|output| is_it(&output.party)) {
-                    self.received += &output.amount;
-                }
-            }
-            Movement::Transfers(transfers) => {
-                for transfer in transfers.iter().filter(|transfer| transfer.asset.is_none()) {
-                    if is_it(&transfer.from) {
-                        self.sent += &transfer.amount;
-                    }
-                    if is_it(&transfer.to) {
-                        self.received += &transfer.amount;
-                    }
-                }
-            }
-        }
+impl AddAssign<&Totals> for Totals {
+    fn add_assign(&mut self, more: &Totals) {
+        self.received += &more.received;
+        self.sent += &more.sent;
+        self.transactions += more.transactions;
     }
 }
 
@@ -198,6 +222,17 @@ pub struct History {
     pub complete: bool,
     /// The index's own counters, if it has any for this window.
     pub totals: Option<Totals>,
+}
+
+impl History {
+    /// Keeps what a party spent together with others, all of them one holder.
+    pub fn keep_together(&mut self, party: &str) {
+        self.transactions.retain(|transaction| {
+            cluster::spenders(transaction)
+                .iter()
+                .any(|spender| ***spender == *party)
+        });
+    }
 }
 
 /// The newest block that a source knows.
@@ -274,6 +309,16 @@ pub trait Source: Send + Sync {
         self.history(party, window)
     }
 
+    /// Of the same window only what the party spent together with others, all of them one holder: what tells its cluster.
+    ///
+    /// # Errors
+    /// When the source cannot say.
+    fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        let mut history = self.latest(party, window)?;
+        history.keep_together(party);
+        Ok(history)
+    }
+
     /// A transaction, with what its inputs were worth.
     ///
     /// # Errors
@@ -285,4 +330,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// As for [`Source::transaction`]; [`SourceError::Unsupported`] where the source keeps no spends.
     fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
+
+    /// By which transaction one output was spent.
+    ///
+    /// # Errors
+    /// As for [`Source::spends`].
+    fn spender(&self, id: &str, output: u32) -> Result<Option<TxId>, SourceError> {
+        Ok(self.spends(id)?.into_iter().nth(output as usize).flatten())
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::category::Category;
 use crate::ingest::fixture::{BadFixture, Fixture};
+use crate::parts;
 use crate::pool::{self, Method, Share};
 use crate::profile::{Fraction, Profile};
 use crate::score::{Finding, Own, Score, Unknown, score};
@@ -167,7 +168,7 @@ fn traced(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
             direction: trace.direction,
             category: exposure.category,
             hop: exposure.hop,
-            share: exposure.share.clone(),
+            share: trace.share(exposure),
         })
         .collect();
     let unknown = Unknown {
@@ -183,16 +184,22 @@ fn traced(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
                 "category": exposure.category,
                 "entity": exposure.entity,
                 "hop": exposure.hop,
-                "share": exposure.share.to_string(),
-                "share_decimal": exposure.share.to_f64(),
+                "share": parts::share(&exposure.part, &trace.whole).to_string(),
+                "share_decimal": parts::to_f64(&exposure.part, &trace.whole),
                 "path": exposure.path,
             })
         })
         .collect();
     let mut found = scores(&score);
     found.insert("exposures".to_owned(), exposures.into());
-    found.insert("unresolved".to_owned(), trace.unresolved().to_string().into());
-    found.insert("unattributed".to_owned(), trace.unattributed.to_string().into());
+    found.insert(
+        "unresolved".to_owned(),
+        parts::lowest(&trace.unresolved()).to_string().into(),
+    );
+    found.insert(
+        "unattributed".to_owned(),
+        parts::lowest(&trace.unattributed).to_string().into(),
+    );
     found.insert("expansions".to_owned(), trace.expansions.into());
     Ok(Value::Object(found))
 }
@@ -272,13 +279,16 @@ fn scores(score: &Score) -> Map<String, Value> {
         })
         .collect();
     let mut found = Map::new();
-    found.insert("score_exact".to_owned(), score.exact.to_string().into());
+    found.insert(
+        "score_exact".to_owned(),
+        parts::lowest(&score.exact).to_string().into(),
+    );
     found.insert("score_decimal".to_owned(), score.value().into());
     found.insert("score".to_owned(), whole(&score.exact).into());
     found.insert("score_upper_bound".to_owned(), whole(&score.upper_bound).into());
     found.insert(
         "score_upper_bound_exact".to_owned(),
-        score.upper_bound.to_string().into(),
+        parts::lowest(&score.upper_bound).to_string().into(),
     );
     found.insert("contributions".to_owned(), contributions.into());
     found

@@ -3,6 +3,7 @@
 //!
 //! This module never compares anything; see [`crate::score`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -139,6 +140,23 @@ impl IdentifierKind {
                 IdentifierKind::Registration
             }
             _ => IdentifierKind::Other,
+        }
+    }
+
+    /// FollowTheMoney's name of the property; `identifier` for [`IdentifierKind::Other`].
+    fn property(self) -> &'static str {
+        match self {
+            IdentifierKind::Lei => "leiCode",
+            IdentifierKind::Isin => "isin",
+            IdentifierKind::Bic => "swiftBic",
+            IdentifierKind::Imo => "imoNumber",
+            IdentifierKind::Inn => "innCode",
+            IdentifierKind::Ogrn => "ogrnCode",
+            IdentifierKind::Passport => "passportNumber",
+            IdentifierKind::NationalId => "idNumber",
+            IdentifierKind::Tax => "taxNumber",
+            IdentifierKind::Registration => "registrationNumber",
+            IdentifierKind::Other => "identifier",
         }
     }
 }
@@ -336,7 +354,13 @@ pub struct Entity {
     /// The authority's programmes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
+    /// What else the list says, in its own words: grounds, offices, place of birth. Nothing is compared with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
+
+/// What is known of a subject: values by FollowTheMoney's name of the property, such as `birthDate` or `alias`.
+pub type Properties = BTreeMap<String, Vec<String>>;
 
 /// Sex or gender as lists state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -389,6 +413,7 @@ impl Entity {
             &mut self.topics,
             &mut self.datasets,
             &mut self.programs,
+            &mut self.remarks,
         ] {
             if values.len() > LONG {
                 let mut seen = FxHashSet::default();
@@ -403,6 +428,38 @@ impl Entity {
                 .or(self.weak_aliases.first());
             self.caption = first.or(self.wallets.first()).unwrap_or(&self.id).clone();
         }
+    }
+
+    /// What the list says of the subject, by FollowTheMoney's names of properties; those that it does not give are left out.
+    pub fn properties(&self) -> Properties {
+        let dates = self.birth_dates.iter().map(ToString::to_string).collect();
+        let gender = serde_json::to_value(self.gender).ok();
+        let gender = gender
+            .as_ref()
+            .and_then(|gender| gender.as_str())
+            .map(str::to_owned);
+        let mut properties: Properties = [
+            ("name", self.names.clone()),
+            ("alias", self.aliases.clone()),
+            ("weakAlias", self.weak_aliases.clone()),
+            ("birthDate", dates),
+            ("nationality", self.nationalities.clone()),
+            ("country", self.countries.clone()),
+            ("gender", gender.into_iter().collect()),
+            ("publicKey", self.wallets.clone()),
+            ("notes", self.remarks.clone()),
+        ]
+        .into_iter()
+        .filter(|(_, values)| !values.is_empty())
+        .map(|(name, values)| (name.to_owned(), values))
+        .collect();
+        for identifier in &self.identifiers {
+            let values = properties
+                .entry(identifier.kind.property().to_owned())
+                .or_default();
+            push_unique(values, &identifier.value);
+        }
+        properties
     }
 }
 

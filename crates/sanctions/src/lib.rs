@@ -22,7 +22,7 @@ mod text;
 
 pub use batch::{answer_line, answer_pair_line};
 pub use demo::demo_list;
-pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema};
+pub use entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Properties, Schema};
 pub use import::{Guards, ImportError, ImportReport, List, ListFormat, Source};
 pub use query::{Query, QueryError, QueryIdentifier};
 pub use score::{DEFAULT_THRESHOLD, Explanation, PairScore, TokenMatch, score_pair};

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::compare::{self, ORGANISATION, PERSON};
 use crate::distance::Signature;
-use crate::entity::{Entity, Schema, push_unique};
+use crate::entity::{Entity, Properties, Schema, push_unique};
 use crate::import::List;
 use crate::name::{Kind, Name, Token};
 use crate::query::{Query, QueryError};
@@ -60,6 +60,8 @@ pub struct Hit {
     pub topics: Vec<String>,
     /// The authority's programmes.
     pub programs: Vec<String>,
+    /// What the list says of it, compared or not; see [`Entity::properties`].
+    pub properties: Properties,
     /// What the score is made of; see [`crate::PairScore::features`].
     pub features: BTreeMap<String, f64>,
     /// The same in words, by token.
@@ -96,6 +98,8 @@ struct Listed {
     datasets: Vec<String>,
     topics: Vec<String>,
     programs: Vec<String>,
+    /// Its [`Properties`] as JSON: small, since only hits are ever read.
+    properties: Box<str>,
     subject: Subject,
 }
 
@@ -235,6 +239,7 @@ impl Screener {
         for wallet in &subject.facts.wallets {
             self.by_wallet.entry(wallet.clone()).or_default().push(id);
         }
+        let properties = serde_json::to_string(&entity.properties()).unwrap_or_default();
         let Entity {
             id,
             caption,
@@ -249,6 +254,7 @@ impl Screener {
             datasets,
             topics,
             programs,
+            properties: properties.into(),
             subject,
         });
     }
@@ -390,6 +396,7 @@ impl Screener {
                 datasets: listed.datasets.clone(),
                 topics: listed.topics.clone(),
                 programs: listed.programs.clone(),
+                properties: serde_json::from_str(&listed.properties).unwrap_or_default(),
                 features: scored.features,
                 explanation: scored.explanation,
             }

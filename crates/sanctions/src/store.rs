@@ -15,12 +15,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::entity::Entity;
-use crate::import::{self, Diff, Guards, ImportError, ImportReport, List, ListFormat, Refusal, Source};
+use crate::import::{
+    self, Diff, Guards, ImportError, ImportReport, List, ListFormat, Refusal, Reject, Source,
+};
 use crate::screener::Screener;
 
 /// The form of the files; a file of another form is imported anew.
 const FORMAT: u32 = 1;
 const EXTENSION: &str = "list.jsonl";
+/// What came of the last import of a list lies beside it.
+const REPORT: &str = "import.json";
 
 /// How long after its import a list may be relied on, unless configured: OFAC publishes several times a week, and a
 /// month without an import means that nobody looks after the lists.
@@ -56,6 +60,46 @@ pub struct ListStatus {
     pub age_seconds: u64,
     /// Whether screening uses it: it is readable and not too old.
     pub active: bool,
+}
+
+/// What came of the last import of a list, activated or refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastImport {
+    /// The list's name.
+    pub list: String,
+    /// The version that was read.
+    pub version: String,
+    /// When (ms since 1970).
+    pub at: i64,
+    /// Records of subjects in the files.
+    pub rows: u64,
+    /// Entities that came of them.
+    pub entities: usize,
+    /// Rows that could not be used, all counted.
+    pub rejected: u64,
+    /// The first of them.
+    pub rejects: Vec<Reject>,
+    /// Against the version that was active.
+    pub diff: Option<Diff>,
+    /// Why it was not activated; `None`: it was.
+    pub refused: Option<String>,
+}
+
+impl LastImport {
+    fn of(report: &ImportReport, refusal: Option<&Refusal>) -> LastImport {
+        LastImport {
+            list: report.list.clone(),
+            version: report.version.clone(),
+            at: Timestamp::now().as_millisecond(),
+            rows: report.rows,
+            entities: report.entities,
+            rejected: report.rejected,
+            rejects: report.rejects.clone(),
+            diff: report.diff.clone(),
+            refused: refusal.map(Refusal::to_string),
+        }
+    }
 }
 
 /// Screening is not possible now; whoever asked must not be called clear.
@@ -129,6 +173,7 @@ impl ListStore {
             .as_ref()
             .map(|(header, before)| (header.version.as_str(), before.entities.len()));
         if let Err(refusal) = import::check(&report, active, guards) {
+            self.remember(&LastImport::of(&report, Some(&refusal)));
             let (list, version) = (list.name, list.version);
             return Err(StoreError::Refused {
                 list,
@@ -138,7 +183,26 @@ impl ListStore {
             });
         }
         self.put(&list)?;
+        self.remember(&LastImport::of(&report, None));
         Ok(report)
+    }
+
+    /// Writes down what came of an import. Whether the list is active does not depend on it.
+    fn remember(&self, import: &LastImport) {
+        let path = self.report_path(&import.list);
+        let beside = path.with_extension(format!("{}.new", std::process::id()));
+        let text = serde_json::to_vec(import).unwrap_or_default();
+        let _ = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
+    }
+
+    /// What came of each list's last import, by list. A list whose first import was refused is among them.
+    pub fn imports(&self) -> Result<Vec<LastImport>, StoreError> {
+        let mut all = Vec::new();
+        for path in self.files_with(REPORT)? {
+            let text = fs::read(&path)?;
+            all.extend(serde_json::from_slice::<LastImport>(&text).ok());
+        }
+        Ok(all)
     }
 
     /// Makes a list active without asking the guards, as the sandbox does with its demo list.
@@ -182,6 +246,7 @@ impl ListStore {
 
     /// Takes a list out of use for good; whether there was one of that name.
     pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
+        let _ = fs::remove_file(self.report_path(list));
         match fs::remove_file(self.path(list)) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -272,6 +337,14 @@ impl ListStore {
     }
 
     fn path(&self, list: &str) -> PathBuf {
+        self.path_with(list, EXTENSION)
+    }
+
+    fn report_path(&self, list: &str) -> PathBuf {
+        self.path_with(list, REPORT)
+    }
+
+    fn path_with(&self, list: &str, extension: &str) -> PathBuf {
         // Names come from file contents and file names: nothing but these characters may reach the folder.
         let safe = |c: char| {
             if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
@@ -281,16 +354,20 @@ impl ListStore {
             }
         };
         self.folder.join(format!(
-            "{}.{EXTENSION}",
+            "{}.{extension}",
             list.chars().map(safe).take(80).collect::<String>()
         ))
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.files_with(EXTENSION)
+    }
+
+    fn files_with(&self, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            if path.to_string_lossy().ends_with(&format!(".{EXTENSION}")) {
+            if path.to_string_lossy().ends_with(&format!(".{extension}")) {
                 files.push(path);
             }
         }
@@ -411,6 +488,11 @@ mod tests {
                 ..
             }
         ));
+
+        let said = store.imports().unwrap();
+        let refused = said[0].refused.as_deref().unwrap();
+        assert!(refused.contains("SHA-256"), "{refused}");
+        assert_eq!((said.len(), said[0].rows, said[0].entities), (1, 11, 11));
 
         let status = store.status().unwrap();
         assert_eq!(

@@ -365,7 +365,7 @@ pub struct Old {
     pub created_at: i64,
 }
 
-/// Attempts made before a time, after a number, oldest first, at most `limit`.
+/// Attempts made before a time, the oldest first, after one whose time and number are told, at most `limit`.
 ///
 /// # Errors
 /// Database errors.
@@ -373,11 +373,12 @@ pub async fn made_before(
     conn: &mut Conn,
     scope: Scope,
     before: i64,
-    after: i64,
+    after: (i64, i64),
     limit: i64,
 ) -> Result<Vec<Old>, Error> {
     let sql = "select log_id, id, flow_id, created_at from attempts
-               where merchant_id = $1 and sandbox = $2 and created_at < $3 and log_id > $4 order by log_id limit $5";
+               where merchant_id = $1 and sandbox = $2 and created_at < $3 and (created_at, log_id) > ($4, $5)
+               order by created_at, log_id limit $6";
     fetch!(
         all,
         conn,
@@ -386,7 +387,8 @@ pub async fn made_before(
         scope.merchant_id,
         scope.sandbox,
         before,
-        after,
+        after.0,
+        after.1,
         limit
     )
 }

@@ -41,6 +41,18 @@ pub struct AuditRow {
     pub hash: Vec<u8>,
 }
 
+/// Rows about accounts themselves, which are neither live nor sandbox, are written as live ones; their actions begin so.
+const OF_ACCOUNT: [&str; 2] = ["staff.", "merchant."];
+
+impl AuditRow {
+    /// Whether what it tells of happened in the sandbox; `None` for what has no mode.
+    #[must_use]
+    pub fn mode(&self) -> Option<bool> {
+        let has_mode = !OF_ACCOUNT.iter().any(|begin| self.action.starts_with(begin));
+        has_mode.then_some(self.sandbox)
+    }
+}
+
 /// What [`verify`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditCheck {
@@ -116,7 +128,7 @@ pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &
     keyring.hash("audit", &parts).to_vec()
 }
 
-const PAGE: i64 = 1000;
+pub(crate) const PAGE: i64 = 1000;
 
 /// The newest rows before a place (or of all), newest first; both modes.
 ///
@@ -150,7 +162,7 @@ pub struct Wanted<'a> {
     pub action: Option<&'a str>,
     /// On this subject.
     pub subject: Option<&'a str>,
-    /// Of this mode.
+    /// Of this mode; what has none is then not found.
     pub sandbox: Option<bool>,
     /// Not before this time (ms).
     pub from: Option<i64>,
@@ -158,6 +170,22 @@ pub struct Wanted<'a> {
     pub until: Option<i64>,
     /// Older than the row at this place.
     pub before: Option<i64>,
+}
+
+/// The literals let the database use the indexes of subjects, actors and modes.
+macro_rules! select {
+    ($narrowed:literal) => {
+        concat!(
+            "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+             where merchant_id = $1 and seq < $2 and at >= $3 and at < $4 ",
+            $narrowed,
+            "and ($5 or actor = $6) and ($7 or action = $8 or substr(action, 1, length($9)) = $9)
+                 and ($10 or subject = $11)
+                 and ($12 or sandbox = $13
+                     and substr(action, 1, length($14)) <> $14 and substr(action, 1, length($15)) <> $15)
+             order by seq desc limit $16"
+        )
+    };
 }
 
 /// The newest rows that are wanted, newest first; both modes unless one is wanted.
@@ -171,15 +199,17 @@ pub async fn find(
     limit: i64,
 ) -> Result<Vec<AuditRow>, Error> {
     let action = wanted.action.unwrap_or_default();
+    let sql = match wanted {
+        Wanted { subject: Some(_), .. } => select!("and subject = $11 "),
+        Wanted { actor: Some(_), .. } => select!("and actor = $6 "),
+        Wanted { sandbox: Some(_), .. } => select!("and sandbox = $13 "),
+        _ => select!(""),
+    };
     fetch!(
         all,
         conn,
         AuditRow,
-        "select seq, sandbox, at, actor, action, subject, detail, hash from audit
-         where merchant_id = $1 and seq < $2 and at >= $3 and at < $4 and ($5 or actor = $6)
-             and ($7 or action = $8 or substr(action, 1, length($9)) = $9) and ($10 or subject = $11)
-             and ($12 or sandbox = $13)
-         order by seq desc limit $14",
+        sql,
         merchant_id,
         wanted.before.unwrap_or(i64::MAX),
         wanted.from.unwrap_or(0),
@@ -193,6 +223,8 @@ pub async fn find(
         wanted.subject.unwrap_or_default(),
         wanted.sandbox.is_none(),
         wanted.sandbox.unwrap_or_default(),
+        OF_ACCOUNT[0],
+        OF_ACCOUNT[1],
         limit
     )
 }

@@ -30,6 +30,8 @@ pub struct Credential {
     pub previous_until: Option<i64>,
     /// When it was revoked (ms).
     pub revoked_at: Option<i64>,
+    /// Whether it has a secret, which somebody was shown then.
+    pub has_secret: bool,
 }
 
 /// A key with its secret, shown this once.
@@ -66,23 +68,42 @@ pub enum AuthOutcome {
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
 pub async fn create(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<NewCredential, Error> {
+    let key = new_key(tx, merchant_id, sandbox).await?;
+    let (secret, hash) = new_secret(tx.keyring(), &key);
+    insert(tx, merchant_id, sandbox, &key, &hash).await?;
+    Ok(NewCredential { key, secret })
+}
+
+/// Makes a key that has no secret until it is [`rotate`]d: nobody is there to be shown one.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown account.
+pub async fn reserve(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<(), Error> {
+    let key = new_key(tx, merchant_id, sandbox).await?;
+    // No hash is empty, so no secret is this key's.
+    insert(tx, merchant_id, sandbox, &key, &[]).await
+}
+
+async fn new_key(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<String, Error> {
     let merchant = merchants::get(tx, merchant_id)
         .await?
         .ok_or(Error::Missing("merchant"))?;
     let prefix = if sandbox { SANDBOX } else { LIVE };
-    let key = format!("{prefix}{}{}", merchant.short_id, random_text::<16>());
-    let (secret, hash) = new_secret(tx.keyring(), &key);
+    Ok(format!("{prefix}{}{}", merchant.short_id, random_text::<16>()))
+}
+
+async fn insert(tx: &mut Tx, merchant_id: Uuid, sandbox: bool, key: &str, hash: &[u8]) -> Result<(), Error> {
     let now = tx.now();
     execute!(
         tx,
         "insert into credentials (merchant_id, key, sandbox, secret_hash, created_at) values ($1, $2, $3, $4, $5)",
         merchant_id,
-        &key,
+        key,
         sandbox,
-        &hash,
+        hash,
         now,
-    )?;
-    Ok(NewCredential { key, secret })
+    )
+    .map(|_| ())
 }
 
 /// The keys of an account, newest first.
@@ -94,7 +115,8 @@ pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>,
         all,
         conn,
         Credential,
-        "select key, sandbox, created_at, previous_until, revoked_at from credentials
+        "select key, sandbox, created_at, previous_until, revoked_at, length(secret_hash) > 0 as has_secret
+         from credentials
          where merchant_id = $1 order by created_at desc, key",
         merchant_id,
     )
@@ -114,7 +136,8 @@ pub async fn rotate(
     let until = tx.now().saturating_add(overlap_ms);
     let changed = execute!(
         tx,
-        "update credentials set previous_hash = secret_hash, previous_until = $3, secret_hash = $4
+        "update credentials set previous_hash = secret_hash,
+             previous_until = case when length(secret_hash) > 0 then $3 end, secret_hash = $4
          where merchant_id = $1 and key = $2 and revoked_at is null",
         merchant_id,
         key,

@@ -1,4 +1,4 @@
-//! One-time links of the portal: to join a merchant's staff, to become an operator, to set a new password. A token is 256 random bits,
+//! One-time links of the portal: to join a merchant's staff, to become an operator, to set a new password or address. A token is 256 random bits,
 //! kept as a keyed hash, and used up in one conditional update. It sends nothing.
 
 use base64::Engine as _;
@@ -7,10 +7,9 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::keyring::{Place, random};
-use crate::merchants;
+use crate::keyring::{DataKey, Place, random};
 use crate::text_enum::text_enum;
-use crate::{Conn, Error, Tx};
+use crate::{Conn, Error, Tx, merchants, staff};
 
 text_enum! {
     /// What a link is for.
@@ -21,6 +20,8 @@ text_enum! {
         Operator = "operator",
         /// To set a new password.
         Password = "password",
+        /// To sign in with another address.
+        Email = "email",
     }
 }
 
@@ -33,11 +34,11 @@ pub struct Invitation {
     pub kind: Kind,
     /// The account to join.
     pub merchant_id: Option<Uuid>,
-    /// Whose password it sets.
+    /// Whose password or address it sets.
     pub staff_id: Option<Uuid>,
     /// The role in the account.
     pub role: Option<String>,
-    /// Whom it was meant for; `None`: whoever has the link.
+    /// Whom it was meant for (`None`: whoever has the link), or the address that it sets.
     pub email: Option<String>,
     /// Who made it; `None`: the command line, or the server itself.
     pub invited_by: Option<Uuid>,
@@ -66,6 +67,13 @@ pub enum Purpose<'a> {
         /// Whose.
         staff_id: Uuid,
     },
+    /// To sign in with another address.
+    Email {
+        /// Who.
+        staff_id: Uuid,
+        /// The address, which the link is sent to.
+        email: &'a str,
+    },
 }
 
 /// What a token is worth.
@@ -85,15 +93,27 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("invitation", &[token.as_bytes()]).to_vec()
 }
 
-fn email_place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
-    Place {
-        merchant_id,
+/// The key that seals a link's address, and its place: the account's that is joined, or the member's own.
+async fn email_key<'a>(
+    conn: &mut Conn,
+    merchant_id: Option<Uuid>,
+    staff_id: Option<Uuid>,
+    id: &'a Uuid,
+) -> Result<(DataKey, Place<'a>), Error> {
+    let key = match (merchant_id, staff_id) {
+        (Some(merchant_id), _) => merchants::key(conn, merchant_id).await?,
+        (None, Some(staff_id)) => staff::key(conn, staff_id).await?,
+        (None, None) => return Err(Error::Missing("invitation's owner")),
+    };
+    let place = Place {
+        merchant_id: merchant_id.unwrap_or_default(),
         what: "invitations.email",
         id: id.as_bytes(),
-    }
+    };
+    Ok((key, place))
 }
 
-/// Makes a link; its token is shown this once. A new link to set somebody's password voids their earlier ones.
+/// Makes a link; its token is shown this once. A new link that changes how somebody signs in voids their earlier ones.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -113,6 +133,7 @@ pub async fn create(
         } => (Kind::Member, Some(merchant_id), None, Some(role), email),
         Purpose::Operator => (Kind::Operator, None, None, None, None),
         Purpose::Password { staff_id } => (Kind::Password, None, Some(staff_id), None, None),
+        Purpose::Email { staff_id, email } => (Kind::Email, None, Some(staff_id), None, Some(email)),
     };
     let invitation = Invitation {
         id: Uuid::now_v7(),
@@ -126,14 +147,14 @@ pub async fn create(
         expires_at: tx.now().saturating_add(life_ms),
     };
     if let Some(staff_id) = staff_id {
-        void_passwords(tx, staff_id).await?;
+        void_own(tx, staff_id).await?;
     }
-    let email_sealed = match (merchant_id, email) {
-        (Some(merchant_id), Some(email)) => {
-            let key = merchants::key(tx, merchant_id).await?;
-            Some(key.seal(&email_place(merchant_id, &invitation.id), email.as_bytes()))
+    let email_sealed = match email {
+        Some(email) => {
+            let (key, place) = email_key(tx, merchant_id, staff_id, &invitation.id).await?;
+            Some(key.seal(&place, email.as_bytes()))
         }
-        _ => None,
+        None => None,
     };
     execute!(
         tx,
@@ -171,12 +192,12 @@ struct Row {
 
 impl Row {
     async fn open(self, conn: &mut Conn) -> Result<Invitation, Error> {
-        let email = match (self.merchant_id, &self.email_sealed) {
-            (Some(merchant_id), Some(sealed)) => {
-                let key = merchants::key(conn, merchant_id).await?;
-                Some(key.open_text(&email_place(merchant_id, &self.id), sealed)?)
+        let email = match &self.email_sealed {
+            Some(sealed) => {
+                let (key, place) = email_key(conn, self.merchant_id, self.staff_id, &self.id).await?;
+                Some(key.open_text(&place, sealed)?)
             }
-            _ => None,
+            None => None,
         };
         Ok(Invitation {
             id: self.id,
@@ -267,11 +288,11 @@ pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Er
     Ok(execute!(tx, sql, merchant_id, id)? == 1)
 }
 
-/// Voids the links that set a member's password, for instance because it was set.
+/// Voids the links that set a member's password or address, for instance because one was set.
 ///
 /// # Errors
 /// Database errors.
-pub async fn void_passwords(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
+pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     let sql = "delete from invitations where staff_id = $1 and used_at is null";
     execute!(tx, sql, staff_id)
 }

@@ -31,6 +31,17 @@ impl std::fmt::Debug for Objects {
     }
 }
 
+/// What is kept, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// Objects of attempts.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The attempts that were asked for.
+    pub old: BTreeSet<(Scope, Uuid)>,
+}
+
 /// One file of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectName<'a> {
@@ -166,21 +177,25 @@ impl Objects {
         Ok(found.len())
     }
 
-    /// The attempts whose objects were all written before a time (ms). What was put here by others is not told of.
+    /// Everything that is here; and the attempts whose objects were all written before a time (ms). What was put here by others is not
+    /// told of.
     ///
     /// # Errors
     /// [`Error::Objects`].
-    pub async fn attempts_before(&self, before: i64) -> Result<BTreeSet<(Scope, Uuid)>, Error> {
+    pub async fn stock(&self, before: i64) -> Result<Stock, Error> {
         let (mut old, mut young) = (BTreeSet::new(), BTreeSet::new());
+        let mut stock = Stock::default();
         let mut objects = self.store.list(Some(&self.root));
         while let Some(object) = objects.try_next().await? {
             if let Some(attempt) = self.attempt_of(&object.location) {
+                stock.objects += 1;
+                stock.bytes += object.size;
                 let is_old = object.last_modified.timestamp_millis() < before;
                 if is_old { &mut old } else { &mut young }.insert(attempt);
             }
         }
         old.retain(|attempt| !young.contains(attempt));
-        Ok(old)
+        Ok(Stock { old, ..stock })
     }
 
     /// The attempt of an object, from its path.
@@ -320,7 +335,7 @@ mod tests {
             .unwrap()
             .set_modified(later)
             .unwrap();
-        let old = objects.attempts_before(in_a_minute).await.unwrap();
+        let old = objects.stock(in_a_minute).await.unwrap().old;
         assert_eq!(old, BTreeSet::from([(name("").scope, Uuid::from_u128(1))]));
     }
 

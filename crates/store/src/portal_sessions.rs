@@ -92,6 +92,7 @@ pub struct NewSession<'a> {
 }
 
 const DEVICE: &str = "portal_sessions.device";
+const SHOWN: &str = "portal_sessions.shown";
 
 fn new_token(conn: &Conn) -> (SecretString, Vec<u8>) {
     let token = URL_SAFE_NO_PAD.encode(random::<32>());
@@ -253,6 +254,40 @@ pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
 pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
     let sql = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
     execute!(tx, sql, id, merchant_id, sandbox).map(|_| ())
+}
+
+/// Keeps what a form made for the next page of its session to show, in place of what was kept before.
+///
+/// # Errors
+/// [`Error::Missing`] for an unknown member; database errors.
+pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
+    let key = staff::key(tx, staff_id).await?;
+    let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
+    let sql = "update portal_sessions set shown_sealed = $3 where id = $1 and staff_id = $2";
+    execute!(tx, sql, id, staff_id, &sealed).map(|_| ())
+}
+
+/// What [`keep_shown`] kept, if anything.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<String>, Error> {
+    let sql = "select shown_sealed from portal_sessions where id = $1 and staff_id = $2";
+    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id, staff_id)?;
+    let Some((Some(sealed),)) = row else {
+        return Ok(None);
+    };
+    let key = staff::key(conn, staff_id).await?;
+    key.open_text(&staff::place(&id, SHOWN), &sealed).map(Some)
+}
+
+/// Forgets what [`keep_shown`] kept; whether there was anything. Of any number of simultaneous calls one gets `true`.
+///
+/// # Errors
+/// Database errors.
+pub async fn forget_shown(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
+    let sql = "update portal_sessions set shown_sealed = null where id = $1 and shown_sealed is not null";
+    Ok(execute!(tx, sql, id)? == 1)
 }
 
 /// A member's sessions that have not ended, the one used last first.

@@ -89,6 +89,8 @@ pub struct Waiting {
     pub claim: Option<Claim>,
     /// Who proposed a decision on it.
     pub proposed_by: Option<Uuid>,
+    /// When it was decided or reopened last (ms): of what waits, when it was reopened.
+    pub decided_at: Option<i64>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -110,6 +112,7 @@ struct Row {
     claim_staff: Option<Uuid>,
     claim_until: Option<i64>,
     proposed_by: Option<Uuid>,
+    decided_at: Option<i64>,
 }
 
 /// The filter over the indexes: `$1` and `$2` scope, `$3` now, `$4`–`$12` the filter in its order.
@@ -139,7 +142,7 @@ macro_rules! page {
     ($rest:literal, $order:literal) => {
         concat!(
             "select a.log_id, a.id, a.facemap_id, a.priority, a.created_at, a.flow_id, a.flow_name, a.grouping_id,
-                    a.country, a.codes, a.document_types, a.wrapped_key, a.external_id_sealed,
+                    a.country, a.codes, a.document_types, a.wrapped_key, a.external_id_sealed, a.decided_at,
                     p.wrapped_key as person_key, q.claim_staff, q.claim_until, q.proposed_by
              from (",
             waiting!(
@@ -234,6 +237,7 @@ pub async fn queue(
                 document_types: row.document_types,
                 claim: claim.map(|(staff_id, until)| Claim { staff_id, until }),
                 proposed_by: row.proposed_by,
+                decided_at: row.decided_at,
             })
         })
         .collect()

@@ -258,6 +258,17 @@ pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
     execute!(tx, "update staff set name_sealed = $2 where id = $1", id, &sealed).map(|_| ())
 }
 
+/// Changes the address that a member signs in with.
+///
+/// # Errors
+/// [`Error::Conflict`] when it has an account; [`Error::Missing`]; [`Error::Sealed`].
+pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> {
+    let sealed = key(tx, id).await?.seal(&place(&id, EMAIL), email.as_bytes());
+    let email_ref = email_ref(tx, email);
+    let sql = "update staff set email_ref = $2, email_sealed = $3 where id = $1";
+    execute!(tx, sql, id, &email_ref, &sealed).map(|_| ())
+}
+
 /// Argon2id of a member's password, in PHC form.
 ///
 /// # Errors
@@ -423,6 +434,28 @@ pub async fn set_membership_disabled(
     let at = disabled.then_some(tx.now());
     let sql = "update memberships set disabled_at = $3 where merchant_id = $1 and staff_id = $2";
     Ok(execute!(tx, sql, merchant_id, staff_id, at)? == 1)
+}
+
+/// A member's role, unless they are shut out. Their row stays locked until the transaction's end: what they do in it is there before
+/// they are shut out, and can be undone with that.
+///
+/// # Errors
+/// Database errors.
+pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<String>, Error> {
+    let sql =
+        "update memberships set role = role where merchant_id = $1 and staff_id = $2 and disabled_at is null
+               returning role";
+    let row = fetch!(optional, tx, (String,), sql, merchant_id, staff_id)?;
+    Ok(row.map(|(role,)| role))
+}
+
+/// Whether somebody is an operator and not shut out; locked as by [`lock_member`].
+///
+/// # Errors
+/// Database errors.
+pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
+    let sql = "update staff set operator = operator where id = $1 and operator and disabled_at is null";
+    Ok(execute!(tx, sql, id)? == 1)
 }
 
 /// How many members have a role and are not shut out. Their rows stay locked until the transaction's end, so that of two people who

@@ -1,10 +1,13 @@
-//! The embedded store of a chain's transactions: grown block by block, rolled back exactly, asked as a [`Source`].
+//! The embedded store of a chain's transactions: grown block by block, rolled back exactly, asked as a
+//! [`Source`](crate::source::Source).
 //!
 //! Transactions are numbered as they come and kept as self-contained records under their numbers, so the store only
 //! appends; three indexes lead there: by id, by party and by spent output. What a trace asks costs one search in a
 //! sorted tree, so it grows with the logarithm of the history. A block is one atomic batch: a crash leaves whole blocks.
 //! One process writes; the folder is locked.
 
+mod asked;
+mod entries;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -12,30 +15,32 @@ mod tests;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use fjall::{Database, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch as Batch};
-use rustc_hash::FxHashMap;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use self::entries::{Entries, PartyKey, id_key, number_of, party_entry, party_key, sides, spend_key};
 pub use self::record::Damaged;
-use self::record::Record;
+use self::record::{Record, Visit};
 use crate::address::Address;
 use crate::amount::Amount;
+use crate::cluster;
 use crate::currency::Currency;
 use crate::ingest::block::{RawBlock, hash_text};
 use crate::source::{
-    History, Input, Movement, Output, Position, Source, SourceError, Tip, Totals, Transaction, Transfer,
-    TxId, Window,
+    History, Input, Movement, Output, Party, Position, Tip, Totals, Transaction, Transfer, TxId, Window,
 };
 
-/// Unspent outputs kept in memory while blocks come in; the store answers for the rest.
-const CACHED_OUTPUTS: usize = 2_000_000;
-/// Beyond the part of a history that was asked for, at most so many transactions are counted.
-const COUNTED: usize = 100_000;
+/// Unspent outputs, and parties' counters, kept in memory while blocks come in; the store answers for the rest.
+const CACHED: usize = 2_000_000;
+/// Bytes of the store's blocks that are kept in memory, besides what the operating system keeps.
+const CACHE: u64 = 128 << 20;
+/// Bytes of each index that wait in memory to be written: with more of them, each is found more slowly.
+const MEMTABLE: u64 = 32 << 20;
 /// A graph whose tip is older lacks what happened since (milliseconds).
 const RECENT: i64 = 24 * 60 * 60 * 1000;
 /// The layout of the store; another one is refused.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 
 /// Why the graph could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +183,14 @@ struct State {
     first_height: u64,
     next: u64,
     outputs: FxHashMap<(TxId, u32), (u64, Output)>,
+    totals: FxHashMap<PartyKey, Totals>,
+}
+
+impl State {
+    fn forget(&mut self) {
+        self.outputs = FxHashMap::default();
+        self.totals = FxHashMap::default();
+    }
 }
 
 /// A chain's transactions.
@@ -190,34 +203,11 @@ pub struct Graph {
     records: Keyspace,
     /// Id → number.
     ids: Keyspace,
-    /// Party and number → nothing.
+    /// Party and number → [`Visit`]. A party's key alone → nothing, once it has any: a filter then tells who is new.
     parties: Keyspace,
     /// Number and output → number of the spender.
     spends: Keyspace,
     state: Mutex<State>,
-}
-
-fn party_key(party: &str) -> [u8; 16] {
-    let mut key = [0; 16];
-    key.copy_from_slice(&Sha256::digest(party.as_bytes())[..16]);
-    key
-}
-
-fn party_entry(party: &str, number: u64) -> Vec<u8> {
-    let mut key = party_key(party).to_vec();
-    key.extend_from_slice(&number.to_be_bytes());
-    key
-}
-
-fn spend_key(number: u64, output: u32) -> [u8; 12] {
-    let mut key = [0; 12];
-    key[..8].copy_from_slice(&number.to_be_bytes());
-    key[8..].copy_from_slice(&output.to_be_bytes());
-    key
-}
-
-fn number_of(bytes: &[u8]) -> Result<u64, Damaged> {
-    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Damaged)
 }
 
 impl Graph {
@@ -226,8 +216,12 @@ impl Graph {
     /// # Errors
     /// When it cannot be opened or holds another chain.
     pub fn open(folder: &Path, currency: Currency) -> Result<Graph, GraphError> {
-        let database = Database::builder(folder).open()?;
-        let keyspace = |name| database.keyspace(name, KeyspaceCreateOptions::default);
+        let database = Database::builder(folder).cache_size(CACHE).open()?;
+        let keyspace = |name| {
+            database.keyspace(name, || {
+                KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE)
+            })
+        };
         let meta = keyspace("meta")?;
         let wanted = format!("{currency}, layout {LAYOUT}");
         match meta.get("is")? {
@@ -257,6 +251,7 @@ impl Graph {
             first_height,
             next,
             outputs: FxHashMap::default(),
+            totals: FxHashMap::default(),
         };
         Ok(Graph {
             currency,
@@ -348,7 +343,7 @@ impl Graph {
     }
 
     fn number(&self, id: &str) -> Result<Option<u64>, GraphError> {
-        match self.ids.get(id.as_bytes())? {
+        match self.ids.get(id_key(id))? {
             None => Ok(None),
             Some(number) => Ok(Some(number_of(&number)?)),
         }
@@ -366,14 +361,14 @@ impl Graph {
             return Err(GraphError::NotNext);
         }
         let appended = self.append_to(&mut state, block);
-        if appended.is_err() || state.outputs.len() > CACHED_OUTPUTS {
-            state.outputs = FxHashMap::default();
+        if appended.is_err() || state.outputs.len() > CACHED || state.totals.len() > CACHED {
+            state.forget();
         }
         appended
     }
 
     fn append_to(&self, state: &mut State, block: &NewBlock) -> Result<(), GraphError> {
-        let mut batch = self.database.batch();
+        let mut entries = Entries::default();
         let first = state.next;
         let mut fresh: FxHashMap<TxId, u64> = FxHashMap::default();
         for (number, (new, index)) in (first..).zip(block.transactions.iter().zip(0u32..)) {
@@ -381,7 +376,7 @@ impl Graph {
                 Some(number) => Some(*number),
                 None => self.number(&new.id)?,
             };
-            let movement = self.resolve(state, &mut batch, number, new)?;
+            let movement = self.resolve(state, &mut entries, number, new)?;
             let mut transaction = match movement {
                 Movement::Outputs { inputs, outputs, .. } => {
                     Transaction::of_outputs(new.id.clone(), inputs, outputs)
@@ -396,17 +391,12 @@ impl Graph {
             transaction.fee = new.fee.clone().or(transaction.fee);
             transaction.fee_payer.clone_from(&new.fee_payer);
             transaction.extra.clone_from(&new.extra);
-            for party in parties(&transaction) {
-                batch.insert(&self.parties, party_entry(&party, number), "");
-            }
-            batch.insert(&self.ids, new.id.as_bytes(), number.to_be_bytes());
+            self.count(state, &mut entries, number, &transaction)?;
             fresh.insert(new.id.clone(), number);
-            batch.insert(
-                &self.records,
-                number.to_be_bytes(),
-                Record { transaction, hides }.write(),
-            );
+            entries.records.push(Record { transaction, hides }.write());
         }
+        let ids = fresh.into_iter();
+        entries.ids = ids.map(|(id, number)| (id_key(&id), number)).collect();
         let count = block.transactions.len() as u64;
         let remembered = Block {
             hash: block.hash.clone(),
@@ -416,6 +406,8 @@ impl Graph {
             count,
         };
         let text = serde_json::to_vec(&remembered).map_err(|_| Damaged)?;
+        let mut batch = self.database.batch();
+        entries.write(self, first, &mut batch);
         batch.insert(&self.blocks, block.height.to_be_bytes(), text);
         batch.commit()?;
         if state.tip.is_none() {
@@ -426,11 +418,53 @@ impl Graph {
         Ok(())
     }
 
+    /// Enters a transaction in the history of everybody concerned.
+    fn count(
+        &self,
+        state: &mut State,
+        entries: &mut Entries,
+        number: u64,
+        transaction: &Transaction,
+    ) -> Result<(), GraphError> {
+        let spenders: FxHashSet<&Party> = cluster::spenders(transaction).into_iter().collect();
+        for (party, side) in sides(transaction) {
+            let key = party_key(party);
+            let before = match state.totals.remove(&key) {
+                Some(known) => Some(known),
+                None => self.totals(&key)?,
+            };
+            if before.is_none() {
+                entries.parties.push((key.to_vec(), Vec::new()));
+            }
+            let mut totals = before.unwrap_or_default();
+            totals += &side;
+            let visit = Visit {
+                together: spenders.contains(party),
+                totals,
+            };
+            entries.parties.push((party_entry(&key, number), visit.write()));
+            state.totals.insert(key, visit.totals);
+        }
+        Ok(())
+    }
+
+    /// A party's counters now; `None` for one never seen.
+    fn totals(&self, party: &PartyKey) -> Result<Option<Totals>, GraphError> {
+        if self.parties.get(party)?.is_none() {
+            return Ok(None);
+        }
+        let range = party_entry(party, 0)..=party_entry(party, u64::MAX);
+        match self.parties.range(range).next_back() {
+            None => Ok(None),
+            Some(entry) => Ok(Some(Visit::read(&entry.value()?)?.totals)),
+        }
+    }
+
     /// Looks up what a transaction spends, notes the spends, and remembers what it makes.
     fn resolve(
         &self,
         state: &mut State,
-        batch: &mut Batch,
+        entries: &mut Entries,
         number: u64,
         new: &NewTransaction,
     ) -> Result<Movement, GraphError> {
@@ -454,7 +488,7 @@ impl Graph {
                 None => self.output(&input.transaction, input.output)?,
             };
             if let Some((maker, known)) = known {
-                batch.insert(&self.spends, spend_key(maker, input.output), number.to_be_bytes());
+                entries.spends.push((spend_key(maker, input.output), number));
                 input.party = known.party;
                 input.amount = known.amount;
             }
@@ -499,25 +533,31 @@ impl Graph {
             let Record { transaction, hides } = self.record(number)?;
             if let Movement::Outputs { inputs, .. } = &transaction.movement {
                 for input in inputs {
-                    if let Some(maker) = self.number(&input.transaction)? {
-                        batch.remove(&self.spends, spend_key(maker, input.output));
+                    if let Some(spend) = self.spend_by(input, number)? {
+                        batch.remove(&self.spends, spend);
                     }
                 }
             }
-            for party in parties(&transaction) {
-                batch.remove(&self.parties, party_entry(&party, number));
+            for party in sides(&transaction).into_keys() {
+                let key = party_key(party);
+                let entry = party_entry(&key, number);
+                let visit = Visit::read(&self.parties.get(&entry)?.ok_or(Damaged)?)?;
+                batch.remove(&self.parties, entry);
+                if visit.totals.transactions == 1 {
+                    batch.remove(&self.parties, key);
+                }
             }
             match hides {
                 Some(older) if older < block.first => {
-                    batch.insert(&self.ids, transaction.id.as_bytes(), older.to_be_bytes());
+                    batch.insert(&self.ids, id_key(&transaction.id), older.to_be_bytes());
                 }
-                _ => batch.remove(&self.ids, transaction.id.as_bytes()),
+                _ => batch.remove(&self.ids, id_key(&transaction.id)),
             }
             batch.remove(&self.records, number.to_be_bytes());
         }
         batch.remove(&self.blocks, height.to_be_bytes());
         batch.commit()?;
-        state.outputs = FxHashMap::default();
+        state.forget();
         state.next = block.first;
         state.tip = match height.checked_sub(1) {
             Some(before) => self.block(before)?.map(|block| (before, block)),
@@ -525,6 +565,23 @@ impl Graph {
         };
         drop(state);
         Ok(self.newest())
+    }
+
+    /// Under which key a transaction's spend is noted. The id may since have come to mean another transaction.
+    fn spend_by(&self, input: &Input, spender: u64) -> Result<Option<[u8; 12]>, GraphError> {
+        let mut maker = self.number(&input.transaction)?;
+        while let Some(made) = maker {
+            let key = spend_key(made, input.output);
+            if self
+                .spends
+                .get(key)?
+                .is_some_and(|by| *by == spender.to_be_bytes())
+            {
+                return Ok(Some(key));
+            }
+            maker = self.record(made)?.hides;
+        }
+        Ok(None)
     }
 
     /// The number of the first transaction after a place.
@@ -538,40 +595,51 @@ impl Graph {
         }
     }
 
-    /// The latest transactions; of so many before them the counters, if they reach the first.
-    fn history_of(&self, party: &str, window: Window, counted: usize) -> Result<History, GraphError> {
-        let most = window.limit.saturating_add(counted);
-        let end = self.end_of(window.up_to)?;
-        let range = party_entry(party, 0)..party_entry(party, end);
-        let mut transactions = Vec::new();
-        let mut totals = Totals::default();
-        let mut seen = 0;
-        for entry in self.parties.range(range).rev() {
-            if seen >= most {
-                break;
-            }
-            seen += 1;
-            let key = entry.key()?;
-            let number = number_of(key.get(16..).unwrap_or_default())?;
-            let transaction = self.record(number)?.transaction;
-            totals.count(&transaction, party);
-            if transactions.len() < window.limit {
-                transactions.push(Arc::new(transaction));
-            }
-        }
-        let complete = seen == transactions.len();
-        transactions.reverse();
-        Ok(History {
-            transactions,
-            complete,
-            totals: (!complete && counted > 1 && seen < most).then_some(totals),
-        })
+    fn history_of(&self, party: &str, window: Window) -> Result<History, GraphError> {
+        self.visits(party, window, |_| true)
     }
 
-    fn spends_of(&self, id: &str) -> Result<Vec<Option<TxId>>, GraphError> {
-        let Some(number) = self.number(id)? else {
-            return Ok(Vec::new());
+    /// Those of a history's transactions that are wanted, which alone are read.
+    fn visits(
+        &self,
+        party: &str,
+        window: Window,
+        wanted: impl Fn(&Visit) -> bool,
+    ) -> Result<History, GraphError> {
+        let party = party_key(party);
+        let range = party_entry(&party, 0)..party_entry(&party, self.end_of(window.up_to)?);
+        let mut history = History {
+            complete: true,
+            ..History::default()
         };
+        let mut latest = None;
+        for (place, entry) in self.parties.range(range).rev().enumerate() {
+            let (key, value) = entry.into_inner()?;
+            let visit = Visit::read(&value)?;
+            if place == window.limit {
+                history.complete = false;
+                history.totals = latest.or(Some(visit)).map(|visit: Visit| visit.totals);
+                break;
+            }
+            if wanted(&visit) {
+                let number = number_of(key.get(16..).unwrap_or_default())?;
+                let transaction = self.record(number)?.transaction;
+                history.transactions.push(Arc::new(transaction));
+            }
+            // The latest counts them all.
+            latest.get_or_insert(visit);
+        }
+        history.transactions.reverse();
+        Ok(history)
+    }
+
+    /// The id of a numbered transaction.
+    fn id(&self, number: u64) -> Result<TxId, GraphError> {
+        let record = self.records.get(number.to_be_bytes())?.ok_or(Damaged)?;
+        Ok(Record::read_id(&record)?)
+    }
+
+    fn spends_of(&self, number: u64) -> Result<Vec<Option<TxId>>, GraphError> {
         let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
             return Ok(Vec::new());
         };
@@ -583,70 +651,16 @@ impl Graph {
                 .and_then(|output| output.try_into().ok())
                 .map(u32::from_be_bytes);
             if let Some(spend) = output.and_then(|output| spends.get_mut(output as usize)) {
-                *spend = Some(self.record(number_of(&spender)?)?.transaction.id);
+                *spend = Some(self.id(number_of(&spender)?)?);
             }
         }
         Ok(spends)
     }
-}
 
-/// Everybody whose history a transaction belongs to, each once.
-fn parties(transaction: &Transaction) -> Vec<Arc<str>> {
-    let mut parties = crate::screen::parties(transaction);
-    if let Some(payer) = &transaction.fee_payer
-        && !parties.contains(payer)
-    {
-        parties.push(payer.clone());
-    }
-    parties
-}
-
-impl From<GraphError> for SourceError {
-    fn from(error: GraphError) -> SourceError {
-        match error {
-            GraphError::Damaged(_) => SourceError::Nonsense(error.to_string()),
-            _ => SourceError::Unreachable(error.to_string()),
+    fn spender_of(&self, number: u64, output: u32) -> Result<Option<TxId>, GraphError> {
+        match self.spends.get(spend_key(number, output))? {
+            None => Ok(None),
+            Some(spender) => Ok(Some(self.id(number_of(&spender)?)?)),
         }
-    }
-}
-
-impl Source for Graph {
-    fn name(&self) -> &str {
-        "graph"
-    }
-
-    fn tip(&self) -> Result<Tip, SourceError> {
-        self.newest().ok_or(SourceError::NotFound)
-    }
-
-    fn height_at(&self, time: i64) -> Result<u64, SourceError> {
-        self.height_at_time(time)?.ok_or(SourceError::NotFound)
-    }
-
-    fn is_whole(&self) -> bool {
-        let now = jiff::Timestamp::now().as_millisecond();
-        let recent = |tip: &Tip| tip.time.is_some_and(|time| time.saturating_add(RECENT) >= now);
-        self.state().first_height == 0 && self.newest().as_ref().is_some_and(recent)
-    }
-
-    fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        Ok(self.history_of(party, window, COUNTED)?)
-    }
-
-    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        // One more tells whether that was all.
-        Ok(self.history_of(party, window, 1)?)
-    }
-
-    fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {
-        let number = self.number(id)?.ok_or(SourceError::NotFound)?;
-        Ok(Arc::new(self.record(number)?.transaction))
-    }
-
-    fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
-        if self.number(id)?.is_none() {
-            return Err(SourceError::NotFound);
-        }
-        Ok(self.spends_of(id)?)
     }
 }

@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 
 use crate::amount::Amount;
 use crate::ingest::block::{hash_of, hash_text};
-use crate::source::{Input, Movement, Output, Position, Transaction, Transfer};
+use crate::source::{Input, Movement, Output, Position, Totals, Transaction, Transfer, TxId};
 
 /// A record that this program did not write, or that was damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,6 +78,38 @@ fn party(into: &mut Vec<u8>, value: Option<&str>) {
     bytes(into, value.unwrap_or_default().as_bytes());
 }
 
+/// A transaction's entry in a party's history.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Visit {
+    /// Whether the party spent together with others, all of them one holder.
+    pub(super) together: bool,
+    /// The party's counters after it, so that a long history need not be counted.
+    pub(super) totals: Totals,
+}
+
+impl Visit {
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut visit = Vec::with_capacity(24);
+        visit.push(u8::from(self.together));
+        number(&mut visit, self.totals.transactions);
+        amount(&mut visit, &self.totals.received);
+        amount(&mut visit, &self.totals.sent);
+        visit
+    }
+
+    pub(super) fn read(visit: &[u8]) -> Result<Visit, Damaged> {
+        let mut reader = Reader(visit);
+        Ok(Visit {
+            together: reader.byte()? == 1,
+            totals: Totals {
+                transactions: reader.number()?,
+                received: reader.amount()?,
+                sent: reader.amount()?,
+            },
+        })
+    }
+}
+
 impl Record {
     pub(super) fn write(&self) -> Vec<u8> {
         let transaction = &self.transaction;
@@ -129,6 +161,11 @@ impl Record {
         };
         bytes(into, &extra);
         record
+    }
+
+    /// The id alone.
+    pub(super) fn read_id(record: &[u8]) -> Result<TxId, Damaged> {
+        Reader(record).id()
     }
 
     pub(super) fn read(record: &[u8]) -> Result<Record, Damaged> {
@@ -248,13 +285,26 @@ impl<'a> Reader<'a> {
     }
 
     fn amount(&mut self) -> Result<Amount, Damaged> {
-        self.bytes()
-            .map(|units| Amount::from(BigUint::from_bytes_le(units)))
+        let units = self.bytes()?;
+        let mut short = [0; 8];
+        Ok(match short.get_mut(..units.len()) {
+            Some(start) => {
+                start.copy_from_slice(units);
+                Amount::from(u64::from_le_bytes(short))
+            }
+            None => Amount::from(BigUint::from_bytes_le(units)),
+        })
     }
 
     fn id(&mut self) -> Result<std::sync::Arc<str>, Damaged> {
         match self.byte()? {
-            0 => Ok(hash_text(self.take(32)?.try_into().map_err(|_| Damaged)?).into()),
+            0 => {
+                let mut hash: [u8; 32] = self.take(32)?.try_into().map_err(|_| Damaged)?;
+                hash.reverse();
+                let mut text = [0; 64];
+                hex::encode_to_slice(hash, &mut text).map_err(|_| Damaged)?;
+                std::str::from_utf8(&text).map(Into::into).map_err(|_| Damaged)
+            }
             1 => self.text().map(Into::into),
             _ => Err(Damaged),
         }

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ingest::fixture::Fixture;
-use crate::trace::{Attribution, Coin, Direction, Options, Seed, Share, trace};
+use crate::source::{Source, SourceError};
+use crate::trace::{Attribution, Coin, Direction, Options, Seeds, Share, Start, trace};
 
 fn paid(party: &str, amount: u64) -> Output {
     Output {
@@ -236,7 +237,7 @@ fn a_graph_begun_in_the_middle_does_not_guess() {
         .append(&block(700_000, "a", "unseen", vec![unknown]))
         .unwrap();
     let none = rustc_hash::FxHashSet::default();
-    let seeds = vec![Seed::Coin(Coin::Output("t".into(), 0), num_traits::One::one())];
+    let seeds = Seeds::of([(Start::Coin(Coin::Output("t".into(), 0)), 1u8.into())]);
     let found = trace(
         &graph,
         &|_| None,
@@ -327,8 +328,7 @@ fn answer(source: &dyn Source) -> (Vec<Transaction>, Vec<(String, u32, Share)>) 
                 .count();
             assert!(count > 0 || transaction.fee.is_some());
         }
-        let mass = Share::new(1.into(), history.transactions.len().into());
-        seeds.push(Seed::Coin(Coin::Output(transaction.id.clone(), 0), mass));
+        seeds.push((Start::Coin(Coin::Output(transaction.id.clone(), 0)), 1u8.into()));
     }
     let attribute = |party: &str| {
         (party == "mixer").then(|| Attribution {
@@ -344,15 +344,15 @@ fn answer(source: &dyn Source) -> (Vec<Transaction>, Vec<(String, u32, Share)>) 
             &attribute,
             &none,
             direction,
-            seeds.clone(),
+            Seeds::of(seeds.clone()),
             &Options::default(),
         )
         .unwrap()
     });
     let exposures = found
         .iter()
-        .flat_map(|trace| &trace.exposures)
-        .map(|exposure| (exposure.entity.clone(), exposure.hop, exposure.share.clone()))
+        .flat_map(|trace| trace.exposures.iter().map(move |exposure| (trace, exposure)))
+        .map(|(trace, exposure)| (exposure.entity.clone(), exposure.hop, trace.share(exposure)))
         .collect();
     (
         history
@@ -390,6 +390,21 @@ proptest! {
             }
         }
         prop_assert_eq!(answer(&graph), answer(&fixture));
+        for party in ["A", "B", "miner", "mixer"] {
+            for limit in [1, 3, 1000] {
+                let window = Window { up_to: None, limit };
+                let [found, expected] = [&graph as &dyn Source, &fixture].map(|source| source.together(party, window).unwrap());
+                prop_assert_eq!((found.transactions, found.complete), (expected.transactions, expected.complete));
+            }
+            let party: Party = party.into();
+            let whole = fixture.history(&party, Window { up_to: None, limit: 1000 }).unwrap();
+            let mut counted = Totals::default();
+            for transaction in &whole.transactions {
+                counted += &transaction.sides()[&party];
+            }
+            let kept = graph.history(&party, Window { up_to: None, limit: 0 }).unwrap().totals;
+            prop_assert_eq!(kept.unwrap_or_default(), counted);
+        }
         let before = contents(&graph);
         let depth = depth.min(blocks.len());
         for _ in 0..depth {
@@ -450,7 +465,7 @@ fn an_input_from_before_the_graph_leaves_the_whole_open() {
             ],
         ))
         .unwrap();
-    let seeds = vec![Seed::Coin(Coin::Output("t".into(), 0), num_traits::One::one())];
+    let seeds = Seeds::of([(Start::Coin(Coin::Output("t".into(), 0)), 1u8.into())]);
     let none = rustc_hash::FxHashSet::default();
     let found = trace(
         &graph,
@@ -465,4 +480,51 @@ fn an_input_from_before_the_graph_leaves_the_whole_open() {
         found.cuts.get(&crate::trace::Cut::History),
         Some(&num_traits::One::one())
     );
+}
+
+#[test]
+fn hostile_shapes_are_kept_and_screened() {
+    use crate::screen::{Request, Subject, screen_address, screen_transaction};
+    let (_folder, graph) = open();
+    let many = 20_000u32;
+    let coins = (0..many).map(|number| {
+        let mut coin = spending(&format!("c{number}"), &[], &[]);
+        coin.movement = NewMovement::Outputs(Vec::new(), vec![paid(&format!("p{number}"), 10)]);
+        coin
+    });
+    graph.append(&block(0, "a", "", coins.collect())).unwrap();
+    let ids: Vec<String> = (0..many).map(|number| format!("c{number}")).collect();
+    let all: Vec<(&str, u32)> = ids.iter().map(|id| (id.as_str(), 0)).collect();
+    let shapes = vec![
+        spending("big", &all, &[("X", 150_000), ("X", 40_000)]),
+        // Spent twice, of nothing, by itself, to itself.
+        spending("again", &[("big", 1), ("big", 1)], &[("X", 0), ("X", 80_000)]),
+        spending("knot", &[("knot", 0), ("tied", 0)], &[("Y", 5)]),
+        spending("tied", &[("knot", 0)], &[("Y", 5)]),
+        spending("self", &[("again", 1)], &[("X", 80_000)]),
+        spending("self", &[("self", 0)], &[("X", 80_000)]),
+        spending("end", &[("big", 0), ("self", 0)], &[("A", 230_000)]),
+    ];
+    graph.append(&block(1, "a", "a0", shapes)).unwrap();
+    let labels = crate::labels::LabelIndex::new([]);
+    let profile = crate::profile::Profile::built_in();
+    let whole = Share::from_integer(1.into());
+    for party in ["A", "X", "Y", "p7"] {
+        let request = Request::new(Currency::Btc, Subject::Address(party));
+        let screen = screen_address(&graph, &labels, &profile, &request).unwrap();
+        for trace in screen.traces {
+            let seen = trace.attributed() + trace.unresolved() + &trace.unattributed;
+            assert!(seen == whole || seen == Share::default(), "{party}");
+        }
+    }
+    for id in ["big", "again", "knot", "tied", "self", "end"] {
+        let request = Request::new(Currency::Btc, Subject::Transaction(id));
+        screen_transaction(&graph, &labels, &profile, &request).unwrap();
+    }
+    assert_eq!(graph.spender("big", 0).unwrap(), Some("end".into()));
+    assert_eq!(graph.spender("end", 0).unwrap(), None);
+    assert_eq!(graph.spender("end", 99).unwrap(), None);
+    assert_eq!(graph.spender("none", 0).unwrap_err(), SourceError::NotFound);
+    while graph.roll_back().unwrap().is_some() {}
+    assert!(contents(&graph).is_empty());
 }

@@ -19,13 +19,12 @@ use crate::amount::Amount;
 use crate::category::Category;
 use crate::currency::Currency;
 use crate::labels::{Label, Labels};
-use crate::pool::Share;
 use crate::profile::Fraction;
 use crate::source::{
     History, Input, Movement, Output, Party, Position, Source, SourceError, Tip, Transaction, Transfer, TxId,
     Window,
 };
-use crate::trace::{Coin, Direction, Options, Seed, Trace, trace};
+use crate::trace::{Coin, Direction, Options, Seeds, Start, Trace, trace};
 
 /// What is wrong with a fixture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -215,12 +214,10 @@ impl Fixture {
             own.extend(party);
             money.push((id, output, amount));
         }
-        let whole: Amount = money.iter().map(|(_, _, amount)| amount).sum();
-        let seeds = money
+        let starts = money
             .into_iter()
-            .filter(|(_, _, amount)| !amount.is_zero())
-            .map(|(id, output, amount)| self.seed(&id, output, amount.part_of(&whole)))
-            .collect();
+            .map(|(id, output, amount)| (self.start(&id, output), amount.units().clone()));
+        let seeds = Seeds::of(starts);
         let attribute = |party: &str| {
             self.labels.get(party).map(|label| crate::trace::Attribution {
                 name: label.name.clone(),
@@ -232,21 +229,20 @@ impl Fixture {
             .map_err(|error| BadFixture::Member("txs".to_owned(), error.to_string()))
     }
 
-    fn seed(&self, id: &str, number: u32, mass: Share) -> Seed {
+    fn start(&self, id: &str, number: u32) -> Start {
         let transaction = self.transactions.get(id);
         if let Some(Movement::Transfers(transfers)) = transaction.map(|transaction| &transaction.movement) {
             let party = transfers
                 .get(number as usize)
                 .and_then(|transfer| transfer.from.clone());
             let next = party.is_some().then(|| Coin::Payment(id.into(), number));
-            let step = crate::trace::Step {
+            return Start::Step(crate::trace::Step {
                 transaction: id.into(),
                 party,
                 next,
-            };
-            return Seed::Step(step, mass);
+            });
         }
-        Seed::Coin(Coin::Output(id.into(), number), mass)
+        Start::Coin(Coin::Output(id.into(), number))
     }
 }
 

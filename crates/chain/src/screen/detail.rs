@@ -273,7 +273,7 @@ pub(super) struct Context<'a> {
 }
 
 fn percent(share: &Share) -> f64 {
-    (share * Share::from_integer(100.into())).to_f64().unwrap_or(0.0)
+    parts::to_f64(&(share.numer().magnitude() * 100u8), share.denom().magnitude())
 }
 
 /// A part of money.
@@ -367,12 +367,12 @@ impl Exposures {
             .map(|contribution| Contributed {
                 direction: contribution.origin,
                 category: contribution.category,
-                effective_share: contribution.effective.to_f64().unwrap_or(0.0),
-                risk: contribution.risk.to_f64().unwrap_or(0.0),
+                effective_share: parts::number(&contribution.effective),
+                risk: parts::number(&contribution.risk),
                 points: contribution.points,
             })
             .collect();
-        self.coverage.score_upper_bound = score.upper_bound.to_f64().unwrap_or(100.0);
+        self.coverage.score_upper_bound = parts::number(&score.upper_bound);
         for trace in traces {
             let cuts: BTreeMap<Cut, f64> = trace
                 .cuts

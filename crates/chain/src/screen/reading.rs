@@ -17,6 +17,8 @@ pub(super) struct Reading<'a> {
     left: AtomicUsize,
     transactions: Mutex<FxHashMap<TxId, Arc<Transaction>>>,
     histories: Mutex<Histories>,
+    /// Of histories only what was spent together with others.
+    together: Mutex<Histories>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -37,6 +39,7 @@ impl<'a> Reading<'a> {
             left: AtomicUsize::new(budget),
             transactions: Mutex::default(),
             histories: Mutex::default(),
+            together: Mutex::default(),
         }
     }
 
@@ -53,23 +56,27 @@ impl<'a> Reading<'a> {
         self.left.store(left.saturating_sub(cost), Ordering::Relaxed);
     }
 
+    fn known(histories: &Mutex<Histories>, party: &str, window: Window) -> Option<History> {
+        locked(histories)
+            .get(&(Party::from(party), window.limit))
+            .filter(|(of, _)| *of == window)
+            .map(|(_, history)| history.clone())
+    }
+
     fn kept(
         &self,
+        histories: &Mutex<Histories>,
         party: &str,
         window: Window,
         read: impl FnOnce() -> Result<History, SourceError>,
     ) -> Result<History, SourceError> {
         self.open()?;
-        let key = (Party::from(party), window.limit);
-        let known = locked(&self.histories)
-            .get(&key)
-            .filter(|(of, _)| *of == window)
-            .map(|(_, history)| history.clone());
-        let history = match known {
+        let history = match Self::known(histories, party, window) {
             Some(history) => history,
             None => {
                 let history = read()?;
-                locked(&self.histories).insert(key, (window, history.clone()));
+                let key = (Party::from(party), window.limit);
+                locked(histories).insert(key, (window, history.clone()));
                 history
             }
         };
@@ -96,11 +103,25 @@ impl Source for Reading<'_> {
     }
 
     fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        self.kept(party, window, || self.source.latest(party, window))
+        self.kept(&self.histories, party, window, || {
+            self.source.latest(party, window)
+        })
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        self.kept(party, window, || self.source.history(party, window))
+        self.kept(&self.histories, party, window, || {
+            self.source.history(party, window)
+        })
+    }
+
+    fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        self.kept(&self.together, party, window, || {
+            let Some(mut history) = Self::known(&self.histories, party, window) else {
+                return self.source.together(party, window);
+            };
+            history.keep_together(party);
+            Ok(history)
+        })
     }
 
     fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {
@@ -116,6 +137,13 @@ impl Source for Reading<'_> {
         };
         self.spend(entries(&transaction));
         Ok(transaction)
+    }
+
+    fn spender(&self, id: &str, output: u32) -> Result<Option<TxId>, SourceError> {
+        self.open()?;
+        let spender = self.source.spender(id, output)?;
+        self.spend(1);
+        Ok(spender)
     }
 
     fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {

@@ -86,15 +86,35 @@ pub struct Attribution {
     pub confidence: u8,
 }
 
-/// Money to be followed.
+/// Where following money begins.
 #[derive(Clone, Debug)]
-pub enum Seed {
+pub enum Start {
     /// A coin whose other side is not yet known.
-    Coin(Coin, Share),
+    Coin(Coin),
     /// A coin that is known to have come from, or gone to, a party.
-    Step(Step, Share),
+    Step(Step),
     /// Money of which is known only that it is there, and why.
-    Unseen(Cut, Share),
+    Unseen(Cut),
+}
+
+/// Money to be followed.
+#[derive(Clone, Debug, Default)]
+pub struct Seeds {
+    /// What the masses are parts of: their sum, if nothing is left aside.
+    pub whole: BigUint,
+    /// Where each mass begins.
+    pub starts: Vec<(Start, BigUint)>,
+}
+
+impl Seeds {
+    /// Masses that make up their whole. Nothing is nowhere.
+    pub fn of(starts: impl IntoIterator<Item = (Start, BigUint)>) -> Seeds {
+        let starts: Vec<(Start, BigUint)> = starts.into_iter().filter(|(_, mass)| !mass.is_zero()).collect();
+        Seeds {
+            whole: starts.iter().map(|(_, mass)| mass).sum(),
+            starts,
+        }
+    }
 }
 
 /// Where a path led, from the screened address outwards.
@@ -115,9 +135,7 @@ pub struct Exposure {
     pub entity: String,
     /// How many parties away, 1 for a direct counterparty.
     pub hop: u32,
-    /// What part of the traced money.
-    pub share: Share,
-    /// The same over [`Trace::whole`], for adding up.
+    /// What part of the traced money: of [`Trace::whole`].
     pub part: BigUint,
     /// How sure the label is, 0-100: the greatest of those met.
     pub confidence: u8,
@@ -160,7 +178,7 @@ pub struct Node {
     pub absorbed: Option<(Category, String)>,
 }
 
-/// What a trace found.
+/// What a trace found. Shares are parts of `whole` as they come, not in lowest terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// Which way.
@@ -198,13 +216,22 @@ impl Trace {
 
     /// What was not followed to an end.
     pub fn unresolved(&self) -> Share {
-        self.cuts.values().sum()
+        let mut sum = Share::zero();
+        for share in self.cuts.values() {
+            parts::add(&mut sum, share);
+        }
+        sum
+    }
+
+    /// What part an exposure is.
+    pub fn share(&self, exposure: &Exposure) -> Share {
+        parts::fraction(&exposure.part, &self.whole)
     }
 
     /// What labelled parties (and miners) absorbed.
     pub fn attributed(&self) -> Share {
         let attributed = self.exposures.iter().map(|exposure| &exposure.part).sum();
-        parts::share(&attributed, &self.whole)
+        parts::fraction(&attributed, &self.whole)
     }
 }
 
@@ -282,16 +309,12 @@ pub fn trace(
     attribute: &dyn Fn(&str) -> Option<Attribution>,
     own: &FxHashSet<Party>,
     direction: Direction,
-    seeds: Vec<Seed>,
+    seeds: Seeds,
     options: &Options,
 ) -> Result<Trace, SourceError> {
     let mut scale = Scale::default();
-    let masses: Vec<Part> = seeds
-        .iter()
-        .map(|seed| match seed {
-            Seed::Coin(_, mass) | Seed::Step(_, mass) | Seed::Unseen(_, mass) => scale.hold(mass),
-        })
-        .collect();
+    let masses: Vec<&BigUint> = seeds.starts.iter().map(|(_, mass)| mass).collect();
+    let masses = scale.weigh(&masses, &seeds.whole);
     let mut tracer = Tracer {
         source,
         attribute,
@@ -311,12 +334,12 @@ pub fn trace(
         scale,
     };
     let mut money = tracer.scale.nothing();
-    for (seed, (start, mass)) in seeds.into_iter().zip(masses).enumerate() {
+    for (seed, ((start, _), mass)) in seeds.starts.into_iter().zip(masses).enumerate() {
         tracer.scale.add(&mut money, &mass);
         match start {
-            Seed::Coin(coin, _) => tracer.wait(coin, mass, 1, seed, None),
-            Seed::Step(step, _) => tracer.arrive(step, mass, 1, seed, None, None)?,
-            Seed::Unseen(why, _) => tracer.cut(why, &mass, seed),
+            Start::Coin(coin) => tracer.wait(coin, mass, 1, seed, None),
+            Start::Step(step) => tracer.arrive(step, mass, 1, seed, None, None)?,
+            Start::Unseen(why) => tracer.cut(why, &mass, seed),
         }
     }
     tracer.run(&money)
@@ -358,7 +381,6 @@ impl Tracer<'_> {
                 category: met.by.category,
                 entity: met.by.name,
                 hop: met.hop,
-                share: scale.share(&met.mass),
                 part,
                 confidence: met.by.confidence,
                 path: met.path,

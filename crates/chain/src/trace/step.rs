@@ -169,11 +169,10 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
 pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<Ends, SourceError> {
     match coin {
         Coin::Output(made_by, output) => {
-            let spends = source.spends(made_by)?;
-            let Some(Some(spender)) = spends.get(*output as usize) else {
+            let Some(spender) = source.spender(made_by, *output)? else {
                 return Ok(Ends::resting());
             };
-            let spender = source.transaction(spender)?;
+            let spender = source.transaction(&spender)?;
             let later = options
                 .up_to
                 .is_some_and(|up_to| spender.position.is_none_or(|at| at > up_to));

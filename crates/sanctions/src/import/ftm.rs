@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ImportError, List, Tally, read_line};
+use super::{BORN_IN, ImportError, List, Tally, read_line};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 
@@ -170,6 +170,8 @@ fn take_property(entity: &mut Entity, name: &str, value: &str) {
         "gender" => entity.gender = entity.gender.or(Gender::parse(value)),
         "topics" => push_unique(&mut entity.topics, value),
         "program" | "programId" => push_unique(&mut entity.programs, value),
+        "notes" | "position" => push_unique(&mut entity.remarks, value),
+        "birthPlace" => push_unique(&mut entity.remarks, &format!("{BORN_IN}{value}")),
         "publicKey" | "walletAddress" => push_unique(&mut entity.wallets, value),
         "passportNumber"
         | "idNumber"

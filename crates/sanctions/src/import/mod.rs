@@ -26,6 +26,8 @@ pub(crate) use ftm::entity_of_properties;
 
 /// Rejects kept with their line and reason; more are only counted.
 const MAX_REJECTS: usize = 200;
+/// How a remark on the place of birth begins.
+const BORN_IN: &str = "Place of birth: ";
 /// Largest file read: the advanced XML of OFAC has 121 MB, OpenSanctions' default collection about 4 GB.
 const MAX_BYTES: u64 = 8 << 30;
 /// Longest line or XML event read into memory.
@@ -59,7 +61,7 @@ pub struct List {
 }
 
 /// A row that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reject {
     /// Line (CSV, JSON lines) or number of the record (XML), from 1.
     pub line: u64,
@@ -68,7 +70,7 @@ pub struct Reject {
 }
 
 /// What changed since the version before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
     /// The version before.
     pub from: String,

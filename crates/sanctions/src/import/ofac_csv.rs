@@ -72,6 +72,7 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
         })?;
     }
     for (entity, remarks) in list.entities.iter_mut().zip(&remarks) {
+        push_unique(&mut entity.remarks, remarks);
         read_remarks(entity, remarks);
     }
     Ok(list)

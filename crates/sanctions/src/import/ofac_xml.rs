@@ -329,8 +329,10 @@ impl Party {
             "VersionDetail" => {
                 let detail = tables.details.get(&id(walker, "DetailReferenceID"));
                 let feature = tables.features.get(&self.feature).map_or("", String::as_str);
-                if let Some(detail) = detail.filter(|_| feature == "Gender") {
-                    self.entity.gender = Gender::parse(detail);
+                match detail {
+                    Some(detail) if feature == "Gender" => self.entity.gender = Gender::parse(detail),
+                    Some(detail) => self.remark(feature, detail),
+                    None => {}
                 }
             }
             _ => {}
@@ -367,10 +369,19 @@ impl Party {
                     push_unique(&mut self.entity.wallets, text);
                 } else if identifies(feature) {
                     self.entity.identifiers.push(number(feature, text));
+                } else {
+                    self.remark(feature, text);
                 }
             }
+            ("DistinctParty", "Comment") => push_unique(&mut self.entity.remarks, text),
             _ => {}
         }
+    }
+
+    /// `Title` and `General` as `Title: General`.
+    fn remark(&mut self, feature: &str, text: &str) {
+        let feature = feature.trim_end_matches([' ', '-', ':']);
+        push_unique(&mut self.entity.remarks, &format!("{feature}: {text}"));
     }
 
     fn finish(mut self, tables: &mut Tables) -> Result<Entity, &'static str> {

@@ -64,6 +64,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
         // Collections also hold subjects that are of interest only.
         if !field("sanctions").is_empty() {
             entity.topics.push("sanction".into());
+            push_unique(&mut entity.remarks, field("sanctions"));
         }
         field("program_ids")
             .split(';')

@@ -25,6 +25,8 @@ const UN: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <INDIVIDUAL_DATE_OF_BIRTH><TYPE_OF_DATE>BETWEEN</TYPE_OF_DATE><FROM_YEAR>1960</FROM_YEAR><TO_YEAR>1962</TO_YEAR></INDIVIDUAL_DATE_OF_BIRTH>
 <INDIVIDUAL_DATE_OF_BIRTH><TYPE_OF_DATE>EXACT</TYPE_OF_DATE><DATE>1961-03-04</DATE></INDIVIDUAL_DATE_OF_BIRTH>
 <INDIVIDUAL_DOCUMENT><TYPE_OF_DOCUMENT>Passport</TYPE_OF_DOCUMENT><NUMBER>X123456</NUMBER></INDIVIDUAL_DOCUMENT>
+<COMMENTS1>Sells
+ lanterns.</COMMENTS1><DESIGNATION><VALUE>General</VALUE></DESIGNATION><INDIVIDUAL_PLACE_OF_BIRTH><CITY>Uto</CITY><COUNTRY>Utopia</COUNTRY></INDIVIDUAL_PLACE_OF_BIRTH><INDIVIDUAL_PLACE_OF_BIRTH><COUNTRY/></INDIVIDUAL_PLACE_OF_BIRTH>
 </INDIVIDUAL><INDIVIDUAL><DATAID>2</DATAID></INDIVIDUAL></INDIVIDUALS>
 <ENTITIES><ENTITY><DATAID>3</DATAID><FIRST_NAME>LANTERN FRONT</FIRST_NAME></ENTITY></ENTITIES></CONSOLIDATED_LIST>"#;
 
@@ -45,6 +47,10 @@ fn un_xml() {
     let dates: Vec<String> = person.birth_dates.iter().map(ToString::to_string).collect();
     assert_eq!(dates, ["1960/1962", "1961-03-04"]);
     assert_eq!(person.identifiers[0].kind, IdentifierKind::Passport);
+    assert_eq!(
+        person.remarks,
+        ["Sells lanterns.", "General", "Place of birth: Uto, Utopia"]
+    );
     assert_eq!(list.entities[1].schema, Schema::Organization);
 }
 
@@ -62,14 +68,14 @@ const OFAC: &str = r#"<?xml version="1.0"?><Sanctions xmlns="x">
 <ReferenceValueSets><CountryValues><Country ID="10" ISO2="IR">Iran</Country></CountryValues>
 <DetailReferenceValues><DetailReference ID="91526">Male</DetailReference></DetailReferenceValues>
 <FeatureTypeValues><FeatureType ID="8">Birthdate</FeatureType><FeatureType ID="10">Nationality Country</FeatureType>
-<FeatureType ID="224">Gender</FeatureType><FeatureType ID="344">Digital Currency Address - XBT</FeatureType></FeatureTypeValues>
+<FeatureType ID="224">Gender</FeatureType><FeatureType ID="344">Digital Currency Address - XBT</FeatureType><FeatureType ID="26">Title</FeatureType></FeatureTypeValues>
 <IDRegDocTypeValues><IDRegDocType ID="1571">Passport</IDRegDocType></IDRegDocTypeValues>
 <ListValues><List ID="1550">SDN List</List></ListValues>
 <NamePartTypeValues><NamePartType ID="1520">Last Name</NamePartType><NamePartType ID="1521">First Name</NamePartType></NamePartTypeValues>
 <PartySubTypeValues><PartySubType ID="4" PartyTypeID="1">Unknown</PartySubType></PartySubTypeValues></ReferenceValueSets>
 <Locations><Location ID="77"><LocationCountry CountryID="10" /></Location></Locations>
 <IDRegDocuments><IDRegDocument ID="1" IDRegDocTypeID="1571" IdentityID="5"><IDRegistrationNo>AB12345</IDRegistrationNo></IDRegDocument></IDRegDocuments>
-<DistinctParties><DistinctParty FixedRef="9"><Comment /><Profile ID="9" PartySubTypeID="4"><Identity ID="5">
+<DistinctParties><DistinctParty FixedRef="9"><Comment>Linked to Lantern Front</Comment><Profile ID="9" PartySubTypeID="4"><Identity ID="5">
 <Alias AliasTypeID="1403" Primary="true" LowQuality="false"><DocumentedName><DocumentedNamePart><NamePartValue NamePartGroupID="1">QUENTHABAR</NamePartValue></DocumentedNamePart><DocumentedNamePart><NamePartValue NamePartGroupID="2">Zoltar</NamePartValue></DocumentedNamePart></DocumentedName>
 <DocumentedName><DocumentedNamePart><NamePartValue NamePartGroupID="1">Квентабар</NamePartValue></DocumentedNamePart></DocumentedName></Alias>
 <Alias AliasTypeID="1400" Primary="false" LowQuality="true"><DocumentedName><DocumentedNamePart><NamePartValue NamePartGroupID="2">Zed</NamePartValue></DocumentedNamePart></DocumentedName></Alias>
@@ -78,6 +84,7 @@ const OFAC: &str = r#"<?xml version="1.0"?><Sanctions xmlns="x">
 <Feature FeatureTypeID="8"><FeatureVersion><DatePeriod><Start Approximate="false"><From><Year>1977</Year><Month>3</Month><Day>25</Day></From><To><Year>1977</Year><Month>3</Month><Day>25</Day></To></Start><End Approximate="false"><From><Year>1977</Year><Month>3</Month><Day>25</Day></From><To><Year>1977</Year><Month>3</Month><Day>25</Day></To></End></DatePeriod></FeatureVersion></Feature>
 <Feature FeatureTypeID="10"><FeatureVersion><VersionLocation LocationID="77" /></FeatureVersion></Feature>
 <Feature FeatureTypeID="344"><FeatureVersion><VersionDetail DetailTypeID="1432">1InventedXXXXXXXXXXXXXXXXXXXXXXXXX</VersionDetail></FeatureVersion></Feature>
+<Feature FeatureTypeID="26"><FeatureVersion><VersionDetail DetailTypeID="1432">General</VersionDetail></FeatureVersion></Feature>
 </Profile></DistinctParty></DistinctParties>
 <SanctionsEntries><SanctionsEntry ID="9" ProfileID="9" ListID="1550"><SanctionsMeasure SanctionsTypeID="1"><Comment>DEMO</Comment></SanctionsMeasure></SanctionsEntry></SanctionsEntries></Sanctions>"#;
 
@@ -99,6 +106,7 @@ fn ofac_advanced_xml() {
     );
     assert_eq!(person.identifiers[0].value, "AB12345");
     assert_eq!(person.wallets.len(), 1);
+    assert_eq!(person.remarks, ["Linked to Lantern Front", "Title: General"]);
     assert_eq!(
         (person.programs.as_slice(), person.datasets.as_slice()),
         (&["DEMO".into()][..], &["us_ofac_sdn".into()][..])
@@ -137,6 +145,7 @@ fn ofac_csv() {
     );
     assert_eq!(person.identifiers[0].value, "AB12345");
     assert_eq!(person.wallets, ["1InventedXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"]);
+    assert!(person.remarks[0].starts_with("DOB circa 1978;") && person.remarks[0].ends_with("a.k.a. 'ZED'."));
     assert!(matches!(
         read(&[("alt.csv", alt)]),
         Err(ImportError::Incomplete(_))

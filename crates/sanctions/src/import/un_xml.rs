@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::xml::{Step, Walker};
-use super::{ImportError, List, Tally};
+use super::{BORN_IN, ImportError, List, Tally};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 
@@ -20,6 +20,8 @@ struct Subject {
     date: DateParts,
     document_kind: String,
     document_number: String,
+    /// Of birth: city, province, country.
+    place: Vec<String>,
 }
 
 #[derive(Default)]
@@ -108,11 +110,15 @@ impl Subject {
             (_, "INDIVIDUAL_ALIAS" | "ENTITY_ALIAS") => self.finish_alias(),
             (_, "INDIVIDUAL_DATE_OF_BIRTH") => self.finish_date(),
             (_, "INDIVIDUAL_DOCUMENT") => self.finish_document(),
+            (_, "INDIVIDUAL_PLACE_OF_BIRTH") => self.finish_place(),
             _ if text.is_empty() => {}
             (_, "DATAID") => entity.id = format!("un-{text}"),
             (_, "FIRST_NAME" | "SECOND_NAME" | "THIRD_NAME" | "FOURTH_NAME") => self.name_parts.push(text),
             (_, "NAME_ORIGINAL_SCRIPT") => push_unique(&mut entity.aliases, &text),
             (_, "UN_LIST_TYPE") => push_unique(&mut entity.programs, &text),
+            (_, "COMMENTS1") | ("DESIGNATION" | "TITLE", "VALUE") => push_unique(&mut entity.remarks, &text),
+            (_, "LISTED_ON") => push_unique(&mut entity.remarks, &format!("Listed on {text}")),
+            ("INDIVIDUAL_PLACE_OF_BIRTH", "CITY" | "STATE_PROVINCE" | "COUNTRY") => self.place.push(text),
             (_, "GENDER") => entity.gender = Gender::parse(&text),
             ("NATIONALITY", "VALUE") => country(&mut entity.nationalities),
             ("INDIVIDUAL_ADDRESS" | "ENTITY_ADDRESS", "COUNTRY") => country(&mut entity.countries),
@@ -159,6 +165,13 @@ impl Subject {
         let value = std::mem::take(&mut self.document_number);
         if !value.is_empty() {
             self.entity.identifiers.push(Identifier { kind, value });
+        }
+    }
+
+    fn finish_place(&mut self) {
+        let place = std::mem::take(&mut self.place).join(", ");
+        if !place.is_empty() {
+            push_unique(&mut self.entity.remarks, &format!("{BORN_IN}{place}"));
         }
     }
 

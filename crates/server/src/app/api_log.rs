@@ -150,7 +150,7 @@ async fn write(db: &Db, calls: &[Call]) {
 }
 
 /// Members whose values say nothing of a person: ids of ours, codes, statuses, words of fixed lists, texts of ours.
-const OPEN_MEMBERS: [&str; 47] = [
+const OPEN_MEMBERS: [&str; 49] = [
     "action",
     "biometricType",
     "bytes",
@@ -181,6 +181,7 @@ const OPEN_MEMBERS: [&str; 47] = [
     "message",
     "metadata",
     "mrz_type",
+    "ms",
     "queryId",
     "reasons",
     "registrationCnt",
@@ -196,6 +197,7 @@ const OPEN_MEMBERS: [&str; 47] = [
     "source",
     "stage",
     "status",
+    "step",
     "type",
     "version",
 ];

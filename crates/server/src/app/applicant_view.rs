@@ -10,10 +10,10 @@ use store::people::{self, Person};
 use store::registrations::{self, Registration};
 use store::review::{self, Claim, Note, Proposal};
 use store::suppressions::Suppression;
-use store::{Conn, Scope, staff};
+use store::{Conn, Scope, groups, staff};
 use uuid::Uuid;
 
-use super::seen::Detail;
+use super::seen::{Detail, SimilarFace};
 use super::{App, reviews, suppressions};
 use crate::error::Problem;
 
@@ -54,8 +54,24 @@ pub struct View {
     pub attempts: Vec<Summary>,
     /// Listings that were found not to mean the person; `None` where [`suppressions::of_attempt`] says that they do not concern it.
     pub suppressions: Option<Vec<Suppression>>,
+    /// The people whose faces are near, the nearest first.
+    pub near: Vec<Near>,
     /// Names of the members of staff who are mentioned.
     pub staff: BTreeMap<Uuid, String>,
+    /// Names of the Groups that are mentioned and still exist.
+    pub groups: BTreeMap<Uuid, String>,
+}
+
+/// A person whose face is near the attempt's.
+pub struct Near {
+    /// The person, as known now.
+    pub facemap_id: Uuid,
+    /// 0–100.
+    pub similarity: f32,
+    /// As submitted last; empty when it is not known any more.
+    pub name: String,
+    /// The newest attempt, if it has a selfie to look at.
+    pub log_id: Option<i64>,
 }
 
 /// Opens an attempt, or 404, and writes down who looked.
@@ -84,16 +100,53 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
         attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
         suppressions: suppressions::of_attempt(&mut conn, scope, facemap_id, detail.face_proven).await?,
+        near: near(&mut conn, scope, &detail.similar).await?,
         detail,
         staff: BTreeMap::new(),
+        groups: BTreeMap::new(),
         proposal,
         person,
         attempt,
     };
     view.staff = names(&mut conn, view.mentioned()).await?;
+    let of_registrations = view.registrations.iter().filter_map(|found| found.grouping_id);
+    let mentioned = of_registrations.chain(view.attempt.grouping_id).collect();
+    view.groups = group_names(&mut conn, scope, mentioned).await?;
     drop(conn);
-    seen(app, scope, actor, &log_id.to_string(), &json!({})).await?;
+    let also: Vec<Uuid> = view.near.iter().map(|near| near.facemap_id).collect();
+    let looked_at = match also.is_empty() {
+        true => json!({}),
+        false => json!({ "similar": also }),
+    };
+    seen(app, scope, actor, &log_id.to_string(), &looked_at).await?;
     Ok(view)
+}
+
+/// Who the similar people are. Whoever was erased since is left out.
+async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<Vec<Near>, Problem> {
+    let mut found = Vec::new();
+    for face in similar {
+        let Some(person) = people::resolve(conn, scope, face.facemap_id).await? else {
+            continue;
+        };
+        let newest = attempts::newest_of_facemap(conn, scope, person.facemap_id).await?;
+        let newest = newest.and_then(|attempt| {
+            let detail = serde_json::from_str::<Detail>(&attempt.detail).ok()?;
+            Some((attempt.log_id, detail))
+        });
+        found.push(Near {
+            facemap_id: person.facemap_id,
+            similarity: face.similarity,
+            name: newest
+                .as_ref()
+                .map(|(_, detail)| super::people::name(&detail.info))
+                .unwrap_or_default(),
+            log_id: newest
+                .filter(|(_, detail)| detail.seen.pictures.contains_key("selfie"))
+                .map(|(log_id, _)| log_id),
+        });
+    }
+    Ok(found)
 }
 
 /// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.
@@ -163,6 +216,23 @@ pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, Str
     Ok(names)
 }
 
+/// The names of Groups. Those that were deleted have none.
+pub async fn group_names(
+    conn: &mut Conn,
+    scope: Scope,
+    ids: Vec<Uuid>,
+) -> Result<BTreeMap<Uuid, String>, Problem> {
+    let mut names = BTreeMap::new();
+    for id in ids {
+        if !names.contains_key(&id)
+            && let Some(group) = groups::get(conn, scope, id).await?
+        {
+            names.insert(id, group.name);
+        }
+    }
+    Ok(names)
+}
+
 /// The member of staff that an audit row's or decision's actor is.
 pub fn staff_id(actor: &str) -> Option<Uuid> {
     actor.strip_prefix("staff:")?.parse().ok()
@@ -190,6 +260,11 @@ impl View {
             Some(id) => self.staff.get(&id).cloned().unwrap_or_else(|| actor.to_owned()),
             None => actor.to_owned(),
         }
+    }
+
+    /// The name of a Group; its id when it was deleted.
+    pub fn group_name(&self, id: &Uuid) -> String {
+        self.groups.get(id).cloned().unwrap_or_else(|| id.to_string())
     }
 
     /// The name of a member of staff.

@@ -6,9 +6,9 @@ use store::merchant_profiles;
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
-use super::App;
 use super::accounts::joining::Outcome;
 use super::accounts::{Fault, audit_at, email_of};
+use super::{App, operations};
 use crate::error::{Kind, Problem};
 
 /// What a merchant says of itself; all that is not filled in is empty.
@@ -243,7 +243,9 @@ pub async fn decide(
             MerchantStatus::Suspended => "merchant.suspended",
             _ => "merchant.approved",
         };
-        audit_at(tx, merchant_id, actor, action, &merchant_id.to_string(), "{}").await?;
+        let subject = merchant_id.to_string();
+        audit_at(tx, merchant_id, actor, action, &subject, "{}").await?;
+        operations::record(tx, actor, action, &subject).await?;
         Ok(status)
     })
 }

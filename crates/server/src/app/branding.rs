@@ -155,34 +155,43 @@ fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What of the settings is this module's, checked and brought into one form; the error names the setting and the fix.
-pub fn checked(mut settings: MerchantSettings) -> Result<MerchantSettings, String> {
+/// What of the settings is this module's, brought into one form; every fault names its setting and the fix.
+pub fn checked(mut settings: MerchantSettings, faults: &mut Vec<String>) -> MerchantSettings {
     if let Some(name) = &mut settings.brand_name {
         *name = name.trim().to_owned();
         if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
-            return Err("brandName - must have 1 to 100 characters, none of them control characters".into());
+            faults.push("brandName - must have 1 to 100 characters, none of them control characters".into());
         }
     }
     if let Some(color) = &mut settings.brand_color {
-        *color = Rgb::parse(color)
-            .ok_or("brandColor - must be a colour such as #0a7 or #00aa77")?
-            .to_string();
+        match Rgb::parse(color) {
+            Some(parsed) => *color = parsed.to_string(),
+            None => faults.push("brandColor - must be a colour such as #0a7 or #00aa77".into()),
+        }
     }
     if let Some(address) = &mut settings.privacy_url {
-        *address = https_address(address)
-            .ok_or("privacyUrl - must be an https address, such as https://acme.example/privacy")?;
+        match https_address(address) {
+            Some(parsed) => *address = parsed,
+            None => faults
+                .push("privacyUrl - must be an https address, such as https://acme.example/privacy".into()),
+        }
     }
     if let Some(contact) = &mut settings.contact {
-        *contact = contact_address(contact)
-            .ok_or("contact - must be an e-mail address or an https address, such as help@acme.example")?;
+        match contact_address(contact) {
+            Some(parsed) => *contact = parsed,
+            None => faults.push(
+                "contact - must be an e-mail address or an https address, such as help@acme.example".into(),
+            ),
+        }
     }
-    settings.allowed_origins = settings
-        .allowed_origins
-        .iter()
-        .map(|text| origin(text))
-        .collect::<Result<_, _>>()?;
+    for allowed in &mut settings.allowed_origins {
+        match origin(allowed) {
+            Ok(parsed) => *allowed = parsed,
+            Err(fault) => faults.push(fault),
+        }
+    }
     settings.allowed_origins.dedup();
-    Ok(settings)
+    settings
 }
 
 /// An origin as browsers write it, such as `https://shop.example`.

@@ -70,7 +70,6 @@ pub async fn save(
     };
     let id = parse_id(id)?;
     get(app, caller.scope, &id.to_string()).await?;
-    let changes = FlowChanges::parse_with_settings(body, caller.scope.sandbox)?;
     store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
@@ -78,7 +77,7 @@ pub async fn save(
         if flow.updated_at != seen {
             return Err(Problem::new(Kind::Conflict, CHANGED_MEANWHILE));
         }
-        let content = changed(flow.into(), &changes)?;
+        let content = drafted(flow.into(), body, caller.scope.sandbox)?;
         let flow = flows::update(tx, caller.scope, id, &content)
             .await
             .map_err(refused)?
@@ -110,7 +109,32 @@ async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<F
 
 /// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
 pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
-    changed(empty(), &FlowChanges::parse_with_settings(body, sandbox)?)
+    drafted(empty(), body, sandbox)
+}
+
+/// The content after what the editor says, or every fault in one pass: where members are wrong in themselves, the rules that span members
+/// are asked of the others.
+fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
+    let refusal = match FlowChanges::parse_with_settings(body, sandbox) {
+        Ok(changes) => return changed(content, &changes),
+        Err(refusal) => refusal,
+    };
+    let mut faults = refusal.errors;
+    let is_wrong = |name: &str| {
+        let is_about = |fault: &String| {
+            let rest = fault.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with([' ', '.', '[']))
+        };
+        faults.iter().any(is_about)
+    };
+    let right = body.iter().filter(|(name, _)| !is_wrong(name));
+    let right = right.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Ok(changes) = FlowChanges::parse_with_settings(&right, sandbox)
+        && let Err(spanning) = changed(content, &changes)
+    {
+        faults.extend_from_slice(spanning.errors());
+    }
+    Err(Problem::validation(faults))
 }
 
 /// Deletes a Flow; every Group loses it.

@@ -6,21 +6,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::background::Job;
 use super::{App, Shared, api_log, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
-/// Expired rows are deleted every so many rounds.
-const SWEEP_ROUNDS: u32 = 12;
 /// Link tokens are kept this long after they expired, so that their use is still told from nonsense; and so are sessions that
 /// nobody finished.
 const LINKS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Webhook events are kept this long, to be seen and sent again.
 const EVENTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
-/// How often calls and attempts past their retention are looked for; the first time right after the start.
-const RETENTION_EVERY: Duration = Duration::from_secs(60 * 60);
-/// How often orphans are looked for; the first time right after the start.
-const ORPHANS_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Objects are written before their attempt; whatever has none after this time never gets one.
 const ORPHANS_AFTER_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -29,37 +24,49 @@ const SESSIONS_AT_ONCE: i64 = 200;
 
 /// Tidies up for ever.
 pub async fn run(app: Shared) {
-    tokio::join!(rows(&app), old_calls(&app), old_attempts(&app), orphans(&app));
+    tokio::join!(
+        metrics(&app),
+        rows(&app),
+        old_calls(&app),
+        old_attempts(&app),
+        orphans(&app)
+    );
 }
 
 async fn old_calls(app: &App) {
     loop {
-        if let Err(error) = api_log::sweep(app).await {
+        let swept = api_log::sweep(app).await;
+        if let Err(error) = &swept {
             tracing::warn!(%error, "old calls could not be removed from the API log");
         }
-        tokio::time::sleep(RETENTION_EVERY).await;
+        app.background.ran(Job::ApiLog, &swept);
+        tokio::time::sleep(Job::ApiLog.every()).await;
     }
 }
 
 async fn old_attempts(app: &App) {
     loop {
-        match retention::sweep(app).await {
+        let removed = retention::sweep(app).await.map(|attempts| attempts as u64);
+        match &removed {
             Ok(0) => {}
             Ok(attempts) => tracing::info!(attempts, "attempts past their retention were removed"),
             Err(problem) => tracing::warn!(%problem, "attempts past their retention could not be removed"),
         }
-        tokio::time::sleep(RETENTION_EVERY).await;
+        app.background.ran(Job::Retention, &removed);
+        tokio::time::sleep(Job::Retention.every()).await;
     }
 }
 
 async fn orphans(app: &App) {
     loop {
-        match sweep_orphans(app).await {
+        let swept = sweep_orphans(app).await.map(|objects| objects as u64);
+        match &swept {
             Ok(0) => {}
             Ok(objects) => tracing::info!(objects, "objects that no attempt refers to were deleted"),
             Err(error) => tracing::warn!(%error, "orphaned objects could not be deleted"),
         }
-        tokio::time::sleep(ORPHANS_EVERY).await;
+        app.background.ran(Job::Orphans, &swept);
+        tokio::time::sleep(Job::Orphans.every()).await;
     }
 }
 
@@ -70,7 +77,9 @@ async fn sweep_orphans(app: &App) -> Result<usize, store::Error> {
     let before = Timestamp::now().as_millisecond() - ORPHANS_AFTER_MS;
     let merchants = store::merchants::list(&mut app.db.read().await?).await?;
     let mut swept = 0;
-    for (scope, attempt_id) in app.objects.attempts_before(before).await? {
+    let stock = app.objects.stock(before).await?;
+    app.background.measured(stock.objects, stock.bytes);
+    for (scope, attempt_id) in stock.old {
         let known = merchants.iter().any(|merchant| merchant.id == scope.merchant_id);
         let newest = store::attempts::newest_at(&mut app.db.read().await?, scope).await?;
         let known =
@@ -88,38 +97,45 @@ fn made_at(attempt_id: Uuid) -> Option<i64> {
     i64::try_from(seconds * 1_000 + u64::from(nanos) / 1_000_000).ok()
 }
 
-async fn rows(app: &App) {
-    for round in 1_u32.. {
+async fn metrics(app: &App) {
+    loop {
         tokio::time::sleep(METRICS_EVERY).await;
         app.metrics.run_upkeep();
-        if round % SWEEP_ROUNDS == 0
-            && let Err(error) = sweep(app).await
-        {
-            tracing::warn!(%error, "expired rows could not be deleted");
-        }
     }
 }
 
-async fn sweep(app: &App) -> Result<(), store::Error> {
-    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        store::limits::sweep(tx).await?;
-        store::idempotency::sweep(tx).await?;
-        let before = tx.now() - LINKS_KEPT_MS;
-        store::sessions::sweep_links(tx, before).await?;
-        store::sessions::sweep(tx, before).await?;
-        let before = tx.now() - EVENTS_KEPT_MS;
-        store::outbox::sweep(tx, before).await?;
-        store::portal_sessions::sweep(tx).await?;
-        let before = tx.now() - LINKS_KEPT_MS;
-        store::invitations::sweep(tx, before).await?;
-        Ok(())
+async fn rows(app: &App) {
+    loop {
+        tokio::time::sleep(Job::Expiry.every()).await;
+        let swept = sweep(app).await;
+        if let Err(error) = &swept {
+            tracing::warn!(%error, "expired rows could not be deleted");
+        }
+        app.background.ran(Job::Expiry, &swept);
+    }
+}
+
+/// Deletes what has expired and ends sessions whose time is up; answers how many rows.
+async fn sweep(app: &App) -> Result<u64, store::Error> {
+    let mut swept = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
+        let links_before = tx.now() - LINKS_KEPT_MS;
+        let events_before = tx.now() - EVENTS_KEPT_MS;
+        Ok(store::limits::sweep(tx).await?
+            + store::idempotency::sweep(tx).await?
+            + store::sessions::sweep_links(tx, links_before).await?
+            + store::sessions::sweep(tx, links_before).await?
+            + store::outbox::sweep(tx, events_before).await?
+            + store::portal_sessions::sweep(tx).await?
+            + store::sign_ups::sweep(tx).await?
+            + store::invitations::sweep(tx, links_before).await?)
     })?;
     loop {
         let ended = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
             store::sessions::expire(tx, SESSIONS_AT_ONCE).await
         })?;
         if ended == 0 {
-            return Ok(());
+            return Ok(swept);
         }
+        swept += ended;
     }
 }

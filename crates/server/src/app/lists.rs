@@ -1,7 +1,6 @@
 //! The sanctions lists in use: loaded at start, exchanged for newer ones without a failed request, and refused when too old.
 
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
@@ -9,11 +8,9 @@ use sanctions::store::Fingerprint;
 use sanctions::{ListStore, Query, ScreenOptions, ScreenResult, Screener, demo_list};
 
 use super::Shared;
+use super::background::Job;
 use super::merchants::MerchantSettings;
 use crate::config::DataConfig;
-
-/// How often the folder is looked at for newer lists, and the lists' age is checked.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// The current screener, or why there is none.
 pub struct Lists {
@@ -269,14 +266,21 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
 /// Looks after the lists and the labels as long as the server runs.
 pub async fn watch(app: Shared) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let app = Arc::clone(&app);
+        tokio::time::sleep(Job::Lists.every()).await;
+        let looking = Arc::clone(&app);
         let look = move || {
-            app.lists.look();
-            app.labels.look();
+            looking.lists.look();
+            looking.labels.look();
+            // How many lists are in use, or why none is.
+            looking
+                .lists
+                .screener()
+                .map(|screener| screener.lists().len() as u64)
         };
-        if tokio::task::spawn_blocking(look).await.is_err() {
+        let looked = tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| {
             tracing::error!("looking after the sanctions lists and the labels failed");
-        }
+            Err("looking after the lists failed".into())
+        });
+        app.background.ran(Job::Lists, &looked);
     }
 }

@@ -8,6 +8,7 @@ use store::{Db, Error, audit};
 use uuid::Uuid;
 
 use super::{App, branding};
+use crate::config::RateClass;
 use crate::error::Problem;
 use crate::http::gate::Caller;
 
@@ -51,6 +52,31 @@ pub struct MerchantSettings {
     /// How many Flows the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_flows: Option<i64>,
+    /// Verifications a minute and key; 0 is off, and absent is the server's setting. So are the three that follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_verify: Option<u32>,
+    /// Transaction queries a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_monitoring: Option<u32>,
+    /// Reading requests a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_reads: Option<u32>,
+    /// Writing and link requests a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_writes: Option<u32>,
+}
+
+impl MerchantSettings {
+    /// Requests a minute and key of a class, where the account has a limit of its own; 0 is off.
+    pub fn rate(&self, class: RateClass) -> Option<u32> {
+        match class {
+            RateClass::Verify => self.rate_verify,
+            RateClass::Monitoring => self.rate_monitoring,
+            RateClass::Reads => self.rate_reads,
+            RateClass::Writes => self.rate_writes,
+            RateClass::Exchange | RateClass::Page | RateClass::FailedAuth | RateClass::SignIn => None,
+        }
+    }
 }
 
 /// A merchant's settings. What an older or newer version wrote and this one cannot read counts as unset.
@@ -58,35 +84,40 @@ pub fn settings(merchant: &Merchant) -> MerchantSettings {
     serde_json::from_str(&merchant.settings).unwrap_or_default()
 }
 
-/// The settings after `KEY=VALUE` changes, as JSON; the error names the setting and the fix.
-pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, String> {
+/// The settings after `KEY=VALUE` changes, as JSON; or every fault, each naming the setting and the fix.
+pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
     let mut object: Map<String, Value> = serde_json::from_str(&merchant.settings).unwrap_or_default();
     for change in changes {
         let (key, value) = change
             .split_once('=')
-            .ok_or_else(|| format!("`{change}` is not KEY=VALUE"))?;
+            .ok_or_else(|| vec![format!("`{change}` is not KEY=VALUE")])?;
         if key == "brandLogo" {
-            return Err("brandLogo - give the picture's file: brandLogo=@logo.png".into());
+            let text = "brandLogo - give the picture's file: brandLogo=@logo.png";
+            return Err(vec![text.into()]);
         }
         object.insert(key.to_owned(), value_of(key, value));
     }
     let settings: MerchantSettings =
-        serde_json::from_value(Value::Object(object)).map_err(|error| format!("settings: {error}"))?;
+        serde_json::from_value(Value::Object(object)).map_err(|error| vec![format!("settings: {error}")])?;
+    let mut faults = Vec::new();
     if settings
         .screening_threshold
         .is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
     {
-        return Err("screeningThreshold must be between 0 and 1".into());
+        faults.push("screeningThreshold must be between 0 and 1".to_owned());
     }
     if let Some(code) = settings.blocked_countries.iter().find(|code| {
         reference::country(code).is_none_or(|country| !country.alpha2.eq_ignore_ascii_case(code))
     }) {
-        return Err(format!(
+        faults.push(format!(
             "blockedCountries: `{code}` is not a country's alpha-2 code"
         ));
     }
-    let settings = branding::checked(settings)?;
-    serde_json::to_string(&settings).map_err(|error| error.to_string())
+    let settings = branding::checked(settings, &mut faults);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    serde_json::to_string(&settings).map_err(|error| vec![error.to_string()])
 }
 
 /// A setting's value: JSON, or plain text; lists may be written `a,b`, and nothing at all unsets.
@@ -110,7 +141,7 @@ pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> 
         let merchant = merchants::get_for_update(tx, id)
             .await?
             .ok_or_else(|| Problem::not_found("No such merchant"))?;
-        let changed = with_settings(&merchant, changes).map_err(|error| Problem::validation(vec![error]))?;
+        let changed = with_settings(&merchant, changes).map_err(Problem::validation)?;
         merchants::set_settings(tx, id, &changed).await?;
         audit::write(
             tx,
@@ -140,7 +171,7 @@ pub async fn create(
 mod tests {
     use super::*;
 
-    fn set(changes: &[&str]) -> Result<String, String> {
+    fn set(changes: &[&str]) -> Result<String, Vec<String>> {
         let merchant = Merchant {
             id: Uuid::nil(),
             short_id: "abcdefgh".into(),
@@ -183,7 +214,7 @@ mod tests {
                 r##"{"brandColor":"#112233","contact":"help@acme.example"}"##,
             ),
         ] {
-            assert_eq!(set(&[change]).as_deref(), Ok(expected), "{change}");
+            assert_eq!(set(&[change]), Ok(expected.to_owned()), "{change}");
         }
         for (change, error) in [
             (
@@ -204,8 +235,14 @@ mod tests {
             ("colour=#fff", "settings: unknown field"),
             ("brandColor", "is not KEY=VALUE"),
         ] {
-            let text = set(&[change]).unwrap_err();
+            let text = set(&[change]).unwrap_err().concat();
             assert!(text.contains(error), "{change}: {text}");
         }
+        let all = set(&[
+            "brandColor=green",
+            "contact=call me",
+            "allowedOrigins=ftp://a,http://b",
+        ]);
+        assert_eq!(all.unwrap_err().len(), 4, "all at once");
     }
 }

@@ -7,6 +7,7 @@ pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;
 pub mod applications;
+pub mod background;
 pub mod branding;
 pub mod chain_follow;
 pub mod chain_nodes;
@@ -60,6 +61,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::ServeConfig;
 use api_log::ApiLog;
+use background::Background;
 use chain_sources::ChainSources;
 use checks::Check;
 use cpu::CpuPool;
@@ -70,6 +72,7 @@ use geo::Geo;
 use labels::LabelSets;
 use lists::Lists;
 use mail::Mailer;
+use nodes::Presence;
 use recent::Recent;
 
 /// The state, as handlers get it.
@@ -113,6 +116,10 @@ pub struct App {
     pub recordings: TaskTracker,
     /// What was asked of the API.
     pub api_log: ApiLog,
+    /// What runs beside requests.
+    pub background: Background,
+    /// This process among those that serve.
+    pub presence: Presence,
     /// What was last found of the parts' readiness.
     pub readiness: Recent<Readiness>,
     /// What was last found of faces that older models made.

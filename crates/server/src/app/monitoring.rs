@@ -20,7 +20,7 @@ use store::monitoring::{self, NewScreening};
 use uuid::Uuid;
 
 pub(crate) use self::kept::{Evidence, page};
-pub use self::kept::{Page, Wanted, find, list, picture};
+pub use self::kept::{Page, Wanted, evidence, find, list};
 pub use self::profiles::{NotSet, profile, set_profile};
 pub(crate) use self::replay::replay;
 use super::App;

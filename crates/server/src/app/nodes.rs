@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use store::nodes::{self, Node};
 use uuid::Uuid;
 
+use super::background::{Ran, Stored};
 use super::checks::{self, Check};
 use super::cpu::Capacity;
 use super::{App, Shared};
@@ -30,6 +31,10 @@ pub struct Report {
     pub capacity: Capacity,
     /// Versions of the sanctions lists in use, by name.
     pub lists: BTreeMap<String, String>,
+    /// What came of its jobs' last runs, by their names.
+    pub jobs: BTreeMap<String, Ran>,
+    /// What the object store held when it last counted.
+    pub stored: Option<Stored>,
 }
 
 /// This process among the others.
@@ -51,14 +56,14 @@ impl Presence {
         }
     }
 
-    /// Reports as long as the process serves.
-    pub async fn run(self, app: Shared) {
-        loop {
-            if let Err(error) = self.say(&app).await {
-                tracing::warn!(%error, "this process could not report");
-            }
-            tokio::time::sleep(EVERY).await;
-        }
+    /// Its id among the others.
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Takes its report away: it stops.
@@ -82,6 +87,16 @@ impl Presence {
             let before = tx.now() - KEPT_MS;
             nodes::sweep(tx, before).await.map(|_| ())
         })
+    }
+}
+
+/// Reports as long as the process serves.
+pub async fn run(app: Shared) {
+    loop {
+        if let Err(error) = app.presence.say(&app).await {
+            tracing::warn!(%error, "this process could not report");
+        }
+        tokio::time::sleep(EVERY).await;
     }
 }
 
@@ -125,5 +140,7 @@ pub async fn report(app: &Shared) -> Report {
             .screener()
             .map(|screener| screener.lists().clone())
             .unwrap_or_default(),
+        jobs: app.background.runs(),
+        stored: app.background.stored(),
     }
 }

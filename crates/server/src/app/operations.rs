@@ -1,35 +1,61 @@
-//! What operators change: plans of accounts, and who else is an operator. It sees nothing of any applicant.
+//! What operators change: plans of accounts, and who else is an operator; and the trail of what they did. It sees nothing of any applicant.
 
-use store::merchants;
-use store::{audit, invitations, portal_sessions, staff};
+use store::{Error, Tx, audit, invitations, merchants, operator_audit, portal_sessions, staff};
 use uuid::Uuid;
 
-use super::App;
 use super::merchants::with_settings;
-use crate::error::Problem;
+use super::{App, accounts};
+use crate::error::{Kind, Problem};
 
-/// Sets how many Flows and Groups an account's plan allows; an empty text: any number.
+/// Writes what was done to the installation into the operators' trail, in the transaction that did it.
+pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Result<(), Error> {
+    let entry = audit::Entry {
+        actor,
+        action,
+        subject,
+        detail: "{}",
+    };
+    operator_audit::write(tx, &entry).await
+}
+
+/// What an account's plan limits: how many Flows and Groups it may have, and requests a minute and key. All are settings of these names.
+pub const LIMITS: [&str; 6] = [
+    "maxFlows",
+    "maxGroups",
+    "rateVerify",
+    "rateMonitoring",
+    "rateReads",
+    "rateWrites",
+];
+
+/// Sets an account's [`LIMITS`], each with its number as text; empty: as many Flows or Groups as they like, and the server's rates.
 pub async fn set_limits(
     app: &App,
     merchant_id: Uuid,
-    max_flows: &str,
-    max_groups: &str,
+    limits: &[(&str, String)],
     actor: &str,
 ) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         let merchant = merchants::get_for_update(tx, merchant_id)
             .await?
             .ok_or_else(|| Problem::not_found("There is no such account"))?;
-        let changes = [format!("maxFlows={max_flows}"), format!("maxGroups={max_groups}")];
-        let changed = with_settings(&merchant, &changes).map_err(Problem::invalid)?;
+        let changes: Vec<String> = limits
+            .iter()
+            .map(|(name, number)| format!("{name}={number}"))
+            .collect();
+        let changed = with_settings(&merchant, &changes).map_err(Problem::validation)?;
         merchants::set_settings(tx, merchant_id, &changed).await?;
-        let detail = serde_json::json!({"maxFlows": max_flows, "maxGroups": max_groups}).to_string();
+        let set = limits
+            .iter()
+            .map(|(name, number)| ((*name).to_owned(), number.as_str().into()));
+        let detail = serde_json::Value::Object(set.collect()).to_string();
         let entry = audit::Entry {
             actor,
             action: "merchant.limits_set",
             subject: &merchant_id.to_string(),
             detail: &detail,
         };
+        operator_audit::write(tx, &entry).await?;
         let scope = store::Scope {
             merchant_id,
             sandbox: false,
@@ -39,14 +65,19 @@ pub async fn set_limits(
 }
 
 /// Makes somebody an operator no more: their sessions end, and so do links to become one. 404 when they are none.
-pub async fn dismiss_operator(app: &App, staff_id: Uuid) -> Result<(), Problem> {
+pub async fn dismiss_operator(app: &App, by: Uuid, staff_id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !staff::lock_operator(tx, by).await? {
+            return Err(Problem::new(Kind::Forbidden, "You are no operator any more"));
+        }
         let member = staff::get(tx, staff_id).await?.filter(|member| member.operator);
         member.ok_or_else(|| Problem::not_found("There is no such operator"))?;
         // The person's accounts are the merchants' business; links made by whoever leaves are void.
         staff::set_operator(tx, staff_id, false).await?;
         invitations::void_operators(tx).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
+        let subject = staff_id.to_string();
+        record(tx, &accounts::actor(by), "operator.dismissed", &subject).await?;
         Ok(())
     })
 }

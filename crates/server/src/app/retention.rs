@@ -48,14 +48,14 @@ async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
         return Ok(0);
     };
     let now = Timestamp::now().as_millisecond();
-    let (mut after, mut removed) = (0, 0);
+    let (mut after, mut removed) = ((0, 0), 0);
     loop {
         let before = now - i64::from(shortest) * DAY_MS;
         let page = attempts::made_before(&mut app.db.read().await?, scope, before, after, PAGE).await?;
         let Some(last) = page.last() else {
             return Ok(removed);
         };
-        after = last.log_id;
+        after = (last.created_at, last.log_id);
         for attempt in page.iter().filter(|attempt| kept.is_over(attempt, now)) {
             removed += usize::from(remove(app, scope, attempt).await?);
         }

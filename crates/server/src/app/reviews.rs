@@ -6,7 +6,7 @@ use store::audit::{self, Entry};
 use store::review::{self, After, Filter, Order, Proposal};
 use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
-use verification::status::{AttemptStatus, Decision, StatusEvent, registration_status};
+use verification::status::{AttemptStatus, Decision, DecisionError, StatusEvent, registration_status};
 
 use super::seen::Detail;
 use super::{events, flows, merchants, sessions};
@@ -68,12 +68,16 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
         // What nobody could do needs no second person.
         status_after(&attempt, wish)?;
         if let Some(proposal) = &proposal {
-            let text = if proposal.decision == name(wish.decision).0 && wish.decision != Decision::Reopen {
-                "A decision is proposed already: confirm or reject it"
+            let same = proposal.decision == name(wish.decision).0 && wish.decision != Decision::Reopen;
+            let (slug, text) = if same {
+                ("proposed", "A decision is proposed already: confirm or reject it")
             } else {
-                "Another decision is proposed already: confirm or reject it first"
+                (
+                    "proposed_other",
+                    "Another decision is proposed already: confirm or reject it first",
+                )
             };
-            return Err(Problem::new(Kind::Conflict, text));
+            return Err(Problem::new(Kind::Conflict, text).named(slug));
         }
         if wish.decision != Decision::Reopen && asks_two(tx, scope, &attempt).await? {
             let staff_id = wish.staff_id.ok_or_else(|| {
@@ -110,15 +114,16 @@ pub async fn second(
 ) -> Result<Outcome, Problem> {
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
-        let proposal =
-            proposal.ok_or_else(|| Problem::new(Kind::Conflict, "No decision is proposed any more"))?;
+        let proposal = proposal.ok_or_else(|| {
+            Problem::new(Kind::Conflict, "No decision is proposed any more").named("proposal_gone")
+        })?;
         let proposer = format!("staff:{}", proposal.staff_id);
         let own = proposal.staff_id == staff_id;
         if confirmed && own {
-            return Err(Problem::new(
-                Kind::Forbidden,
-                "Somebody else must confirm your decision",
-            ));
+            return Err(
+                Problem::new(Kind::Forbidden, "Somebody else must confirm your decision")
+                    .named("proposal_own"),
+            );
         }
         let decision = match proposal.decision.as_str() {
             "approve" => Decision::Approve,
@@ -162,10 +167,8 @@ async fn wanted(
         .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
     let proposal = review::proposal(tx, scope, &attempt).await?;
     if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref())) {
-        return Err(Problem::new(
-            Kind::Conflict,
-            "Somebody decided on this attempt meanwhile: look at it again",
-        ));
+        let text = "Somebody decided on this attempt meanwhile: look at it again";
+        return Err(Problem::new(Kind::Conflict, text).named("decided_meanwhile"));
     }
     Ok((attempt, proposal))
 }
@@ -174,10 +177,10 @@ async fn wanted(
 async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Problem> {
     let claim = review::claim_of(tx, scope, wish.log_id).await?;
     match (claim, wish.staff_id) {
-        (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => Err(Problem::new(
-            Kind::Conflict,
-            "A colleague is looking at this attempt: take it over first",
-        )),
+        (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => {
+            let text = "A colleague is looking at this attempt: take it over first";
+            Err(Problem::new(Kind::Conflict, text).named("claimed"))
+        }
         _ => Ok(()),
     }
 }
@@ -199,14 +202,28 @@ pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
     })
 }
 
+/// Longest reason, in characters.
+pub const MAX_REASON: usize = 1_000;
+
 fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
     let current = attempt
         .status
         .parse()
         .map_err(|()| Problem::internal("an attempt has an unknown status"))?;
-    wish.decision
-        .apply(current, wish.reason)
-        .map_err(|error| Problem::invalid(error.to_string()))
+    if wish
+        .reason
+        .is_some_and(|reason| reason.chars().count() > MAX_REASON)
+    {
+        let text = format!("reason - must have at most {MAX_REASON} characters");
+        return Err(Problem::invalid(text).named("reason_length"));
+    }
+    wish.decision.apply(current, wish.reason).map_err(|error| {
+        let slug = match error {
+            DecisionError::NoChange(_) => "no_change",
+            DecisionError::ReasonRequired => "reason_required",
+        };
+        Problem::invalid(error.to_string()).named(slug)
+    })
 }
 
 async fn carry_out(
@@ -329,9 +346,8 @@ pub async fn add_note(
 ) -> Result<(), Problem> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > MAX_NOTE {
-        return Err(Problem::invalid(format!(
-            "note - must have 1 to {MAX_NOTE} characters"
-        )));
+        let text = format!("note - must have 1 to {MAX_NOTE} characters");
+        return Err(Problem::invalid(text).named("note_length"));
     }
     store::transaction!(db, |tx| -> Result<(), Problem> {
         let attempt = attempts::get(tx, scope, log_id)

@@ -55,9 +55,8 @@ pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Re
             .await?
             .ok_or_else(|| Problem::not_found("There is no such attempt"))?;
         let group_id = attempt.grouping_id.ok_or_else(|| {
-            Problem::invalid(
-                "This attempt was made without a Group, and a link needs one: make it under Links",
-            )
+            let text = "This attempt was made without a Group, and a link needs one: make it under Links";
+            Problem::invalid(text).named("no_group")
         })?;
         let link = Link {
             flow_id: attempt.flow_id,

@@ -83,10 +83,8 @@ pub async fn suppress(
     (staff_id, actor): (Uuid, &str),
 ) -> Result<(), Problem> {
     if !REASONS.contains(&reason) {
-        return Err(Problem::invalid(format!(
-            "reason - must be one of {}",
-            REASONS.join(", ")
-        )));
+        let text = format!("reason - must be one of {}", REASONS.join(", "));
+        return Err(Problem::invalid(text).named("why_required"));
     }
     store::transaction!(db, |tx| -> Result<(), Problem> {
         let attempt = attempts::get_for_update(tx, scope, log_id)
@@ -97,10 +95,9 @@ pub async fn suppress(
             .await?
             .is_none()
         {
-            return Err(Problem::new(
-                Kind::Conflict,
-                "No face proved that this attempt is this person's: nothing is set aside for them by it",
-            ));
+            let text =
+                "No face proved that this attempt is this person's: nothing is set aside for them by it";
+            return Err(Problem::new(Kind::Conflict, text).named("unproven"));
         }
         let response: Value = serde_json::from_str(&attempt.response).map_err(Problem::internal)?;
         let hits = response["kycResults"]["results"]

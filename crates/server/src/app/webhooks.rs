@@ -20,13 +20,12 @@ use store::{Scope, Tx, audit};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
+use super::background::Job;
 use super::public_address::is_public;
 use super::{App, Shared, events};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 
-/// How often the outbox is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Deliveries of one node at once.
 const AT_ONCE: usize = 32;
 /// Of these, those of one Flow: a receiver that never answers holds back nobody else's events.
@@ -63,16 +62,19 @@ pub async fn run(app: Shared) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     let flows = Busy::default();
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(Job::Webhooks.every()).await;
+        let mut begun = Ok(0);
         while let Ok(place) = Arc::clone(&places).acquire_owned().await {
             let delivery = match next(&app).await {
                 Ok(Some(delivery)) => delivery,
                 Ok(None) => break,
                 Err(error) => {
                     tracing::warn!(%error, "webhook events cannot be claimed");
+                    begun = Err(error);
                     break;
                 }
             };
+            begun = begun.map(|count| count + 1);
             let app = Arc::clone(&app);
             let flow = flows.enter((delivery.scope, delivery.flow_id));
             tokio::spawn(async move {
@@ -86,6 +88,7 @@ pub async fn run(app: Shared) {
                 drop((flow, place));
             });
         }
+        app.background.ran(Job::Webhooks, &begun);
     }
 }
 

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::audit::{self, AuditCheck};
-use store::merchants;
+use store::{merchants, operator_audit};
 use uuid::Uuid;
 
 use super::{block_on, data, say};
@@ -21,7 +21,8 @@ pub(crate) struct AuditCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Check that no row was changed, removed or cut off; one JSON object an account. Status 1 when one was.
+    /// Check that no row was changed, removed or cut off; one JSON object for the operators' trail and one an account. Status 1 when one
+    /// was.
     Verify {
         /// Only this account.
         #[arg(long)]
@@ -40,17 +41,29 @@ pub(super) fn run(command: AuditCommand) -> anyhow::Result<()> {
             None => merchants::list(&mut conn).await?,
         };
         let mut broken = 0;
-        for account in accounts {
-            let mut line = json!({"merchantId": account.id, "intact": true});
-            match audit::verify(&mut conn, account.id).await? {
-                AuditCheck::Intact { rows } => line["rows"] = json!(rows),
+        let mut tell = |mut line: Value, check: AuditCheck| {
+            match check {
+                AuditCheck::Intact { rows } => {
+                    line["intact"] = json!(true);
+                    line["rows"] = json!(rows);
+                }
                 AuditCheck::Broken { seq } => {
                     broken += 1;
                     line["intact"] = json!(false);
                     line["brokenAt"] = json!(seq);
                 }
             }
-            say(&line.to_string())?;
+            say(&line.to_string())
+        };
+        if merchant.is_none() {
+            tell(
+                json!({"trail": "operators"}),
+                operator_audit::verify(&mut conn).await?,
+            )?;
+        }
+        for account in accounts {
+            let check = audit::verify(&mut conn, account.id).await?;
+            tell(json!({"merchantId": account.id}), check)?;
         }
         ensure!(
             broken == 0,

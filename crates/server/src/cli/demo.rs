@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::say;
 use crate::app::accounts::joining;
 use crate::app::{App, flows, merchants, sessions};
+use crate::config::DataConfig;
 use crate::http::gate::Caller;
 use crate::portal::permissions::Role;
 
@@ -77,7 +78,6 @@ struct Demo {
 
 /// Seeds what is missing, writes `demo.json` and prints the summary.
 pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
-    seed_list(app)?;
     let file = app.config.data.data.join("demo.json");
     let known = read(&file);
     let mut demo = match known {
@@ -134,14 +134,11 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
         .map_err(|problem| anyhow::anyhow!("the demo link: {problem}"))
 }
 
-fn seed_list(app: &App) -> anyhow::Result<()> {
-    // Written at every start, so that it never grows too old.
-    app.lists
-        .store()
+/// Activates the invented list, before the lists are opened; at every start, so that it never grows too old.
+pub(super) fn seed_list(data: &DataConfig) -> anyhow::Result<()> {
+    data.list_store()?
         .put(&sanctions::demo_list())
-        .context("the demo list cannot be activated")?;
-    app.lists.reload();
-    Ok(())
+        .context("the demo list cannot be activated")
 }
 
 async fn make(app: &App) -> anyhow::Result<Demo> {

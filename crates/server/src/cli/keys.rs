@@ -39,6 +39,7 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
         Action::Rewrap => block_on(async {
             let db = data::open(&command.data).await?.db;
             let (accounts, members) = store::transaction!(db, |tx| -> Result<(u64, u64), store::Error> {
+                store::sign_ups::rewrap_keys(tx).await?;
                 Ok((merchants::rewrap_keys(tx).await?, staff::rewrap_keys(tx).await?))
             })?;
             say(&json!({"accounts": accounts, "staff": members}).to_string())

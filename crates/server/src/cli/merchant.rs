@@ -124,8 +124,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                     let Some(merchant) = merchants::get_for_update(tx, id).await? else {
                         return Ok(None);
                     };
-                    let changed =
-                        app::merchants::with_settings(&merchant, &settings).map_err(LogoError::Unusable)?;
+                    let changed = app::merchants::with_settings(&merchant, &settings)
+                        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
                     merchants::set_settings(tx, id, &changed).await?;
                     if let Some(file) = &logo {
                         branding::set_logo(tx, id, file.as_deref()).await?;

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::{block_on, data, demo};
 use crate::app::accounts::joining;
 use crate::app::api_log::{self, ApiLog};
+use crate::app::background::Background;
 use crate::app::chain_follow::Running;
 use crate::app::chain_sources::ChainSources;
 use crate::app::cpu::CpuPool;
@@ -62,6 +63,9 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             }
         ),
     };
+    if config.demo {
+        demo::seed_list(&config.data)?;
+    }
     let (api_log, calls) = ApiLog::new();
     let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
     let runtime = tokio::runtime::Handle::current();
@@ -90,6 +94,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         faces: FaceReplicas::default(),
         engines,
         recordings: TaskTracker::new(),
+        background: Background::default(),
+        presence: Presence::begin(),
         readiness: Recent::new(READINESS_FOR),
         old_faces: Recent::new(OLD_FACES_FOR),
         metrics: PrometheusBuilder::new()
@@ -101,8 +107,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
-    let presence = Presence::begin();
-    tokio::spawn(presence.clone().run(Arc::clone(&app)));
+    tokio::spawn(crate::app::nodes::run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     show_operator_link(&app).await?;
@@ -116,7 +121,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     app.api_log.stop();
     writing.await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
-    if let Err(error) = presence.leave(&app).await {
+    if let Err(error) = app.presence.leave(&app).await {
         tracing::warn!(%error, "this process could not take its report away");
     }
     app.db.close().await;

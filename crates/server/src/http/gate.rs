@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use super::api_log::Notes;
 use super::authorization::{self, Authorization};
-use crate::app::{App, Shared};
+use crate::app::{App, Shared, merchants};
 use crate::config::RateClass;
 use crate::error::{Family, Kind, Problem};
 
@@ -96,7 +96,8 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         (Family::Verify, _) => RateClass::Verify,
         _ => RateClass::Writes,
     };
-    let verdict = take(&app, class, caller.scope.merchant_id, &caller.key).await;
+    let limit = limit_of(&app, class, &caller.merchant);
+    let verdict = take(&app, class, limit, caller.scope.merchant_id, &caller.key).await;
     request.extensions_mut().insert(caller);
     within(verdict, request, next).await
 }
@@ -104,13 +105,9 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
 /// Middleware of what strangers may call with a one-time token: takes one from their address's rate limit.
 pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
-    let verdict = take(
-        &app,
-        RateClass::Exchange,
-        Uuid::nil(),
-        &hashed(&visitor(address).to_string()),
-    )
-    .await;
+    let who = hashed(&visitor(address).to_string());
+    let class = RateClass::Exchange;
+    let verdict = take(&app, class, app.config.rate(class), Uuid::nil(), &who).await;
     within(verdict, request, next).await
 }
 
@@ -118,7 +115,8 @@ pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) 
 pub async fn visitors(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let who = hashed(&visitor(address).to_string());
-    let verdict = take(&app, RateClass::Page, Uuid::nil(), &who).await;
+    let class = RateClass::Page;
+    let verdict = take(&app, class, app.config.rate(class), Uuid::nil(), &who).await;
     within(verdict, request, next).await
 }
 
@@ -230,7 +228,9 @@ pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<
 /// What the gate asks before a screening, for one by hand in the portal: an account's members share one limit.
 pub async fn screens(app: &App, caller: &Caller) -> Result<(), Problem> {
     allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
-    match take(app, RateClass::Monitoring, caller.scope.merchant_id, "portal").await? {
+    let class = RateClass::Monitoring;
+    let limit = limit_of(app, class, &caller.merchant);
+    match take(app, class, limit, caller.scope.merchant_id, "portal").await? {
         Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
         _ => Ok(()),
     }
@@ -239,7 +239,8 @@ pub async fn screens(app: &App, caller: &Caller) -> Result<(), Problem> {
 /// A failed authentication counts against the key and the address; too many answer 429.
 async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
     let who = hashed(&format!("{key}@{}", visitor(address)));
-    match take(app, RateClass::FailedAuth, Uuid::nil(), &who).await {
+    let class = RateClass::FailedAuth;
+    match take(app, class, app.config.rate(class), Uuid::nil(), &who).await {
         Ok(Some(verdict)) if !verdict.allowed => too_many(&verdict),
         Ok(_) => Problem::new(Kind::WrongCredentials, text),
         Err(problem) => problem,
@@ -262,8 +263,22 @@ pub fn hashed(text: &str) -> String {
     hex::encode(Sha256::digest(text))
 }
 
-async fn take(app: &App, class: RateClass, merchant_id: Uuid, who: &str) -> Result<Option<Verdict>, Problem> {
-    let Some(limit) = app.config.rate(class).and_then(NonZeroU32::new) else {
+/// How many requests of a class an account's keys may make a minute: its own limit, else the server's. Read with the account at every
+/// request, so a change holds on every node at once.
+fn limit_of(app: &App, class: RateClass, merchant: &Merchant) -> Option<u32> {
+    merchants::settings(merchant)
+        .rate(class)
+        .or_else(|| app.config.rate(class))
+}
+
+async fn take(
+    app: &App,
+    class: RateClass,
+    limit: Option<u32>,
+    merchant_id: Uuid,
+    who: &str,
+) -> Result<Option<Verdict>, Problem> {
+    let Some(limit) = limit.and_then(NonZeroU32::new) else {
         return Ok(None);
     };
     let name = format!("{} {who}", class.as_str());

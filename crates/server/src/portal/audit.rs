@@ -172,7 +172,11 @@ async fn export(
         let Some(last) = rows.last() else { break };
         before = Some(last.seq);
         file.extend(rows.into_iter().map(|row| {
-            let mode = if row.sandbox { "sandbox" } else { "live" };
+            let mode = match row.mode() {
+                Some(true) => "sandbox",
+                Some(false) => "live",
+                None => "",
+            };
             let name = names.get(&row.actor).cloned().unwrap_or_default();
             let number = row.seq.to_string();
             vec![

@@ -62,16 +62,31 @@ impl BrandingPage {
         self.faults.get(key).map_or("", String::as_str)
     }
 
-    /// The page again, with a refusal (`FIELD - reason`) beside its field.
-    fn refuse(mut self, refused: &str) -> Result<Response, Problem> {
-        let end = refused
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(refused.len());
-        let (field, reason) = refused.split_at(end);
-        let reason = reason.trim_start_matches([' ', '-', ':']);
-        let text = self.page.t1("branding.fault", "reason", reason);
-        self.faults.insert(field.to_owned(), text);
+    /// The page again, with every refusal (`FIELD - reason`) beside its field.
+    fn refuse(mut self, refusals: &[String]) -> Result<Response, Problem> {
+        for refused in refusals {
+            let end = refused
+                .find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(refused.len());
+            let (field, reason) = refused.split_at(end);
+            let reason = reason.trim_start_matches([' ', '-', ':']);
+            let text = self.page.t1("branding.fault", "reason", reason);
+            let said = self.faults.entry(field.to_owned()).or_default();
+            if !said.is_empty() {
+                said.push(' ');
+            }
+            said.push_str(&text);
+        }
         Ok((StatusCode::BAD_REQUEST, html(self)?).into_response())
+    }
+
+    /// What is wrong, as links: where in the page, the field's name, and the fault.
+    fn wrong(&self) -> Vec<(&'static str, String, &str)> {
+        let named = FIELDS.iter().filter_map(|(field, place, name)| {
+            let fault = self.faults.get(*field)?;
+            Some((*place, self.page.t(name), fault.as_str()))
+        });
+        named.collect()
     }
 
     /// What becomes of the colour on a surface.
@@ -88,6 +103,18 @@ impl BrandingPage {
         self.blocked.iter().any(|code| code == country.alpha2)
     }
 }
+
+/// Each field with its place in the page and the key of its name.
+const FIELDS: [(&str, &str, &str); 8] = [
+    ("brandLogo", "f-logo", "branding.logo"),
+    ("brandName", "f-brandName", "branding.name"),
+    ("brandColor", "f-brandColor", "branding.color"),
+    ("privacyUrl", "f-privacyUrl", "branding.privacyUrl"),
+    ("contact", "f-contact", "branding.contact"),
+    ("allowedOrigins", "f-origins", "branding.origins"),
+    ("blockedCountries", "geo", "branding.blocked"),
+    ("screeningThreshold", "f-threshold", "branding.threshold"),
+];
 
 /// The settings that are texts, by their names.
 const TEXTS: [&str; 5] = [
@@ -190,16 +217,18 @@ async fn save(
     changes.push(many("screeningLists"));
     let threshold = sent.one("screeningThreshold");
     let refused = if !threshold.is_empty() && threshold.parse::<f64>().is_err() {
-        Some("screeningThreshold must be between 0 and 1".to_owned())
+        // What is no number is no setting at all; the others are judged without it.
+        changes.retain(|change| !change.starts_with("screeningThreshold="));
+        let others = merchants::with_settings(member.merchant()?, &changes).err();
+        let mut faults = vec!["screeningThreshold must be between 0 and 1".to_owned()];
+        faults.extend(others.unwrap_or_default());
+        faults
     } else {
         match merchants::change_settings(&app, &member.caller()?, &changes).await {
-            Ok(()) => None,
-            Err(problem) if problem.kind() == Kind::Invalid => Some(problem.errors().join(" ")),
+            Ok(()) => return Ok(done("/portal/branding", "saved")),
+            Err(problem) if problem.kind() == Kind::Invalid => problem.errors().to_vec(),
             Err(problem) => return Err(problem),
         }
-    };
-    let Some(refused) = refused else {
-        return Ok(done("/portal/branding", "saved"));
     };
     let mut form = page_of(&app, &member, page)?;
     for name in TEXTS.iter().chain(&["allowedOrigins"]) {
@@ -230,7 +259,7 @@ async fn logo(
     match branding::put_logo(&app, &member.caller()?, file).await {
         Ok(()) => Ok(done("/portal/branding", "saved")),
         Err(problem) if problem.kind() == Kind::Invalid => {
-            page_of(&app, &member, page)?.refuse(&problem.errors().join(" "))
+            page_of(&app, &member, page)?.refuse(problem.errors())
         }
         Err(problem) => Err(problem),
     }

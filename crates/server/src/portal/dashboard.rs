@@ -67,6 +67,9 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
     let (retrying, given_up) = insight::webhook_failures(&mut conn, scope, today - 6 * DAY_MS).await?;
     let flows = flows::list(&mut conn, scope).await?;
     let keys = credentials::list(&mut conn, scope.merchant_id).await?;
+    let has_key = keys
+        .iter()
+        .any(|key| key.sandbox == scope.sandbox && key.has_secret && key.revoked_at.is_none());
     let steps = vec![
         ("flow", !flows.is_empty(), "/portal/flows", Action::ViewFlows),
         (
@@ -75,7 +78,7 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
             "/portal/links",
             Action::MakeLinks,
         ),
-        ("keys", !keys.is_empty(), "/portal/keys", Action::ViewKeys),
+        ("keys", has_key, "/portal/keys", Action::ViewKeys),
         (
             "webhook",
             flows.iter().any(|flow| flow.webhook_url.is_some()),

@@ -1,9 +1,11 @@
 //! A [`Problem`] as a page of the portal.
 
+use std::sync::LazyLock;
+
 use askama::Template;
 use axum::extract::Request;
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use tower_http::csrf::ProtectionError;
@@ -25,6 +27,24 @@ struct ErrorPage {
     status: u16,
     message: String,
     errors: Vec<String>,
+    /// The page to go on from; empty: the first one.
+    back: &'static str,
+}
+
+/// The page that an address without one belongs to, such as `/portal/staff` for `/portal/staff/invite`.
+fn page_above(path: &str) -> &'static str {
+    static PAGES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let rows = super::table().into_iter();
+        rows.filter(|row| row.method == Method::GET && !row.path.contains('{'))
+            .map(|row| row.path)
+            .collect()
+    });
+    let is_above = |page: &&&str| {
+        path.strip_prefix(**page)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let above = PAGES.iter().filter(is_above).max_by_key(|page| page.len());
+    above.copied().unwrap_or_default()
 }
 
 /// Middleware: what handlers refuse is said in a page, whose frame is the reader's.
@@ -40,7 +60,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
     } else if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         Some(Problem::new(
             Kind::MethodNotAllowed,
-            "This page cannot be used in this way",
+            "There is no page here: this address only takes a form that another page sends",
         ))
     } else if response.status() == StatusCode::BAD_REQUEST && is_plain(&response) {
         // axum's own refusal of an address whose id is none.
@@ -56,14 +76,20 @@ pub async fn layer(request: Request, next: Next) -> Response {
         response.extensions_mut().remove::<Problem>()
     };
     let Some(problem) = refused else { return response };
+    let back = match problem.kind() {
+        Kind::MethodNotAllowed => page_above(&page.path),
+        _ => "",
+    };
     let status = problem.status(Family::System);
     problem.log(status);
+    let message = page.refusal(&problem);
     let template = ErrorPage {
         title: page.word("error.title", status.as_str()),
         page,
         status: status.as_u16(),
-        message: problem.message().to_owned(),
+        message,
         errors: problem.errors().to_vec(),
+        back,
     };
     let Ok(text) = template.render() else {
         return (status, problem.message().to_owned()).into_response();
@@ -73,4 +99,24 @@ pub async fn layer(request: Request, next: Next) -> Response {
         rendered.headers_mut().insert(RETRY_AFTER, wait.into());
     }
     rendered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_forms_leads_back_to_their_page() {
+        for (path, page) in [
+            ("/portal/staff/invite", "/portal/staff"),
+            ("/portal/operator/lists/reload", "/portal/operator/lists"),
+            (
+                "/portal/flows/00000000-0000-0000-0000-000000000000/try",
+                "/portal/flows",
+            ),
+            ("/portal/mode", "/portal"),
+        ] {
+            assert_eq!(page_above(path), page, "{path}");
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
 use store::credentials::{Credential, NewCredential};
 use store::merchants::MerchantStatus;
 
@@ -11,7 +12,8 @@ use super::page::{Page, done, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::{Shared, keys};
+use super::shown;
+use crate::app::{App, Shared, keys};
 use crate::error::Problem;
 use crate::http::path::PathText;
 
@@ -20,6 +22,7 @@ pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/keys", Action::ViewKeys, list)
         .post("/portal/keys", Action::ViewKeys, create)
+        .get(MADE, Action::ViewKeys, made)
         .post("/portal/keys/{key}/rotate", Action::ViewKeys, rotate)
         .get("/portal/keys/{key}/revoke", Action::ViewKeys, ask_revoke)
         .post("/portal/keys/{key}/revoke", Action::ViewKeys, revoke)
@@ -47,36 +50,56 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     html(ListPage { page, keys, sleeps })
 }
 
-#[derive(Template)]
-#[template(path = "portal/keys/shown.html")]
-struct ShownPage {
-    page: Page,
+/// Where a new secret is shown.
+const MADE: &str = "/portal/keys/made";
+
+/// A secret, shown this once.
+#[derive(Serialize, Deserialize)]
+struct Made {
     key: String,
     secret: String,
     /// The secret before works on for a while.
     rotated: bool,
 }
 
-fn shown(page: Page, made: &NewCredential, rotated: bool) -> Result<Response, Problem> {
-    html(ShownPage {
-        page,
+#[derive(Template)]
+#[template(path = "portal/keys/shown.html")]
+struct ShownPage {
+    page: Page,
+    made: Made,
+}
+
+/// On to the page that shows a secret.
+async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -> Result<Response, Problem> {
+    let made = Made {
         key: made.key.clone(),
         secret: made.secret.expose_secret().to_owned(),
         rotated,
-    })
+    };
+    shown::keep(app, member, MADE, &made).await?;
+    Ok(Redirect::to(MADE).into_response())
 }
 
-async fn create(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
-    shown(page, &keys::create(&app, &member.caller()?).await?, false)
+/// The secret that was just made; shown before, it is not there any more.
+async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    match shown::take(&app, &member, MADE).await? {
+        Some(made) => html(ShownPage { page, made }),
+        None => Ok(Redirect::to("/portal/keys").into_response()),
+    }
+}
+
+async fn create(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+    let made = keys::create(&app, &member.caller()?).await?;
+    show(&app, &member, &made, false).await
 }
 
 async fn rotate(
     State(app): State<Shared>,
     member: Member,
-    page: Page,
     PathText(key): PathText,
 ) -> Result<Response, Problem> {
-    shown(page, &keys::rotate(&app, &member.caller()?, &key).await?, true)
+    let made = keys::rotate(&app, &member.caller()?, &key).await?;
+    show(&app, &member, &made, true).await
 }
 
 #[derive(Template)]

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use qrcode::{EcLevel, QrCode, render::svg};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::groups::Group;
 use store::sessions::{Session, SessionStatus};
@@ -14,8 +14,9 @@ use super::page::{Page, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
+use super::shown;
 use crate::app::api_log::MASK;
-use crate::app::{Shared, flows, groups, sessions};
+use crate::app::{App, Shared, flows, groups, sessions};
 use crate::error::{Family, Kind, Problem};
 use crate::http::gate;
 
@@ -27,38 +28,51 @@ pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/links", Action::MakeLinks, list)
         .post("/portal/links", Action::MakeLinks, make)
+        .get(MADE, Action::MakeLinks, made)
 }
 
-/// A link, shown this once.
+/// Where a new link is shown.
+const MADE: &str = "/portal/links/made";
+
+/// A link that was made for a Flow, shown this once.
+#[derive(Serialize, Deserialize)]
+pub struct LinkMade {
+    /// The link.
+    pub url: String,
+    /// The Flow's name.
+    pub flow: String,
+    /// It leads to the sandbox, whatever is looked at.
+    pub tries: bool,
+}
+
 #[derive(Template)]
 #[template(path = "portal/link-made.html")]
-pub struct LinkMade {
+struct MadePage {
     page: Page,
-    url: String,
     qr: String,
-    flow: String,
-    /// It leads to the sandbox, whatever is looked at.
-    tries: bool,
+    link: LinkMade,
 }
 
 impl LinkMade {
-    /// A link that was made for a Flow.
-    pub fn new(page: Page, url: String, flow: String, tries: bool) -> Self {
-        let code = QrCode::with_error_correction_level(&url, EcLevel::M);
-        let qr = code.map(|code| code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
-        LinkMade {
-            page,
-            qr: qr.unwrap_or_default(),
-            url,
-            flow,
-            tries,
-        }
+    /// On to the page that shows it.
+    pub async fn show(self, app: &App, member: &Member) -> Result<Response, Problem> {
+        shown::keep(app, member, MADE, &self).await?;
+        Ok(Redirect::to(MADE).into_response())
     }
+}
 
-    /// The page that shows it.
-    pub fn show(self) -> Result<Response, Problem> {
-        html(self)
-    }
+/// The link that was just made; shown before, it is not there any more.
+async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    let Some(link) = shown::take::<LinkMade>(&app, &member, MADE).await? else {
+        return Ok(Redirect::to("/portal/links").into_response());
+    };
+    let code = QrCode::with_error_correction_level(&link.url, EcLevel::M);
+    let qr = code.map(|code| code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
+    html(MadePage {
+        page,
+        qr: qr.unwrap_or_default(),
+        link,
+    })
 }
 
 struct Row {
@@ -147,7 +161,12 @@ async fn make(
     match sessions::link(&app, &caller, &body).await {
         Ok(url) => {
             let flow = flows::get(&app, caller.scope, flow_id).await?;
-            LinkMade::new(frame, url, flow.name, false).show()
+            let link = LinkMade {
+                url,
+                flow: flow.name,
+                tries: false,
+            };
+            link.show(&app, &member).await
         }
         Err(problem) if matches!(problem.kind(), Kind::Invalid | Kind::NotFound) => {
             let about_user = problem

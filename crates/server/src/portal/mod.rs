@@ -26,7 +26,9 @@ pub mod privacy;
 pub mod review;
 pub mod routes;
 pub mod screening;
+pub mod sealed;
 pub mod session;
+pub mod shown;
 pub mod texts;
 pub mod webhooks;
 
@@ -37,7 +39,7 @@ use axum::extract::Request;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get};
@@ -82,6 +84,8 @@ pub fn router(app: Shared) -> Router<Shared> {
     all()
         .into_router()
         .route("/portal/{*rest}", any(lost))
+        // Before the layers, so that it is a page of ours too.
+        .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED })
         .layer(CsrfLayer::new())
         .layer(from_fn(error::layer))
         .layer(from_fn_with_state(app, session::layer))

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use chain::currency::Currency;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::audit::{self, Entry};
 use store::monitoring::Screening;
@@ -17,6 +17,7 @@ use super::filters::Filters;
 use super::page::{self, Page};
 use super::permissions::Action;
 use super::routes::Routes;
+use super::sealed;
 use super::session::Member;
 use crate::app::Shared;
 use crate::app::monitoring::{self, Wanted};
@@ -26,6 +27,10 @@ use crate::http::idempotency::{self, Start};
 use crate::http::path::PathText;
 
 const PAGE: u16 = 30;
+/// The label of a screening by hand that was given none.
+const LABEL: &str = "Portal query";
+/// What a search is, in the address of its page.
+const SEARCH: &str = "screenings search";
 
 /// The area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -48,13 +53,21 @@ struct Asked {
 }
 
 /// Which screenings are looked for.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Sought {
     text: String,
     currency: String,
     label: String,
-    before: String,
+}
+
+/// What is wrong with what was to be screened; empty texts are right.
+#[derive(Default)]
+struct Wrong {
+    query: String,
+    label: String,
+    /// What is no field's fault.
+    other: String,
 }
 
 #[derive(Template)]
@@ -62,31 +75,38 @@ struct Sought {
 struct ListPage {
     page: Page,
     asked: Asked,
-    faults: Vec<String>,
+    wrong: Wrong,
     sought: Sought,
+    /// The search as the address holds it.
+    sealed: String,
     currencies: Vec<&'static str>,
     screenings: Vec<Screening>,
     next: Option<String>,
 }
 
 impl ListPage {
-    async fn new(app: &Shared, page: Page, member: &Member, sought: Sought) -> Result<ListPage, Problem> {
+    /// The page that an address asks for.
+    async fn new(app: &Shared, page: Page, member: &Member, filters: &Filters) -> Result<ListPage, Problem> {
+        let sealed = filters.text("sealed");
+        let sought: Sought = sealed::open(app, member, SEARCH, sealed)
+            .await?
+            .unwrap_or_default();
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let (query, label) = (text(&sought.text), text(&sought.label));
-        let before = text(&sought.before);
         let wanted = Wanted {
             text: query.as_deref(),
             currency: Currency::ALL
                 .into_iter()
                 .find(|currency| currency.code() == sought.currency),
             label: label.as_deref(),
-            before: before.and_then(|before| Uuid::parse_str(&before).ok()),
+            before: Uuid::parse_str(filters.text("before")).ok(),
         };
         let found = monitoring::list(app, member.scope()?, &wanted, PAGE).await?;
         Ok(ListPage {
             page,
             asked: Asked::default(),
-            faults: Vec::new(),
+            wrong: Wrong::default(),
+            sealed: sealed.to_owned(),
             sought,
             currencies: Currency::ALL.into_iter().map(Currency::code).collect(),
             screenings: found.screenings,
@@ -99,7 +119,6 @@ impl ListPage {
             text,
             currency,
             label,
-            ..
         } = &self.sought;
         !(text.is_empty() && currency.is_empty() && label.is_empty())
     }
@@ -107,7 +126,12 @@ impl ListPage {
 
 /// A score as people read it.
 fn score(score: &Option<f64>) -> String {
-    score.map_or_else(|| "–".to_owned(), |score| format!("{score:.1}"))
+    score.map_or_else(|| "–".to_owned(), one_digit)
+}
+
+/// One digit behind the point, and no zero with a minus.
+fn one_digit(number: f64) -> String {
+    format!("{:.1}", (number * 10.0).round() / 10.0 + 0.0)
 }
 
 /// A score's colour: from 25 on it is of note, from 60 on grave.
@@ -126,21 +150,16 @@ async fn list(
     member: Member,
     RawQuery(raw): RawQuery,
 ) -> Result<Response, Problem> {
-    let filters = Filters::read(raw.as_deref(), &["before"])?;
-    let sought = Sought {
-        before: filters.text("before").to_owned(),
-        ..Sought::default()
-    };
-    page::html(ListPage::new(&app, page, &member, sought).await?)
+    let filters = Filters::read(raw.as_deref(), &["before", "sealed"])?;
+    page::html(ListPage::new(&app, page, &member, &filters).await?)
 }
 
 async fn search(
     State(app): State<Shared>,
-    page: Page,
     member: Member,
     Form(sought): Form<Sought>,
 ) -> Result<Response, Problem> {
-    page::html(ListPage::new(&app, page, &member, sought).await?)
+    sealed::lead(&app, &member, "/portal/monitoring", SEARCH, &sought).await
 }
 
 async fn screen(
@@ -180,35 +199,52 @@ async fn screen(
             if status == StatusCode::INTERNAL_SERVER_ERROR {
                 return Err(problem);
             }
-            let faults = match problem.errors() {
-                [] => vec![problem.message().to_owned()],
-                errors => errors.to_vec(),
-            };
-            let list = ListPage::new(&app, page, &member, Sought::default()).await?;
-            let again = ListPage {
-                asked,
-                faults,
-                ..list
-            };
+            let wrong = wrong(&page, &asked, &problem, status);
+            let list = ListPage::new(&app, page, &member, &Filters::default()).await?;
+            let again = ListPage { asked, wrong, ..list };
             Ok((status, page::html(again)?).into_response())
         }
     }
 }
 
+/// The refusal in words of the texts, beside the field that is at fault.
+fn wrong(page: &Page, asked: &Asked, problem: &Problem, status: StatusCode) -> Wrong {
+    let is_at_fault = |field: &str| {
+        let mut errors = problem.errors().iter();
+        errors.any(|error| error.split(" - ").next() == Some(field))
+    };
+    let mut wrong = Wrong::default();
+    if is_at_fault("query") {
+        let kind = page.word("monitoring.kind", &asked.kind).to_lowercase();
+        let values = [("kind", kind.as_str()), ("chain", &asked.currency.to_uppercase())];
+        wrong.query = page.tf("monitoring.wrong.query", &values);
+    }
+    if is_at_fault("label") {
+        wrong.label = page.t("monitoring.wrong.label");
+    }
+    if wrong.query.is_empty() && wrong.label.is_empty() {
+        let key = format!("monitoring.failed.{}", status.as_u16());
+        wrong.other = page.text_or(&key, problem.message());
+    }
+    wrong
+}
+
 fn body(asked: &Asked) -> Map<String, Value> {
-    let mut body = Map::new();
-    for (name, value) in [
+    let label = match asked.label.trim() {
+        "" => LABEL,
+        label => label,
+    };
+    let members = [
         ("type", asked.kind.trim()),
         ("currency", asked.currency.trim()),
         ("query", asked.query.trim()),
-        ("label", asked.label.trim()),
+        ("label", label),
         ("report", "detailed"),
-    ] {
-        if !(value.is_empty() && name == "label") {
-            body.insert(name.into(), json!(value));
-        }
-    }
-    body
+    ];
+    let members = members
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value)));
+    members.collect()
 }
 
 #[derive(Template)]
@@ -218,16 +254,18 @@ struct QueryPage {
     screening: Screening,
     /// The stored answer.
     answer: Value,
+    /// What the score was made of, also where the answer did not say so; null when it is not known.
+    exposures: Value,
     pretty: String,
     has_picture: bool,
+    /// Money was followed: the picture shows it.
+    was_traced: bool,
 }
 
 impl QueryPage {
     /// The items of a member of `exposures`.
     fn exposures(&self, name: &str) -> &[Value] {
-        self.answer["exposures"][name]
-            .as_array()
-            .map_or(&[], Vec::as_slice)
+        self.exposures[name].as_array().map_or(&[], Vec::as_slice)
     }
 
     /// A member as text.
@@ -244,11 +282,20 @@ impl QueryPage {
     fn number(&self, item: &Value, name: &str) -> String {
         item[name]
             .as_f64()
-            .map_or_else(|| "–".to_owned(), |number| format!("{number:.1}"))
+            .map_or_else(|| "–".to_owned(), |number| one_digit(number))
     }
 
     fn coverage(&self) -> &Value {
-        &self.answer["exposures"]["coverage"]
+        &self.exposures["coverage"]
+    }
+
+    /// What is said where the score has no parts to list.
+    fn no_contributions(&self) -> String {
+        self.page.t(match self.screening.score {
+            _ if self.exposures.is_null() => "monitoring.not_kept",
+            Some(score) if score > 0.0 => "monitoring.no_parts",
+            _ => "monitoring.no_contributions",
+        })
     }
 
     /// The answer's own facts: what stands beside the exposures.
@@ -295,8 +342,15 @@ async fn detail(
     let id = Uuid::parse_str(&id).map_err(|_| missing())?;
     let screening = monitoring::find(&app, scope, id).await?.ok_or_else(missing)?;
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
+    let (kept, picture) = monitoring::evidence(&app, scope, id).await?.unzip();
+    let exposures = match &answer["exposures"] {
+        Value::Null => kept.unwrap_or_default(),
+        answered => answered.clone(),
+    };
     page::html(QueryPage {
-        has_picture: monitoring::picture(&app, scope, id).await?.is_some(),
+        exposures,
+        has_picture: picture.is_some(),
+        was_traced: picture.is_some_and(|picture| !picture.links.is_empty()),
         pretty: serde_json::to_string_pretty(&answer).unwrap_or_default(),
         page,
         screening,
@@ -311,7 +365,7 @@ async fn picture(
 ) -> Result<Response, Problem> {
     let missing = || Problem::not_found("There is no such screening in this account");
     let id = Uuid::parse_str(&id).map_err(|_| missing())?;
-    let picture = monitoring::picture(&app, member.scope()?, id)
+    let (_, picture) = monitoring::evidence(&app, member.scope()?, id)
         .await?
         .ok_or_else(missing)?;
     let headers = [

@@ -81,6 +81,12 @@ const GROUPS: &[(&str, &[Place])] = &[
                 Action::Operate,
             ),
             (
+                "/portal/operator/sign-ups",
+                "nav.operator.sign_ups",
+                "inbox",
+                Action::Operate,
+            ),
+            (
                 "/portal/operator/lists",
                 "nav.operator.lists",
                 "list",
@@ -96,6 +102,12 @@ const GROUPS: &[(&str, &[Place])] = &[
                 "/portal/operator/operators",
                 "nav.operator.operators",
                 "people",
+                Action::Operate,
+            ),
+            (
+                "/portal/operator/audit",
+                "nav.operator.audit",
+                "shield",
                 Action::Operate,
             ),
         ],

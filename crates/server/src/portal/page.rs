@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use askama::Template;
 use axum::extract::FromRequestParts;
+use axum::http::Method;
 use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -13,9 +14,9 @@ use jiff::tz::TimeZone;
 use super::assets;
 use super::nav::{self, Group};
 use super::permissions::Action;
-use super::session::{Member, Waiting};
+use super::session::{Member, Waiting, same_site_referrer};
 use super::texts::Texts;
-use crate::error::Problem;
+use crate::error::{Family, Problem};
 
 /// The frame of a page, as templates know it by the name `page`.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Page {
     pub path: String,
     /// What was just done, as a status message.
     pub done: Option<String>,
+    /// The page that a form was sent from, on the answer to it: where reloading and coming back shall lead.
+    pub from: Option<String>,
     /// How many attempts wait for a decision, for those who may see the queue.
     pub waiting: Option<i64>,
     texts: Texts,
@@ -61,6 +64,10 @@ impl Page {
             member,
             path: parts.uri.path().to_owned(),
             done,
+            from: (parts.method == Method::POST)
+                .then(|| same_site_referrer(&parts.headers))
+                .flatten()
+                .filter(|from| from.starts_with("/portal")),
             waiting: parts.extensions.get::<Waiting>().map(|waiting| waiting.0),
             texts,
             now: Timestamp::now().as_millisecond(),
@@ -84,12 +91,22 @@ impl Page {
 
     /// A text for a word of a fixed list, such as a status; the word itself where there is none.
     pub fn word(&self, prefix: &str, word: &str) -> String {
-        let key = format!("{prefix}.{word}");
-        if self.texts.has(&key) {
-            self.texts.get(&key)
+        self.text_or(&format!("{prefix}.{word}"), word)
+    }
+
+    /// A text; words of another origin where there is none.
+    pub fn text_or(&self, key: &str, otherwise: &str) -> String {
+        if self.texts.has(key) {
+            self.texts.get(key)
         } else {
-            word.to_owned()
+            otherwise.to_owned()
         }
+    }
+
+    /// Why something was refused, in the reader's language; in the problem's own words where the texts have none for it.
+    pub fn refusal(&self, problem: &Problem) -> String {
+        let key = format!("refused.{}", problem.word(Family::System));
+        self.text_or(&key, problem.message())
     }
 
     /// The language's code.

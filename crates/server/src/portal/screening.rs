@@ -1,23 +1,25 @@
-//! The screening desk: a name searched by hand in the lists in use. What is searched comes by a form and never stands in an address; the
-//! audit trail keeps that it was done, never for whom.
+//! The screening desk: a name searched by hand in the lists in use. What is searched comes by a form and stands in an address sealed only;
+//! the audit trail keeps that it was done, never for whom.
 
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{Query as Fields, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use reference::Country;
+use sanctions::Query;
 use sanctions::store::ListStatus;
-use sanctions::{Query, ScreenResult};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use store::audit::{self, Entry};
 
 use super::page::{self, Page};
 use super::permissions::Action;
+use super::review::hits::{self, Hit, Known};
 use super::routes::Routes;
+use super::sealed::{self, Sealed};
 use super::session::Member;
 use crate::app::{Shared, insight, merchants};
 use crate::error::Problem;
@@ -36,7 +38,7 @@ pub fn routes(routes: Routes) -> Routes {
 }
 
 /// What is searched.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Asked {
     name: String,
@@ -52,6 +54,13 @@ struct Wrong {
     dob: String,
 }
 
+/// What the lists answered.
+struct Found {
+    hits: Vec<Hit>,
+    /// How many there are, those beyond the ones shown included.
+    total: usize,
+}
+
 #[derive(Template)]
 #[template(path = "portal/screening.html")]
 struct Desk {
@@ -61,7 +70,7 @@ struct Desk {
     kinds: [&'static str; 6],
     countries: Vec<&'static Country>,
     lists: Vec<ListStatus>,
-    found: Option<ScreenResult>,
+    found: Option<Found>,
     /// Why the lists cannot answer.
     unavailable: Option<String>,
 }
@@ -81,29 +90,28 @@ impl Desk {
             unavailable: None,
         })
     }
-
-    /// A share in percent.
-    fn percent(&self, share: &f64) -> String {
-        format!("{:.0} %", share * 100.0)
-    }
-
-    /// The version of a list that was searched.
-    fn version(&self, list: &str) -> &str {
-        let found = self.found.as_ref().and_then(|found| found.lists.get(list));
-        found.map_or("–", String::as_str)
-    }
 }
 
-async fn desk(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
-    page::html(Desk::new(&app, page, &member, Asked::default()).await?)
-}
+/// What a search is, in the address of its page.
+const SEARCH: &str = "names screened";
 
 async fn search(
     State(app): State<Shared>,
-    page: Page,
     member: Member,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
+    sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await
+}
+
+async fn desk(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Fields(fields): Fields<Sealed>,
+) -> Result<Response, Problem> {
+    let Some(asked) = sealed::open::<Asked>(&app, &member, SEARCH, &fields.sealed).await? else {
+        return page::html(Desk::new(&app, page, &member, Asked::default()).await?);
+    };
     gate::screens(&app, &member.caller()?).await?;
     let scope = member.scope()?;
     let mut desk = Desk::new(&app, page, &member, asked).await?;
@@ -137,7 +145,16 @@ async fn search(
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         Ok(audit::write(tx, scope, &entry).await?)
     })?;
-    desk.found = Some(found);
+    let results: Vec<Value> = found
+        .results
+        .iter()
+        .map(|hit| serde_json::to_value(hit).unwrap_or_default())
+        .collect();
+    let known = known(&desk.asked);
+    desk.found = Some(Found {
+        hits: hits::hits(&desk.page, &results, &known, &[], &json!(found.lists)),
+        total: found.total.value,
+    });
     page::html(desk)
 }
 
@@ -170,6 +187,16 @@ fn is_date(text: &str) -> bool {
     text.len() <= 10
         && whole.parse::<jiff::civil::Date>().is_ok()
         && sanctions::PartialDate::lenient(text).is_some()
+}
+
+fn known(asked: &Asked) -> Known {
+    let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    Known {
+        names: some(&asked.name).into_iter().collect(),
+        birth_dates: some(&asked.dob).into_iter().collect(),
+        nationalities: some(&asked.nationality).into_iter().collect(),
+        ..Known::default()
+    }
 }
 
 fn query(asked: &Asked) -> Query {

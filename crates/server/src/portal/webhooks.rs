@@ -243,7 +243,6 @@ struct SecretPage {
     page: Page,
     flow: Flow,
     secret: String,
-    rotated: bool,
 }
 
 async fn secret(
@@ -258,22 +257,18 @@ async fn secret(
         page,
         flow,
         secret: secret.expose_secret().to_owned(),
-        rotated: false,
     })
 }
 
 async fn rotate(
     State(app): State<Shared>,
     member: Member,
-    page: Page,
     PathText(id): PathText,
 ) -> Result<Response, Problem> {
     let flow = flow(&app, &member, &id).await?;
-    let secret = webhooks::rotate_for(&app, &member.caller()?, flow.id).await?;
-    html(SecretPage {
-        page,
-        flow,
-        secret: secret.expose_secret().to_owned(),
-        rotated: true,
-    })
+    webhooks::rotate_for(&app, &member.caller()?, flow.id).await?;
+    Ok(done(
+        &format!("/portal/webhooks/{}/secret", flow.id),
+        "webhooks.rotated",
+    ))
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use store::audit::{AuditCheck, Entry};
 use store::invitations::{self, Invitation, InvitationToken, Purpose};
 use store::portal_sessions::{self, NewSession, SignedIn, Stage};
+use store::sign_ups::{self, SignUp};
 use store::staff::{self, NewStaff, StaffMember};
-use store::{Db, Error, Keyring, merchant_profiles};
+use store::{Db, Error, Keyring, merchant_profiles, operator_audit};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START, options};
@@ -611,4 +613,68 @@ pub(crate) async fn a_profile_is_written_handed_in_and_decided(bench: Bench) {
         .await
         .unwrap();
     assert_eq!(profile.unwrap().profile, "{}");
+}
+
+pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
+    let entry = |action| Entry {
+        actor: "staff:1",
+        action,
+        subject: "2",
+        detail: "{}",
+    };
+    let mut conn = bench.read().await;
+    let check = operator_audit::verify(&mut conn).await.unwrap();
+    assert_eq!(check, AuditCheck::Intact { rows: 0 });
+    for action in ["operator.invited", "lists.reloaded", "operator.dismissed"] {
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            operator_audit::write(tx, &entry(action)).await
+        })
+        .unwrap();
+    }
+    let mut conn = bench.read().await;
+    let check = operator_audit::verify(&mut conn).await.unwrap();
+    assert_eq!(check, AuditCheck::Intact { rows: 3 });
+    let rows = operator_audit::list(&mut conn, None, 2).await.unwrap();
+    let actions: Vec<&str> = rows.iter().map(|row| row.action.as_str()).collect();
+    assert_eq!(actions, ["operator.dismissed", "lists.reloaded"]);
+    let older = operator_audit::list(&mut conn, Some(rows[1].seq), 2)
+        .await
+        .unwrap();
+    assert_eq!(older.len(), 1);
+}
+
+pub(crate) async fn a_sign_up_waits_for_its_link(bench: Bench) {
+    let ask = async |company: &str, most| {
+        store::transaction!(bench.db, |tx| -> Result<SignUp, Error> {
+            sign_ups::ask(tx, "Ada@example.com", company, WEEK, most).await
+        })
+    };
+    let asked = ask("Acme", 2).await.unwrap();
+    let other = ask("Other", 2).await.unwrap();
+    assert!(matches!(ask("Third", 2).await, Err(Error::LimitReached)));
+    let waiting = sign_ups::waiting(&mut bench.read().await, 10).await.unwrap();
+    assert_eq!(waiting, [asked.clone(), other.clone()]);
+    let make = async |id| {
+        store::transaction!(bench.db, |tx| -> Result<Option<SecretString>, Error> {
+            sign_ups::make_link(tx, id, WEEK).await
+        })
+        .unwrap()
+    };
+    let token = make(asked.id).await.unwrap();
+    assert!(make(asked.id).await.is_none(), "one link each");
+    let find = async |token: &str| sign_ups::by_token(&mut bench.read().await, token).await.unwrap();
+    assert_eq!(find(token.expose_secret()).await.unwrap().company, "Acme");
+    assert!(find("nobody's").await.is_none());
+    assert_eq!(
+        sign_ups::waiting(&mut bench.read().await, 10).await.unwrap(),
+        [other]
+    );
+    let delete = async |id| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            sign_ups::delete(tx, id).await
+        })
+        .unwrap()
+    };
+    assert!(delete(asked.id).await && !delete(asked.id).await);
+    assert!(find(token.expose_secret()).await.is_none());
 }

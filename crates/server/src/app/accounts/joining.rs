@@ -1,25 +1,24 @@
-//! One-time links and who comes in by them: members, operators, new passwords; and accounts that strangers open, where they may.
+//! One-time links and who comes in by them: members, operators, new passwords and addresses.
 
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
 use store::invitations::{self, Invitation, InvitationToken, Kind, Purpose};
-use store::merchants::MerchantStatus;
 use store::portal_sessions::{self, Stage};
 use store::staff::{self, NewStaff, StaffMember};
-use store::{Db, Error, Tx, credentials, merchants};
+use store::{Db, Error, Tx, merchants};
 use uuid::Uuid;
 
 use super::devices::Device;
+use super::staff::rights;
 use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
-use crate::app::App;
+use crate::app::{App, operations};
 use crate::error::{Kind as ProblemKind, Problem};
-use crate::http::gate::visitor;
 use crate::portal::permissions::Role;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long an invitation can be used.
 pub const INVITATION_MS: i64 = 7 * DAY_MS;
 /// How long a link to set a new password can be used.
@@ -34,7 +33,7 @@ pub struct NewLink {
     pub path: String,
 }
 
-fn path(token: &SecretString) -> String {
+pub(super) fn path(token: &SecretString) -> String {
     format!("/portal/join/{}", token.expose_secret())
 }
 
@@ -50,6 +49,9 @@ pub async fn invite(
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
         let merchant = merchants::get(tx, merchant_id).await?;
         merchant.ok_or_else(|| Problem::not_found("There is no such account"))?;
+        if let Some(staff_id) = invited_by {
+            rights(tx, merchant_id, staff_id).await?.over(role)?;
+        }
         let purpose = Purpose::Member {
             merchant_id,
             role: role.as_str(),
@@ -69,8 +71,18 @@ pub async fn invite(
 /// Makes a link to become an operator; the earlier ones work no more.
 pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {
+        if let Some(staff_id) = by
+            && !staff::lock_operator(tx, staff_id).await?
+        {
+            return Err(Problem::new(
+                ProblemKind::Forbidden,
+                "You are no operator any more",
+            ));
+        }
         invitations::void_operators(tx).await?;
         let (invitation, token) = invitations::create(tx, &Purpose::Operator, by, INVITATION_MS).await?;
+        let by = by.map_or_else(|| "command line".to_owned(), actor);
+        operations::record(tx, &by, "operator.invited", &invitation.id.to_string()).await?;
         Ok(NewLink {
             path: path(&token),
             invitation,
@@ -154,7 +166,7 @@ pub struct Newcomer {
 
 impl Newcomer {
     /// The same, trimmed; or everything that is wrong with it.
-    fn checked(mut self) -> Result<Self, Vec<Fault>> {
+    pub(super) fn checked(mut self) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         match name_of("name", &self.name) {
             Ok(name) => self.name = name,
@@ -172,7 +184,7 @@ impl Newcomer {
         if faults.is_empty() { Ok(self) } else { Err(faults) }
     }
 
-    async fn hashed(&self, app: &App) -> Result<String, Problem> {
+    pub(super) async fn hashed(&self, app: &App) -> Result<String, Problem> {
         passwords::hash(app, &self.password).await
     }
 }
@@ -181,7 +193,7 @@ impl Newcomer {
 pub type Outcome<T> = Result<T, Vec<Fault>>;
 
 /// What a transaction ends with: a problem rolls back, and so do faults.
-enum Stop {
+pub(super) enum Stop {
     Faults(Vec<Fault>),
     Problem(Problem),
 }
@@ -198,7 +210,8 @@ impl From<Problem> for Stop {
     }
 }
 
-fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
+/// The outcome of a transaction.
+pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
     match result {
         Ok(done) => Ok(Ok(done)),
         Err(Stop::Faults(faults)) => Ok(Err(faults)),
@@ -232,7 +245,13 @@ pub async fn join(
     outcome(joined)
 }
 
-async fn create(tx: &mut Tx, newcomer: &Newcomer, hash: &str, operator: bool) -> Result<StaffMember, Stop> {
+/// Makes a member of somebody new; a fault when the address has an account.
+pub(super) async fn create(
+    tx: &mut Tx,
+    newcomer: &Newcomer,
+    hash: &str,
+    operator: bool,
+) -> Result<StaffMember, Stop> {
     let new = NewStaff {
         email: &newcomer.email,
         name: &newcomer.name,
@@ -251,12 +270,12 @@ async fn create(tx: &mut Tx, newcomer: &Newcomer, hash: &str, operator: bool) ->
 /// Lets somebody in where a link leads. Links to set their password were made for somebody with fewer rights, and work no more.
 async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
     let (id, by) = (member.id, actor(member.id));
-    invitations::void_passwords(tx, id).await?;
+    invitations::void_own(tx, id).await?;
     match (invitation.kind, invitation.merchant_id, &invitation.role) {
         (Kind::Operator, ..) => {
             staff::set_operator(tx, id, true).await?;
             tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
-            Ok(())
+            Ok(operations::record(tx, &by, "operator.joined", &id.to_string()).await?)
         }
         (Kind::Member, Some(merchant_id), Some(role)) => {
             match staff::join(tx, merchant_id, id, role).await {
@@ -312,7 +331,11 @@ pub async fn join_signed_in(
 /// Sets a new password by a link; all the member's sessions end, and the second factor stays.
 pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Result<Outcome<()>, Problem> {
     let shown = look(app, token).await?;
-    let Some(staff_id) = shown.invitation.staff_id else {
+    let Some(staff_id) = shown
+        .invitation
+        .staff_id
+        .filter(|_| shown.invitation.kind == Kind::Password)
+    else {
         return Err(Problem::not_found("This link is for something else"));
     };
     let member = staff::get(&mut app.db.read().await?, staff_id).await?;
@@ -324,12 +347,37 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         good(invitations::take(tx, token).await?)?;
         staff::set_password(tx, staff_id, &hash).await?;
-        invitations::void_passwords(tx, staff_id).await?;
+        invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, None).await?;
         let detail = r#"{"by":"link"}"#;
         Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", detail).await?)
     })?;
     Ok(Ok(()))
+}
+
+/// Signs a member in with another address from now on, by the link that was sent there; their former address, to tell it. Links to set
+/// their password, which may lie in the former mailbox, work no more.
+pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
+    store::transaction!(app.db, |tx| -> Result<String, Problem> {
+        let invitation = good(invitations::take(tx, token).await?)?;
+        let (Kind::Email, Some(staff_id), Some(email)) =
+            (invitation.kind, invitation.staff_id, invitation.email)
+        else {
+            return Err(Problem::not_found("This link is for something else"));
+        };
+        let gone = || Problem::not_found("This account is gone");
+        let former = staff::get(tx, staff_id).await?.ok_or_else(gone)?.email;
+        if let Some(other) = staff::by_email(tx, &email).await?
+            && other.id != staff_id
+        {
+            let text = "This address cannot be used: somebody else signs in with it";
+            return Err(Problem::new(ProblemKind::Conflict, text));
+        }
+        staff::set_email(tx, staff_id, &email).await?;
+        invitations::void_own(tx, staff_id).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_changed", "{}").await?;
+        Ok(former)
+    })
 }
 
 /// A link to set the password of whoever has this address, and the address as it is kept, to send it to; `None` when nobody has it.
@@ -352,44 +400,4 @@ pub async fn forgotten(
         audit_everywhere(tx, member.id, "unknown", "staff.password_link_sent", "{}").await?;
         Ok(Some((link, member.email)))
     })
-}
-
-/// Opens an account as a stranger: a draft with its keys, and its owner, signed in.
-pub async fn sign_up(
-    app: &App,
-    company: &str,
-    newcomer: Newcomer,
-    device: &Device,
-    address: IpAddr,
-) -> Result<Outcome<SecretString>, Problem> {
-    if !app.config.sign_up_allowed() {
-        return Err(Problem::not_found("There is no such page"));
-    }
-    throttle::count(app, &format!("sign-up {}", visitor(address)), address).await?;
-    let company = name_of("company", company);
-    let (company, newcomer) = match (company, newcomer.checked()) {
-        (Ok(company), Ok(newcomer)) => (company, newcomer),
-        (company, newcomer) => {
-            let faults = company
-                .err()
-                .into_iter()
-                .chain(newcomer.err().unwrap_or_default());
-            return Ok(Err(faults.collect()));
-        }
-    };
-    let hash = newcomer.hashed(app).await?;
-    let device = device.to_json();
-    let made = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
-        let member = create(tx, &newcomer, &hash, false).await?;
-        let merchant = merchants::create(tx, &company, MerchantStatus::Draft, "{}").await?;
-        // Their secrets are shown where keys are managed: the owner makes new ones there.
-        for sandbox in [false, true] {
-            credentials::create(tx, merchant.id, sandbox).await?;
-        }
-        staff::join(tx, merchant.id, member.id, Role::Owner.as_str()).await?;
-        let (by, subject) = (actor(member.id), merchant.id.to_string());
-        audit_at(tx, merchant.id, &by, "merchant.signed_up", &subject, "{}").await?;
-        Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
-    });
-    outcome(made)
 }

@@ -6,6 +6,7 @@ pub mod devices;
 pub mod joining;
 pub mod passwords;
 pub mod profile;
+pub mod sign_up;
 pub mod signing_in;
 pub mod staff;
 pub mod throttle;
@@ -62,8 +63,7 @@ pub fn actor(staff_id: Uuid) -> String {
     format!("staff:{staff_id}")
 }
 
-/// Writes what concerns a member into the audit trail of every account they belong to. Operators' rows, who may belong to none,
-/// go to the log too.
+/// Writes what concerns a member into the audit trail of every account they belong to, and an operator's into the operators' trail.
 async fn audit_everywhere(
     tx: &mut Tx,
     staff_id: Uuid,
@@ -71,12 +71,19 @@ async fn audit_everywhere(
     action: &str,
     detail: &str,
 ) -> Result<(), Error> {
-    let merchants = store::staff::merchants_of(tx, staff_id).await?;
-    if merchants.is_empty() {
-        tracing::info!(staff = %staff_id, action, "staff of no account");
+    let subject = staff_id.to_string();
+    for (merchant, _) in store::staff::merchants_of(tx, staff_id).await? {
+        audit_at(tx, merchant.id, actor, action, &subject, detail).await?;
     }
-    for (merchant, _) in merchants {
-        audit_at(tx, merchant.id, actor, action, &staff_id.to_string(), detail).await?;
+    let member = store::staff::get(tx, staff_id).await?;
+    if member.is_some_and(|member| member.operator) {
+        let entry = Entry {
+            actor,
+            action,
+            subject: &subject,
+            detail,
+        };
+        store::operator_audit::write(tx, &entry).await?;
     }
     Ok(())
 }

@@ -1,17 +1,18 @@
-//! One's own account: name, password, second factor, sessions.
+//! One's own account: name, address, password, second factor, sessions.
 
 use std::net::IpAddr;
 
 use secrecy::{ExposeSecret, SecretString};
+use store::invitations::{self, Purpose};
 use store::portal_sessions;
 use store::staff;
 use uuid::Uuid;
 
 use super::codes::{SetUp, recovery_codes, recovery_form};
 use super::devices::Device;
-use super::joining::Outcome;
+use super::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
 use super::signing_in::{is_proof, no_proof};
-use super::{Fault, actor, audit_everywhere, name_of, passwords};
+use super::{Fault, actor, audit_everywhere, email_of, name_of, passwords};
 use crate::app::App;
 use crate::error::Problem;
 
@@ -58,6 +59,60 @@ pub async fn rename(app: &App, staff_id: Uuid, name: &str) -> Result<Outcome<()>
     Ok(Ok(()))
 }
 
+/// Another address that a member asked for.
+#[derive(Debug)]
+pub struct NewEmail {
+    /// The address.
+    pub email: String,
+    /// The link that takes it over, for whoever reads its mail.
+    pub link: NewLink,
+    /// Somebody else signs in with it: the link will be refused, and they are to be told instead.
+    pub is_taken: bool,
+}
+
+/// Asks for another address, with a proof. It counts when its link is opened.
+pub async fn ask_email(
+    app: &App,
+    staff_id: Uuid,
+    email: &str,
+    proof: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<NewEmail>, Problem> {
+    let email = match email_of(email) {
+        Ok(email) => email,
+        Err(fault) => return Ok(Err(vec![Fault::new("newEmail", fault.text)])),
+    };
+    let (member, other) = {
+        let mut conn = app.db.read().await?;
+        let other = staff::by_email(&mut conn, &email).await?;
+        (staff::get(&mut conn, staff_id).await?, other)
+    };
+    if member.is_some_and(|member| member.email == email) {
+        return Ok(Err(vec![Fault::new("newEmail", "accounts.fault.email_same")]));
+    }
+    if !is_proof(app, staff_id, proof, address).await? {
+        return Ok(Err(vec![Fault::new("emailProof", no_proof().text)]));
+    }
+    let link = store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
+        let purpose = Purpose::Email {
+            staff_id,
+            email: &email,
+        };
+        let (invitation, token) = invitations::create(tx, &purpose, Some(staff_id), PASSWORD_LINK_MS).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_asked", "{}").await?;
+        Ok(NewLink {
+            path: path(&token),
+            invitation,
+        })
+    })?;
+    Ok(Ok(NewEmail {
+        // One's own address in another case is nobody else's.
+        is_taken: other.is_some_and(|other| other.id != staff_id),
+        email,
+        link,
+    }))
+}
+
 /// Changes one's password, with the current one; all other sessions end, and this one gets another token.
 pub async fn change_password(
     app: &App,
@@ -84,7 +139,7 @@ pub async fn change_password(
     let hash = passwords::hash(app, new).await?;
     let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
         staff::set_password(tx, staff_id, &hash).await?;
-        store::invitations::void_passwords(tx, staff_id).await?;
+        store::invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", "{}").await?;
         Ok(portal_sessions::prove(tx, session_id).await?)

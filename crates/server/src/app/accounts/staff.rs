@@ -23,7 +23,23 @@ pub struct Manager {
     pub merchant_id: Uuid,
 }
 
+/// What somebody may do with others now: read under a lock, so that they cannot be shut out or lose their role before what they do is done.
+pub(super) async fn rights(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
+    let role = staff::lock_member(tx, merchant_id, staff_id).await?;
+    let lost = || Problem::new(Kind::Forbidden, "Your role does not allow this any more");
+    Ok(Manager {
+        staff_id,
+        role: role.and_then(|role| role.parse().ok()).ok_or_else(lost)?,
+        merchant_id,
+    })
+}
+
 impl Manager {
+    /// Refuses what only owners may do with a role.
+    pub(super) fn over(self, other: Role) -> Result<(), Problem> {
+        check(self, other)
+    }
+
     /// Whether they may change somebody's role at all: their own, owners only.
     pub fn may_change_role_of(self, staff_id: Uuid) -> bool {
         self.role == Role::Owner || self.staff_id != staff_id
@@ -67,6 +83,7 @@ async fn target(
 ) -> Result<(Membership, Role), Problem> {
     // First the lock, then the look: what is decided on cannot change any more.
     let owners = staff::lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
+    let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
     let member = staff::member(tx, manager.merchant_id, staff_id)
         .await?
         .ok_or_else(|| Problem::not_found("There is no such member"))?;
@@ -95,6 +112,9 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
         if before == role {
             return Ok(());
         }
+        rights(tx, manager.merchant_id, manager.staff_id)
+            .await?
+            .over(role)?;
         staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
         invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
         let detail = format!(
@@ -147,6 +167,7 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
 /// Withdraws an invitation to a role that one may give.
 pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
         let missing = || Problem::not_found("There is no such invitation");
         let open = invitations::of_merchant(tx, manager.merchant_id).await?;
         let invitation = open.iter().find(|open| open.id == id).ok_or_else(missing)?;

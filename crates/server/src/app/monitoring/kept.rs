@@ -138,13 +138,14 @@ fn forms(text: &str, currency: Option<Currency>) -> Vec<String> {
     forms
 }
 
-/// The flow that led to a screening's score; `None` when there is no such screening of this account, or it has no score.
+/// What led to a screening's score: its `exposures`, also where only a simple report was asked for, and the flow. `None` when there is no
+/// such screening of this account, it has no score, or another source made it.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn picture(app: &App, scope: Scope, id: Uuid) -> Result<Option<Picture>, Problem> {
+pub async fn evidence(app: &App, scope: Scope, id: Uuid) -> Result<Option<(Value, Picture)>, Problem> {
     let evidence = Evidence::read(&mut app.db.read().await?, scope, id).await?;
-    Ok(evidence.map(|evidence| evidence.picture))
+    Ok(evidence.map(|evidence| (evidence.exposures, evidence.picture)))
 }
 
 #[cfg(test)]

@@ -1,27 +1,31 @@
-//! One's own account: name, password, second factor, sessions, which account and mode one looks at.
+//! One's own account: name, address, password, second factor, sessions, which account and mode one looks at.
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum_extra::extract::{CookieJar, Form};
+use axum_extra::extract::Form;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use store::merchants::Merchant;
 use store::staff;
 use uuid::Uuid;
 
+use super::join::post;
 use super::{Faults, Hidden, Visitor, again, enter};
 use crate::app::accounts::codes::SetUp;
 use crate::app::accounts::profile::{self, SessionRow};
 use crate::app::accounts::signing_in;
+use crate::app::mail::Letter;
 use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
 use crate::portal::routes::safe_next;
-use crate::portal::session::{self, Member, same_site_referrer};
+use crate::portal::session::{Member, same_site_referrer};
+use crate::portal::shown;
 
 const HERE: &str = "/portal/account";
+const RECOVERY: &str = "/portal/account/recovery";
 
 #[derive(Template)]
 #[template(path = "portal/accounts/account.html")]
@@ -33,6 +37,9 @@ struct AccountPage {
     accounts: Vec<(Merchant, String)>,
     sessions: Vec<SessionRow>,
     recovery_left: usize,
+    new_email: String,
+    /// The link that takes the new address over, where no mail is sent.
+    link: Option<String>,
 }
 
 impl AccountPage {
@@ -44,6 +51,8 @@ impl AccountPage {
             accounts: staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
             sessions: profile::sessions(app, member.staff_id).await?,
             recovery_left: profile::recovery_left(app, member.staff_id).await?,
+            new_email: String::new(),
+            link: None,
             member,
         })
     }
@@ -72,7 +81,11 @@ impl AccountPage {
 
 /// `GET /portal/account`
 pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
-    html(AccountPage::of(&app, page, member).await?)
+    let link = shown::take(&app, &member, HERE).await?;
+    html(AccountPage {
+        link,
+        ..AccountPage::of(&app, page, member).await?
+    })
 }
 
 #[derive(Default, Deserialize)]
@@ -96,6 +109,52 @@ pub(super) async fn rename(
             ..AccountPage::of(&app, page, member).await?
         }),
     }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct EmailForm {
+    new_email: String,
+    email_proof: Hidden,
+}
+
+/// `POST /portal/account/email`: the address counts when the link is opened that is sent to it. Whether somebody else has it is said
+/// there only.
+pub(super) async fn change_email(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<EmailForm>,
+) -> Result<Response, Problem> {
+    let proof = &form.email_proof.0;
+    let asked = profile::ask_email(&app, member.staff_id, &form.new_email, proof, visitor.address);
+    let new = match asked.await? {
+        Ok(new) => new,
+        Err(faults) => {
+            return again(AccountPage {
+                faults: Faults(faults),
+                new_email: form.new_email,
+                ..AccountPage::of(&app, page, member).await?
+            });
+        }
+    };
+    let url = format!("{}{}", app.public_url, new.link.path);
+    if app.mailer.is_none() {
+        shown::keep(&app, &member, HERE, &url).await?;
+        return Ok(done(HERE, "email_asked"));
+    }
+    let key = match new.is_taken {
+        true => "accounts.mail.email.taken",
+        false => "accounts.mail.email.text",
+    };
+    let letter = Letter {
+        to: new.email,
+        subject: page.t("accounts.mail.email.subject"),
+        text: page.tf(key, &[("link", &url)]),
+    };
+    post(&app, letter);
+    Ok(done(HERE, "email_sent"))
 }
 
 #[derive(Default, Deserialize)]
@@ -169,6 +228,18 @@ struct RecoveryPage {
     codes: Vec<String>,
 }
 
+/// `GET /portal/account/recovery`: the codes that were just made, once.
+pub(super) async fn recovery_page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Problem> {
+    match shown::take(&app, &member, RECOVERY).await? {
+        Some(codes) => html(RecoveryPage { page, codes }),
+        None => Ok(Redirect::to(HERE).into_response()),
+    }
+}
+
 /// `POST /portal/account/totp`
 pub(super) async fn totp_on(
     State(app): State<Shared>,
@@ -194,9 +265,8 @@ pub(super) async fn totp_on(
     );
     match turned.await? {
         Ok(on) => {
-            let jar = CookieJar::new().add(session::cookie(&app, on.token.expose_secret().to_owned()));
-            let codes = on.recovery;
-            Ok((jar, html(RecoveryPage { page, codes })?).into_response())
+            shown::keep(&app, &member, RECOVERY, &on.recovery).await?;
+            Ok(enter(&app, &on.token, RECOVERY))
         }
         Err(faults) => again(TotpPage {
             page,
@@ -242,7 +312,10 @@ pub(super) async fn renew_recovery(
         return Ok(Redirect::to("/portal/account/totp").into_response());
     }
     match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
-        Ok(codes) => html(RecoveryPage { page, codes }),
+        Ok(codes) => {
+            shown::keep(&app, &member, RECOVERY, &codes).await?;
+            Ok(Redirect::to(RECOVERY).into_response())
+        }
         Err(faults) => again(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?

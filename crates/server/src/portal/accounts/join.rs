@@ -1,4 +1,4 @@
-//! One-time links, opening an account, and forgotten passwords.
+//! One-time links, and forgotten passwords.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use serde::Deserialize;
 use store::invitations::Kind;
 
 use super::{Faults, Hidden, Visitor, again, enter};
+use crate::app::Shared;
 use crate::app::accounts::joining::{self, Newcomer, Shown};
 use crate::app::mail::Letter;
-use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
 
 /// Newcomers are offered a second factor first.
-const FIRST_PAGE: &str = "/portal/account/totp";
+pub(super) const FIRST_PAGE: &str = "/portal/account/totp";
 
 #[derive(Template)]
 #[template(path = "portal/accounts/join.html")]
@@ -63,6 +63,13 @@ struct NewPasswordPage {
     faults: Faults,
 }
 
+#[derive(Template)]
+#[template(path = "portal/accounts/new_email.html")]
+struct NewEmailPage {
+    page: Page,
+    email: String,
+}
+
 /// `GET /portal/join/{token}`
 pub(super) async fn page(
     State(app): State<Shared>,
@@ -70,19 +77,22 @@ pub(super) async fn page(
     page: Page,
 ) -> Result<Response, Problem> {
     let shown = joining::look(&app, &token).await?;
-    if shown.invitation.kind == Kind::Password {
-        return html(NewPasswordPage {
+    match shown.invitation.kind {
+        Kind::Password => html(NewPasswordPage {
             page,
             faults: Faults::default(),
-        });
+        }),
+        Kind::Email => html(NewEmailPage {
+            page,
+            email: shown.invitation.email.unwrap_or_default(),
+        }),
+        Kind::Member | Kind::Operator => html(JoinPage::new(page, shown)),
     }
-    html(JoinPage::new(page, shown))
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct NewcomerForm {
-    company: String,
     name: String,
     email: String,
     password: Hidden,
@@ -102,11 +112,23 @@ impl NewcomerForm {
 pub(super) async fn submit(
     State(app): State<Shared>,
     PathText(token): PathText,
+    member: Option<Member>,
     page: Page,
     visitor: Visitor,
     Form(form): Form<NewcomerForm>,
 ) -> Result<Response, Problem> {
     let shown = joining::look(&app, &token).await?;
+    if shown.invitation.kind == Kind::Email {
+        let former = joining::confirm_email(&app, &token).await?;
+        let letter = Letter {
+            to: former,
+            subject: page.t("accounts.mail.email_changed.subject"),
+            text: page.t("accounts.mail.email_changed.text"),
+        };
+        post(&app, letter);
+        let next = member.map_or("/portal/sign-in", |_| "/portal/account");
+        return Ok(done(next, "email_changed"));
+    }
     if shown.invitation.kind == Kind::Password {
         return match joining::set_password(&app, &token, &form.password.0).await? {
             Ok(()) => Ok(done("/portal/sign-in", "password_set")),
@@ -135,58 +157,6 @@ pub(super) async fn accept(
 ) -> Result<Response, Problem> {
     let session = joining::join_signed_in(&app, &token, member.staff_id, member.session_id).await?;
     Ok(enter(&app, &session, "/portal"))
-}
-
-#[derive(Template)]
-#[template(path = "portal/accounts/sign_up.html")]
-struct SignUpPage {
-    page: Page,
-    faults: Faults,
-    company: String,
-    name: String,
-    email: String,
-}
-
-fn sign_up_only_where_allowed(app: &App) -> Result<(), Problem> {
-    if app.config.sign_up_allowed() {
-        return Ok(());
-    }
-    Err(Problem::not_found(
-        "Accounts are opened by invitation here: ask whoever runs this installation",
-    ))
-}
-
-/// `GET /portal/sign-up`
-pub(super) async fn sign_up_page(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
-    sign_up_only_where_allowed(&app)?;
-    html(SignUpPage {
-        page,
-        faults: Faults::default(),
-        company: String::new(),
-        name: String::new(),
-        email: String::new(),
-    })
-}
-
-/// `POST /portal/sign-up`
-pub(super) async fn sign_up(
-    State(app): State<Shared>,
-    page: Page,
-    visitor: Visitor,
-    Form(form): Form<NewcomerForm>,
-) -> Result<Response, Problem> {
-    sign_up_only_where_allowed(&app)?;
-    let newcomer = form.newcomer();
-    match joining::sign_up(&app, &form.company, newcomer, &visitor.device, visitor.address).await? {
-        Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
-        Err(faults) => again(SignUpPage {
-            page,
-            faults: Faults(faults),
-            company: form.company,
-            name: form.name,
-            email: form.email,
-        }),
-    }
 }
 
 #[derive(Template)]
@@ -238,7 +208,7 @@ pub(super) async fn forgot(
 }
 
 /// Sends a letter behind the answer's back, which must not tell by its time whether there was one.
-fn post(app: &Shared, letter: Letter) {
+pub(super) fn post(app: &Shared, letter: Letter) {
     let app = Arc::clone(app);
     tokio::spawn(async move {
         if let Some(mailer) = &app.mailer {

@@ -4,6 +4,7 @@ mod account;
 mod application;
 mod join;
 mod sign_in;
+mod sign_up;
 mod staff;
 
 use std::net::IpAddr;
@@ -39,12 +40,15 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .get("/portal/join/{token}", Action::Public, join::page)
         .post("/portal/join/{token}", Action::Public, join::submit)
         .post("/portal/join/{token}/accept", Action::SignedIn, join::accept)
-        .get("/portal/sign-up", Action::Public, join::sign_up_page)
-        .post("/portal/sign-up", Action::Public, join::sign_up)
+        .get("/portal/sign-up", Action::Public, sign_up::page)
+        .post("/portal/sign-up", Action::Public, sign_up::ask)
+        .get("/portal/sign-up/{token}", Action::Public, sign_up::open_page)
+        .post("/portal/sign-up/{token}", Action::Public, sign_up::open)
         .get("/portal/forgot", Action::Public, join::forgot_page)
         .post("/portal/forgot", Action::Public, join::forgot)
         .get("/portal/account", Action::SignedIn, account::page)
         .post("/portal/account/name", Action::SignedIn, account::rename)
+        .post("/portal/account/email", Action::SignedIn, account::change_email)
         .post(
             "/portal/account/password",
             Action::SignedIn,
@@ -53,6 +57,11 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .get("/portal/account/totp", Action::SignedIn, account::totp_page)
         .post("/portal/account/totp", Action::SignedIn, account::totp_on)
         .post("/portal/account/totp/off", Action::SignedIn, account::totp_off)
+        .get(
+            "/portal/account/recovery",
+            Action::SignedIn,
+            account::recovery_page,
+        )
         .post(
             "/portal/account/recovery",
             Action::SignedIn,

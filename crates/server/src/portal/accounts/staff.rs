@@ -2,9 +2,9 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use store::invitations::Invitation;
 use store::staff::Membership;
 use uuid::Uuid;
@@ -15,15 +15,17 @@ use crate::app::accounts::joining::{self, NewLink};
 use crate::app::accounts::staff::{self, Manager, may_manage};
 use crate::app::mail::Letter;
 use crate::app::{App, Shared};
-use crate::error::Problem;
+use crate::error::{Family, Kind, Problem};
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
 use crate::portal::permissions::Role;
 use crate::portal::session::Member;
+use crate::portal::shown;
 
 const HERE: &str = "/portal/staff";
 
-/// A link that was just made.
+/// A link that was just made, shown this once.
+#[derive(Serialize, Deserialize)]
 struct Made {
     url: String,
     /// Whether a letter with it was taken by the mail server.
@@ -44,6 +46,8 @@ struct StaffPage {
     role: String,
     made: Option<Made>,
     can_mail: bool,
+    /// What was refused about one of the members.
+    refused: Option<(Uuid, String)>,
 }
 
 impl StaffPage {
@@ -60,6 +64,7 @@ impl StaffPage {
             role: Role::Reviewer.as_str().into(),
             made: None,
             can_mail: app.mailer.is_some(),
+            refused: None,
         })
     }
 
@@ -82,6 +87,14 @@ impl StaffPage {
 
     fn is_same(&self, role: &str, other: &str) -> bool {
         role == other
+    }
+
+    /// What was refused about a member; empty when nothing was.
+    fn refusal(&self, member: &Membership) -> &str {
+        match &self.refused {
+            Some((id, text)) if *id == member.member.id => text,
+            _ => "",
+        }
     }
 
     fn is_me(&self, member: &Membership) -> bool {
@@ -107,7 +120,40 @@ fn id_of(text: &str) -> Result<Uuid, Problem> {
 
 /// `GET /portal/staff`
 pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
-    html(StaffPage::of(&app, page, &member).await?)
+    let made = shown::take(&app, &member, HERE).await?;
+    html(StaffPage {
+        made,
+        ..StaffPage::of(&app, page, &member).await?
+    })
+}
+
+/// On to the page that shows a new link, this once.
+async fn show(app: &App, member: &Member, made: Made) -> Result<Response, Problem> {
+    shown::keep(app, member, HERE, &made).await?;
+    Ok(Redirect::to(HERE).into_response())
+}
+
+/// What came of a change: done, or the page again with the refusal beside the member whom it is about.
+async fn changed(
+    app: &App,
+    page: Page,
+    member: &Member,
+    id: Uuid,
+    outcome: Result<(), Problem>,
+    done_key: &str,
+) -> Result<Response, Problem> {
+    let problem = match outcome {
+        Ok(()) => return Ok(done(HERE, done_key)),
+        Err(problem) => problem,
+    };
+    if !matches!(problem.kind(), Kind::Conflict | Kind::Forbidden | Kind::Invalid) {
+        return Err(problem);
+    }
+    let shown = html(StaffPage {
+        refused: Some((id, problem.message().to_owned())),
+        ..StaffPage::of(app, page, member).await?
+    })?;
+    Ok((problem.status(Family::System), shown).into_response())
 }
 
 #[derive(Default, Deserialize)]
@@ -118,7 +164,7 @@ pub(super) struct InviteForm {
     mail: Option<String>,
 }
 
-/// `POST /portal/staff/invite`: shows the link, which cannot be shown again.
+/// `POST /portal/staff/invite`: the page shows the link next, once.
 pub(super) async fn invite(
     State(app): State<Shared>,
     member: Member,
@@ -165,14 +211,12 @@ pub(super) async fn invite(
         };
         mailed = mailer.send(letter).await;
     }
-    html(StaffPage {
-        made: Some(Made {
-            url,
-            mailed,
-            invites: true,
-        }),
-        ..StaffPage::of(&app, page, &member).await?
-    })
+    let made = Made {
+        url,
+        mailed,
+        invites: true,
+    };
+    show(&app, &member, made).await
 }
 
 async fn refused(
@@ -204,16 +248,16 @@ pub(super) struct RoleForm {
 pub(super) async fn set_role(
     State(app): State<Shared>,
     member: Member,
+    page: Page,
     PathText(id): PathText,
     Form(form): Form<RoleForm>,
 ) -> Result<Response, Problem> {
     let id = id_of(&id)?;
-    let role = form
-        .role
-        .parse()
-        .map_err(|()| Problem::invalid("There is no such role"))?;
-    staff::set_role(&app, manager(&member)?, id, role).await?;
-    Ok(done(HERE, "saved"))
+    let outcome = match form.role.parse() {
+        Ok(role) => staff::set_role(&app, manager(&member)?, id, role).await,
+        Err(()) => Err(Problem::invalid("There is no such role")),
+    };
+    changed(&app, page, &member, id, outcome, "saved").await
 }
 
 #[derive(Default, Deserialize)]
@@ -226,6 +270,7 @@ pub(super) struct AccessForm {
 pub(super) async fn set_access(
     State(app): State<Shared>,
     member: Member,
+    page: Page,
     PathText(id): PathText,
     Form(form): Form<AccessForm>,
 ) -> Result<Response, Problem> {
@@ -235,26 +280,29 @@ pub(super) async fn set_access(
         "on" => (false, "staff_enabled"),
         _ => return Err(Problem::invalid("access is on or off")),
     };
-    staff::set_access(&app, manager(&member)?, id, shut_out).await?;
-    Ok(done(HERE, key))
+    let outcome = staff::set_access(&app, manager(&member)?, id, shut_out).await;
+    changed(&app, page, &member, id, outcome, key).await
 }
 
-/// `POST /portal/staff/{id}/password`: shows the link, which cannot be shown again.
+/// `POST /portal/staff/{id}/password`: the page shows the link next, once.
 pub(super) async fn password_link(
     State(app): State<Shared>,
     member: Member,
     page: Page,
     PathText(id): PathText,
 ) -> Result<Response, Problem> {
-    let link = staff::password_link_for(&app, manager(&member)?, id_of(&id)?).await?;
-    html(StaffPage {
-        made: Some(Made {
-            url: url(&app, &link),
-            mailed: false,
-            invites: false,
-        }),
-        ..StaffPage::of(&app, page, &member).await?
-    })
+    let id = id_of(&id)?;
+    match staff::password_link_for(&app, manager(&member)?, id).await {
+        Ok(link) => {
+            let made = Made {
+                url: url(&app, &link),
+                mailed: false,
+                invites: false,
+            };
+            show(&app, &member, made).await
+        }
+        Err(problem) => changed(&app, page, &member, id, Err(problem), "").await,
+    }
 }
 
 /// `POST /portal/staff/invitations/{id}/revoke`

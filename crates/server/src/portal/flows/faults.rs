@@ -64,6 +64,17 @@ impl Faults {
         !self.by_field.is_empty()
     }
 
+    /// What is wrong, as links: where in the page, the field's name, and the fault. What is about the whole has no place.
+    pub fn wrong(&self, page: &Page) -> Vec<(String, String, String)> {
+        let named = self.by_field.iter().filter(|(field, _)| *field != "form");
+        named
+            .map(|(field, texts)| {
+                let (place, name) = link(page, field);
+                (place, name, texts.join(" "))
+            })
+            .collect()
+    }
+
     /// Every fault.
     pub fn all(self) -> Vec<String> {
         self.by_field.into_values().flatten().collect()
@@ -73,6 +84,32 @@ impl Faults {
     pub fn status(&self) -> StatusCode {
         self.status
     }
+}
+
+/// A field's place in the page, and its name.
+fn link(page: &Page, field: &str) -> (String, String) {
+    if let Some(code) = field.strip_prefix("override.") {
+        let country = reference::country(code).map_or(code, |country| country.name);
+        return (field.to_owned(), country.to_owned());
+    }
+    let (place, key) = match field {
+        "name" => ("f-name", "flows.name"),
+        "defaultDocumentTypes" => ("types", "flows.types"),
+        "upload" => ("upload", "flows.upload"),
+        "biometric" => ("biometric", "flows.biometric"),
+        "minAge" => ("f-minAge", "flows.min_age"),
+        "maxAge" => ("f-maxAge", "flows.max_age"),
+        "geoBlockedCountries" => ("geo", "flows.geo"),
+        "overrides" => ("overrides", "flows.overrides"),
+        "settings.reviewPolicy" => ("policy", "flows.policy"),
+        "settings.matchThreshold" => ("f-matchThreshold", "flows.match_threshold"),
+        "settings.reviewBand" => ("f-reviewBand", "flows.review_band"),
+        "settings.attemptsPerLink" => ("f-attemptsPerLink", "flows.attempts"),
+        "settings.retentionDays" => ("f-retentionDays", "flows.retention"),
+        "webhookUrl" => ("f-webhookUrl", "flows.webhook.url"),
+        _ => ("flow-form", "flows.details"),
+    };
+    (place.to_owned(), page.t(key))
 }
 
 /// The form's field that a fault of the body is about.

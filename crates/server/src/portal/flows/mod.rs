@@ -419,7 +419,12 @@ async fn try_out(
         "groupId": group, "flowId": tried.id,
     });
     let url = sessions::link(&app, &caller, &object(body)).await?;
-    LinkMade::new(page, url, tried.name, true).show()
+    let link = LinkMade {
+        url,
+        flow: tried.name,
+        tries: true,
+    };
+    link.show(&app, &member).await
 }
 
 async fn copy_to_sandbox(

@@ -8,17 +8,22 @@ use serde::Deserialize;
 use store::reason_templates::{self, ReasonTemplate};
 
 use super::checks::{self, Check};
-use super::fields::{self, Row};
-use super::hits::{self, Hit};
+use super::decide::Sent;
+use super::fields::{self, Row, iso_date};
+use super::hits::{self, Hit, Known};
 use super::queue::harmless;
 use super::timeline::{self, Event};
 use crate::app::applicant_view::{self, View};
 use crate::app::seen::PictureSeen;
 use crate::app::{Shared, people, suppressions};
-use crate::error::Problem;
+use crate::error::{Family, Problem};
 use crate::portal::page::{Page, html};
 use crate::portal::permissions::Action;
+use crate::portal::sealed;
 use crate::portal::session::Member;
+
+/// A link that was just made, as it is sealed into the address.
+pub const LINK: &str = "resubmission link";
 
 /// A picture with what was found on it.
 struct Picture {
@@ -50,6 +55,9 @@ struct Table {
 struct Similar {
     facemap_id: String,
     similarity: String,
+    name: String,
+    /// The attempt whose selfie is shown.
+    log_id: Option<i64>,
 }
 
 #[derive(Template)]
@@ -62,6 +70,8 @@ struct ApplicantPage {
     name: String,
     facts: Vec<(String, String)>,
     codes: Vec<(u16, &'static str)>,
+    /// Why it waits although nothing failed.
+    waits: Option<String>,
     forced: Option<u16>,
     near_duplicate: bool,
     pictures: Vec<Picture>,
@@ -71,6 +81,8 @@ struct ApplicantPage {
     suppressed: Vec<Hit>,
     suppress_reasons: [&'static str; 5],
     similar: Vec<Similar>,
+    /// There is a selfie to compare theirs with.
+    selfie: bool,
     events: Vec<Event>,
     all_numbers: String,
     version: i64,
@@ -81,10 +93,10 @@ struct ApplicantPage {
     claim: Option<(String, bool)>,
     claimed_until: i64,
     reasons: Vec<ReasonTemplate>,
-    /// What was typed, when it was not accepted.
-    reason: String,
-    note: String,
-    error: Option<String>,
+    /// What was sent and not accepted.
+    sent: Sent,
+    /// The field that is at fault (empty: none in particular), and what is wrong.
+    fault: Option<(&'static str, String)>,
     link: Option<String>,
     can_link: bool,
     q: String,
@@ -101,31 +113,33 @@ impl ApplicantPage {
         self.claim.as_ref().is_none_or(|(_, own)| *own)
     }
 
+    /// What is wrong with a field, if anything.
+    fn fault(&self, field: &str) -> Option<&str> {
+        let fault = self.fault.as_ref().filter(|(at, _)| *at == field);
+        fault.map(|(_, text)| text.as_str())
+    }
+
+    /// What is wrong with what was said of a hit, if anything.
+    fn fault_of_hit(&self, hit: &Hit) -> Option<&str> {
+        self.fault("why").filter(|_| self.sent.hit == hit.id)
+    }
+
+    /// Whether anything was found not to mean the person, now or before.
+    fn any_set_aside(&self) -> bool {
+        !self.suppressed.is_empty() || self.hits.iter().any(|hit| hit.suppressed)
+    }
+
     fn has_reasons(&self, decision: &str) -> bool {
         self.reasons.iter().any(|reason| reason.decision == decision)
     }
 }
 
-/// What is shown besides the attempt: answers to forms that were not accepted, or are answered in place.
-#[derive(Default)]
-pub struct Extra {
-    /// Why not.
-    pub error: Option<String>,
-    /// The reason as typed.
-    pub reason: String,
-    /// The note as typed.
-    pub note: String,
-    /// A link that was just made.
-    pub link: Option<String>,
-    /// The queue that one came from.
-    pub q: String,
-}
-
-/// Where one comes from.
-#[derive(Deserialize)]
+/// Where one comes from, and what was just made there.
+#[derive(Deserialize, Default)]
+#[serde(default)]
 pub struct From {
-    #[serde(default)]
     q: String,
+    sealed: String,
 }
 
 /// `GET /portal/applicants/{logId}`
@@ -136,45 +150,50 @@ pub async fn page(
     Path(log_id): Path<i64>,
     Query(from): Query<From>,
 ) -> Result<Response, Problem> {
-    let extra = Extra {
+    let link = sealed::open(&app, &member, LINK, &from.sealed).await?;
+    let sent = Sent {
         q: from.q,
-        ..Extra::default()
+        ..Sent::default()
     };
-    render(&app, page, &member, log_id, extra).await
+    render(&app, page, &member, log_id, sent, None, link).await
 }
 
-/// The same page with an answer to a form, in the status of what was refused.
+/// The same page with what was sent and why it was refused, beside the field where one is at fault.
 pub async fn refused(
     app: &Shared,
     page: Page,
     member: &Member,
     log_id: i64,
     problem: &Problem,
-    extra: Extra,
+    sent: Sent,
 ) -> Result<Response, Problem> {
-    let status = problem.status(crate::error::Family::System);
+    let status = problem.status(Family::System);
     if !matches!(
         status,
         StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::FORBIDDEN
     ) {
         return Err(problem.clone());
     }
-    let extra = Extra {
-        error: Some(problem.message().to_owned()),
-        ..extra
+    let field = match problem.word(Family::System) {
+        "reason_required" | "reason_length" => "reason",
+        "note_length" => "note",
+        "why_required" => "why",
+        _ => "",
     };
-    let mut response = render(app, page, member, log_id, extra).await?;
+    let fault = Some((field, page.refusal(problem)));
+    let mut response = render(app, page, member, log_id, sent, fault, None).await?;
     *response.status_mut() = status;
     Ok(response)
 }
 
-/// The page.
-pub async fn render(
+async fn render(
     app: &Shared,
     page: Page,
     member: &Member,
     log_id: i64,
-    extra: Extra,
+    sent: Sent,
+    fault: Option<(&'static str, String)>,
+    link: Option<String>,
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
     let view = applicant_view::open(app, scope, log_id, &member.actor()).await?;
@@ -184,30 +203,36 @@ pub async fn render(
         rows: fields::rows(&view.request, document, &view.detail.seen.fields),
     });
     let set_aside = view.suppressions.as_deref().unwrap_or_default();
+    let (known, versions) = (Known::of(&page, &view), &view.response["kycResults"]["lists"]);
+    let codes = super::queue::meanings(&view.attempt.codes);
+    let near_duplicate = checks::is_near_duplicate(&view);
     let template = ApplicantPage {
         log_id,
         facemap_id: view.person.facemap_id.to_string(),
         status: view.attempt.status.clone(),
         name: people::name(&view.detail.info),
         facts: facts(&page, &view),
-        codes: super::queue::meanings(&view.attempt.codes),
+        waits: waits(&page, &view, codes.is_empty() && !near_duplicate),
+        codes,
         forced: view.detail.forced,
-        near_duplicate: checks::is_near_duplicate(&view),
+        near_duplicate,
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
-        hits: hits::hits(view.hits(), set_aside),
-        suppressed: hits::hits(&view.detail.suppressed, set_aside),
+        hits: hits::hits(&page, view.hits(), &known, set_aside, versions),
+        suppressed: hits::hits(&page, &view.detail.suppressed, &known, set_aside, versions),
         suppress_reasons: suppressions::REASONS,
         similar: view
-            .detail
-            .similar
+            .near
             .iter()
-            .map(|similar| Similar {
-                facemap_id: similar.facemap_id.to_string(),
-                similarity: format!("{:.1}", similar.similarity),
+            .map(|near| Similar {
+                facemap_id: near.facemap_id.to_string(),
+                similarity: format!("{:.1}", near.similarity),
+                name: near.name.clone(),
+                log_id: near.log_id,
             })
             .collect(),
+        selfie: view.detail.seen.pictures.contains_key("selfie"),
         events: timeline::of_view(&page, &view),
         all_numbers: all_numbers(&view)?,
         version: view.version,
@@ -228,12 +253,11 @@ pub async fn render(
         }),
         claimed_until: view.claim.map_or(0, |claim| claim.until),
         reasons,
-        reason: extra.reason,
-        note: extra.note,
-        error: extra.error,
-        link: extra.link,
+        fault,
+        link,
         can_link: view.attempt.grouping_id.is_some() && view.flow.is_some() && member.may(Action::MakeLinks),
-        q: harmless(&extra.q),
+        q: harmless(&sent.q),
+        sent,
         may_decide: member.may(Action::Decide),
         may_reopen: member.may(Action::Reopen),
         may_suppress: member.may(Action::Suppress) && view.suppressions.is_some(),
@@ -241,6 +265,21 @@ pub async fn render(
         page,
     };
     html(template).map(IntoResponse::into_response)
+}
+
+/// Why an attempt waits for a person although nothing failed.
+fn waits(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
+    if view.attempt.status != "pending" {
+        return None;
+    }
+    match view.decisions.last() {
+        Some(last) if last.decision == "reopen" => {
+            let text = page.t1("review.why.reopened", "who", view.name_of(&last.actor));
+            let reason = last.reason.as_deref().map(|reason| format!(" “{reason}”"));
+            Some(text + &reason.unwrap_or_default())
+        }
+        _ => nothing_failed.then(|| page.t("review.why.always")),
+    }
 }
 
 /// What the applicant submitted, and through what.
@@ -262,10 +301,13 @@ fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
         "postcode",
     ];
     let submitted = FIELDS.iter().filter_map(|field| {
-        Some((
-            page.word("review.field", field),
-            view.request.get(*field)?.clone(),
-        ))
+        let value = view.request.get(*field)?;
+        let value = match *field {
+            "dob" => iso_date(value),
+            "nationality" | "country" | "documentCountry" => hits::country_name(value),
+            _ => value.clone(),
+        };
+        Some((page.word("review.field", field), value))
     });
     let attempt = &view.attempt;
     let mut facts: Vec<(String, String)> = submitted.collect();
@@ -274,7 +316,7 @@ fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
     facts.extend(
         attempt
             .grouping_id
-            .map(|id| (page.t("review.fact.group"), id.to_string())),
+            .map(|id| (page.t("review.fact.group"), view.group_name(&id))),
     );
     facts.extend(
         attempt

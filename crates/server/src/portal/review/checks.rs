@@ -4,6 +4,7 @@
 use serde_json::Value;
 use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 
+use super::fields::iso_date;
 use crate::app::applicant_view::View;
 use crate::portal::page::Page;
 use crate::websdk::locale::Locale;
@@ -359,7 +360,7 @@ fn age(page: &Page, view: &View) -> Facts {
         sources.iter().find_map(|data| data.get("birthDate").cloned())
     });
     let mut facts = Vec::new();
-    if let Some(born) = born.or_else(|| view.request.get("dob").cloned()) {
+    if let Some(born) = born.or_else(|| view.request.get("dob").map(|dob| iso_date(dob))) {
         facts.push((page.t("review.fact.born"), born));
     }
     let flow = view.flow.as_ref();

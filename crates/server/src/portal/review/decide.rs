@@ -1,5 +1,5 @@
-//! What reviewers do with an attempt: claims, decisions, notes, a new link, "not this person". What is refused comes back as the same
-//! page with the reason on it, and everything typed.
+//! What reviewers do with an attempt: claims, decisions, notes, "not this person", a new link. Each is a form of the applicant page;
+//! what is refused comes back as the same page with the reason where it belongs, and everything typed.
 
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -9,84 +9,181 @@ use store::reason_templates;
 use uuid::Uuid;
 use verification::status::Decision;
 
-use super::applicant::{Extra, refused, render};
+use super::applicant::{LINK, refused};
 use super::queue::{escaped, harmless};
-use super::reasons::MAX_REASON;
 use crate::app::reviews::{self, Outcome, Wish};
 use crate::app::{Shared, sessions, suppressions};
-use crate::error::Problem;
+use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done};
+use crate::portal::permissions::Action;
+use crate::portal::routes::Routes;
+use crate::portal::sealed;
 use crate::portal::session::Member;
 
-/// A decision, or a word on one.
+/// What a form asks for.
+#[derive(Clone, Copy)]
+enum Act {
+    Decide(Decision),
+    /// A second person's word; `false`: no, or the first one's withdrawal.
+    Second(bool),
+    Claim {
+        take_over: bool,
+    },
+    Release,
+    Note,
+    NotThisPerson,
+    Link,
+}
+
+/// Every form: its address, who may send it, what it asks for.
+const FORMS: [(&str, Action, Act); 11] = [
+    (
+        "/portal/applicants/{logId}/approve",
+        Action::Decide,
+        Act::Decide(Decision::Approve),
+    ),
+    (
+        "/portal/applicants/{logId}/decline",
+        Action::Decide,
+        Act::Decide(Decision::Decline),
+    ),
+    (
+        "/portal/applicants/{logId}/reopen",
+        Action::Reopen,
+        Act::Decide(Decision::Reopen),
+    ),
+    (
+        "/portal/applicants/{logId}/confirm",
+        Action::Decide,
+        Act::Second(true),
+    ),
+    (
+        "/portal/applicants/{logId}/reject",
+        Action::Decide,
+        Act::Second(false),
+    ),
+    (
+        "/portal/applicants/{logId}/claim",
+        Action::Decide,
+        Act::Claim { take_over: false },
+    ),
+    (
+        "/portal/applicants/{logId}/take-over",
+        Action::Decide,
+        Act::Claim { take_over: true },
+    ),
+    ("/portal/applicants/{logId}/release", Action::Decide, Act::Release),
+    ("/portal/applicants/{logId}/notes", Action::Decide, Act::Note),
+    (
+        "/portal/applicants/{logId}/not-this-person",
+        Action::Suppress,
+        Act::NotThisPerson,
+    ),
+    ("/portal/applicants/{logId}/link", Action::MakeLinks, Act::Link),
+];
+
+/// Their routes.
+pub fn routes(routes: Routes) -> Routes {
+    FORMS.into_iter().fold(routes, |routes, (path, action, act)| {
+        let handler = move |State(app): State<Shared>,
+                            page: Page,
+                            member: Member,
+                            Path(log_id): Path<i64>,
+                            Form(form): Form<Sent>| async move {
+            let result = carry_out(&app, &member, log_id, act, &form).await;
+            match result {
+                Ok(response) => Ok(response),
+                Err(problem) => refused(&app, page, &member, log_id, &problem, form).await,
+            }
+        };
+        routes.post(path, action, handler)
+    })
+}
+
+/// What the forms send; each has some of it.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub struct DecisionForm {
+pub struct Sent {
     /// The state that was looked at.
-    version: Option<i64>,
-    reason: String,
+    pub version: Option<i64>,
+    /// Why, as typed.
+    pub reason: String,
     /// A kept reason, used where nothing was typed.
-    template: String,
-    q: String,
+    pub template: String,
+    /// A note.
+    pub note: String,
+    /// A hit that does not mean the applicant.
+    pub hit: String,
+    /// What of it does not fit.
+    pub why: String,
+    /// The queue that one came from.
+    pub q: String,
 }
 
-/// Where the page is, with the queue that one came from.
-fn path(log_id: i64, q: &str) -> String {
-    match harmless(q).as_str() {
+async fn carry_out(
+    app: &Shared,
+    member: &Member,
+    log_id: i64,
+    act: Act,
+    form: &Sent,
+) -> Result<Response, Problem> {
+    let (scope, actor) = (member.scope()?, member.actor());
+    let by = (member.staff_id, actor.as_str());
+    let here = match harmless(&form.q).as_str() {
         "" => format!("/portal/applicants/{log_id}"),
         q => format!("/portal/applicants/{log_id}?q={}", escaped(q)),
-    }
-}
-
-async fn decide(
-    app: Shared,
-    page: Page,
-    member: Member,
-    log_id: i64,
-    decision: Decision,
-    form: DecisionForm,
-) -> Result<Response, Problem> {
-    let reason = reason(&app, &member, &form).await?;
-    let actor = member.actor();
-    let wish = Wish {
-        log_id,
-        decision,
-        reason: reason.as_deref(),
-        actor: &actor,
-        staff_id: Some(member.staff_id),
-        version: form.version,
     };
-    let decided = if reason
-        .as_ref()
-        .is_some_and(|reason| reason.chars().count() > MAX_REASON)
-    {
-        Err(Problem::invalid(format!(
-            "reason - must have at most {MAX_REASON} characters"
-        )))
-    } else {
-        reviews::decide(&app.db, member.scope()?, &wish).await
-    };
-    let past = match decision {
-        Decision::Approve => "approved",
-        Decision::Decline => "declined",
-        Decision::Reopen => "reopened",
-    };
-    match decided {
-        Ok(Outcome::Decided(_)) => Ok(done(&path(log_id, &form.q), past)),
-        Ok(Outcome::Proposed) => Ok(done(&path(log_id, &form.q), "proposed")),
-        Err(problem) => {
-            let extra = Extra {
-                reason: form.reason,
-                q: form.q,
-                ..Extra::default()
+    let key = match act {
+        Act::Decide(decision) => {
+            let reason = reason(app, member, form).await?;
+            let wish = Wish {
+                log_id,
+                decision,
+                reason: reason.as_deref(),
+                actor: &actor,
+                staff_id: Some(member.staff_id),
+                version: form.version,
             };
-            refused(&app, page, &member, log_id, &problem, extra).await
+            match (reviews::decide(&app.db, scope, &wish).await?, decision) {
+                (Outcome::Proposed, _) => "proposed",
+                (_, Decision::Approve) => "approved",
+                (_, Decision::Decline) => "declined",
+                (_, Decision::Reopen) => "reopened",
+            }
         }
-    }
+        Act::Second(agrees) => {
+            reviews::second(&app.db, scope, log_id, agrees, by, form.version).await?;
+            if agrees { "confirmed" } else { "rejected" }
+        }
+        Act::Claim { take_over } => {
+            if !reviews::claim(&app.db, scope, log_id, by, take_over).await? {
+                let text = "A colleague claimed this attempt a moment ago";
+                return Err(Problem::new(Kind::Conflict, text).named("claimed_faster"));
+            }
+            "claimed"
+        }
+        Act::Release => {
+            reviews::release(&app.db, scope, log_id, member.staff_id).await?;
+            "released"
+        }
+        Act::Note => {
+            reviews::add_note(&app.db, scope, log_id, by, &form.note).await?;
+            "noted"
+        }
+        Act::NotThisPerson => {
+            suppressions::suppress(&app.db, scope, log_id, &form.hit, &form.why, by).await?;
+            "suppressed"
+        }
+        Act::Link => {
+            let link = sessions::link_again(app, scope, log_id, &actor).await?;
+            return sealed::lead(app, member, &here, LINK, &link).await;
+        }
+    };
+    Ok(done(&here, key))
 }
 
 /// What was typed, else the kept reason that was chosen.
-async fn reason(app: &Shared, member: &Member, form: &DecisionForm) -> Result<Option<String>, Problem> {
+async fn reason(app: &Shared, member: &Member, form: &Sent) -> Result<Option<String>, Problem> {
     let typed = form.reason.trim();
     if !typed.is_empty() {
         return Ok(Some(typed.to_owned()));
@@ -99,231 +196,4 @@ async fn reason(app: &Shared, member: &Member, form: &DecisionForm) -> Result<Op
         .into_iter()
         .find(|reason| reason.id == id)
         .map(|reason| reason.body))
-}
-
-/// `POST /portal/applicants/{logId}/approve`
-pub async fn approve(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<DecisionForm>,
-) -> Result<Response, Problem> {
-    decide(app, page, member, log_id, Decision::Approve, form).await
-}
-
-/// `POST /portal/applicants/{logId}/decline`
-pub async fn decline(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<DecisionForm>,
-) -> Result<Response, Problem> {
-    decide(app, page, member, log_id, Decision::Decline, form).await
-}
-
-/// `POST /portal/applicants/{logId}/reopen`
-pub async fn reopen(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<DecisionForm>,
-) -> Result<Response, Problem> {
-    decide(app, page, member, log_id, Decision::Reopen, form).await
-}
-
-async fn second(
-    app: Shared,
-    page: Page,
-    member: Member,
-    log_id: i64,
-    confirmed: bool,
-    form: DecisionForm,
-) -> Result<Response, Problem> {
-    let actor = member.actor();
-    let by = (member.staff_id, actor.as_str());
-    let said = reviews::second(&app.db, member.scope()?, log_id, confirmed, by, form.version).await;
-    match said {
-        Ok(_) => {
-            let key = if confirmed { "confirmed" } else { "rejected" };
-            Ok(done(&path(log_id, &form.q), key))
-        }
-        Err(problem) => {
-            let extra = Extra {
-                q: form.q,
-                ..Extra::default()
-            };
-            refused(&app, page, &member, log_id, &problem, extra).await
-        }
-    }
-}
-
-/// `POST /portal/applicants/{logId}/confirm`: a second person agrees.
-pub async fn confirm(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<DecisionForm>,
-) -> Result<Response, Problem> {
-    second(app, page, member, log_id, true, form).await
-}
-
-/// `POST /portal/applicants/{logId}/reject`: a second person does not agree, or the first one withdraws.
-pub async fn reject(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<DecisionForm>,
-) -> Result<Response, Problem> {
-    second(app, page, member, log_id, false, form).await
-}
-
-/// From which queue one comes.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct ClaimForm {
-    q: String,
-}
-
-async fn claimed(
-    app: Shared,
-    page: Page,
-    member: Member,
-    log_id: i64,
-    take_over: bool,
-    form: ClaimForm,
-) -> Result<Response, Problem> {
-    let actor = member.actor();
-    let by = (member.staff_id, actor.as_str());
-    if reviews::claim(&app.db, member.scope()?, log_id, by, take_over).await? {
-        return Ok(done(&path(log_id, &form.q), "claimed"));
-    }
-    let extra = Extra {
-        q: form.q,
-        ..Extra::default()
-    };
-    let faster = Problem::new(crate::error::Kind::Conflict, page.t("review.claim.faster"));
-    refused(&app, page, &member, log_id, &faster, extra).await
-}
-
-/// `POST /portal/applicants/{logId}/claim`
-pub async fn claim(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<ClaimForm>,
-) -> Result<Response, Problem> {
-    claimed(app, page, member, log_id, false, form).await
-}
-
-/// `POST /portal/applicants/{logId}/take-over`
-pub async fn take_over(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<ClaimForm>,
-) -> Result<Response, Problem> {
-    claimed(app, page, member, log_id, true, form).await
-}
-
-/// `POST /portal/applicants/{logId}/release`
-pub async fn release(
-    State(app): State<Shared>,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<ClaimForm>,
-) -> Result<Response, Problem> {
-    reviews::release(&app.db, member.scope()?, log_id, member.staff_id).await?;
-    Ok(done(&path(log_id, &form.q), "released"))
-}
-
-/// A note.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct NoteForm {
-    note: String,
-    q: String,
-}
-
-/// `POST /portal/applicants/{logId}/notes`
-pub async fn note(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<NoteForm>,
-) -> Result<Response, Problem> {
-    let actor = member.actor();
-    let by = (member.staff_id, actor.as_str());
-    match reviews::add_note(&app.db, member.scope()?, log_id, by, &form.note).await {
-        Ok(()) => Ok(done(&path(log_id, &form.q), "noted")),
-        Err(problem) => {
-            let extra = Extra {
-                note: form.note,
-                q: form.q,
-                ..Extra::default()
-            };
-            refused(&app, page, &member, log_id, &problem, extra).await
-        }
-    }
-}
-
-/// `POST /portal/applicants/{logId}/link`: a new link for the same applicant, Group and Flow. It is a secret, so it is shown at once and
-/// never put into an address.
-pub async fn link(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<ClaimForm>,
-) -> Result<Response, Problem> {
-    let made = sessions::link_again(&app, member.scope()?, log_id, &member.actor()).await;
-    let mut extra = Extra {
-        q: form.q,
-        ..Extra::default()
-    };
-    match made {
-        Ok(link) => {
-            extra.link = Some(link);
-            render(&app, page, &member, log_id, extra).await
-        }
-        Err(problem) => refused(&app, page, &member, log_id, &problem, extra).await,
-    }
-}
-
-/// A hit that does not mean the applicant.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct SuppressForm {
-    hit: String,
-    why: String,
-    q: String,
-}
-
-/// `POST /portal/applicants/{logId}/not-this-person`
-pub async fn not_this_person(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    Path(log_id): Path<i64>,
-    Form(form): Form<SuppressForm>,
-) -> Result<Response, Problem> {
-    let actor = member.actor();
-    let by = (member.staff_id, actor.as_str());
-    match suppressions::suppress(&app.db, member.scope()?, log_id, &form.hit, &form.why, by).await {
-        Ok(()) => Ok(done(&path(log_id, &form.q), "suppressed")),
-        Err(problem) => {
-            let extra = Extra {
-                q: form.q,
-                ..Extra::default()
-            };
-            refused(&app, page, &member, log_id, &problem, extra).await
-        }
-    }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use reference::{icao, normalise_name};
+use verification::dates;
 
 use crate::app::seen::{DocumentSeen, FieldSeen};
 
@@ -72,6 +73,11 @@ pub fn rows(request: &BTreeMap<String, String>, document: &DocumentSeen, compare
     FIELDS.iter().filter_map(row).collect()
 }
 
+/// A submitted date (`MM/DD/YYYY`) as documents' and lists' dates are written; what is none stays.
+pub fn iso_date(text: &str) -> String {
+    dates::parse_us(text).map_or_else(|| text.to_owned(), dates::format_iso)
+}
+
 fn submitted(request: &BTreeMap<String, String>, field: &str) -> Option<String> {
     let value = |field: &str| {
         request
@@ -85,11 +91,7 @@ fn submitted(request: &BTreeMap<String, String>, field: &str) -> Option<String> 
             let given = names.into_iter().flatten().collect::<Vec<_>>().join(" ");
             (!given.is_empty()).then_some(given)
         }
-        // MM/DD/YYYY, as documents' dates are written.
-        "dob" => value("dob").map(|text| match text.split('/').collect::<Vec<_>>().as_slice() {
-            [month, day, year] => format!("{year}-{month:0>2}-{day:0>2}"),
-            _ => text.clone(),
-        }),
+        "dob" => value("dob").map(|text| iso_date(&text)),
         _ => value(field),
     }
 }

@@ -1,9 +1,14 @@
-//! Sanctions hits as a reviewer reads them: what each feature adds, in words and numbers, and where the listing is published.
+//! Sanctions hits as somebody reads them who must tell whether the listing means the person: all that the list says beside what is known
+//! of the person, what each feature adds to the score, and where the listing is published. It judges nothing itself.
 
+use reference::{country, icao, normalise_name};
 use serde_json::Value;
 use store::suppressions::Suppression;
 
+use super::fields::iso_date;
+use crate::app::applicant_view::View;
 use crate::app::suppressions::covers;
+use crate::portal::page::Page;
 
 /// One hit.
 pub struct Hit {
@@ -17,10 +22,14 @@ pub struct Hit {
     pub score: String,
     /// The lists.
     pub datasets: Vec<Dataset>,
-    /// Why it is listed, and the authority's programmes.
-    pub about: Vec<String>,
-    /// What the score is made of.
-    pub features: Vec<Feature>,
+    /// Why it is listed: `sanction`, …
+    pub topics: Vec<String>,
+    /// The authority's programmes.
+    pub programs: Vec<String>,
+    /// The person beside the listing.
+    pub lines: Vec<Line>,
+    /// The list's remarks in its own words.
+    pub remarks: Vec<String>,
     /// It was found not to mean this person.
     pub suppressed: bool,
 }
@@ -29,27 +38,280 @@ pub struct Hit {
 pub struct Dataset {
     /// Its name.
     pub name: String,
+    /// The version that was searched; empty when it is not known.
+    pub version: String,
     /// Where the entry, or the list, is published.
     pub address: Option<String>,
 }
 
-/// A part of the score.
-pub struct Feature {
-    /// Its name.
-    pub name: String,
-    /// What it adds, signed; a main feature's own score.
-    pub score: String,
-    /// What was submitted.
-    pub query: String,
-    /// What the list says.
-    pub candidate: String,
-    /// Which words stood for which, and how alike they are.
+/// One thing that is known of the person, of the listing, or of both.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// What, as in the texts `review.about.…`.
+    pub what: &'static str,
+    /// Of the person.
+    pub own: Vec<String>,
+    /// Of the listing.
+    pub listed: Vec<String>,
+    /// What it adds to the score: features, as in the texts `review.feature.…`, with their points, signed.
+    pub points: Vec<(String, String)>,
+    /// Which words of the names stood for which, and how alike they are.
     pub tokens: Vec<(String, String, String)>,
 }
 
-/// Hits as answered, with what is known not to mean the person.
-pub fn hits(found: &[Value], known: &[Suppression]) -> Vec<Hit> {
-    found.iter().map(|hit| read(hit, known)).collect()
+/// What is known of the person who was screened.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Full names.
+    pub names: Vec<String>,
+    /// Dates of birth, `YYYY-MM-DD`.
+    pub birth_dates: Vec<String>,
+    /// Codes or names of countries.
+    pub nationalities: Vec<String>,
+    /// Codes or names of countries.
+    pub countries: Vec<String>,
+    /// `M`, `male`, …
+    pub genders: Vec<String>,
+    /// Numbers of documents.
+    pub identifiers: Vec<String>,
+}
+
+impl Known {
+    /// What an applicant submitted, and what their documents say.
+    pub fn of(page: &Page, view: &View) -> Known {
+        let request = |field: &str| view.request.get(field).filter(|text| !text.trim().is_empty());
+        let joined = |parts: [Option<&String>; 3]| {
+            let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+            parts.join(" ")
+        };
+        let mut known = Known::default();
+        let names = [request("firstName"), request("middleName"), request("lastName")];
+        add(&mut known.names, joined(names));
+        add(
+            &mut known.birth_dates,
+            request("dob").map(|dob| iso_date(dob)).unwrap_or_default(),
+        );
+        add(
+            &mut known.nationalities,
+            request("nationality").cloned().unwrap_or_default(),
+        );
+        add(
+            &mut known.countries,
+            request("country").cloned().unwrap_or_default(),
+        );
+        for document in &view.detail.seen.documents {
+            let kind = page.word("review.document", &document.document_type);
+            for said in [&document.mrz, &document.barcode, &document.visual] {
+                let value = |field: &str| said.get(field).cloned().unwrap_or_default();
+                add(
+                    &mut known.names,
+                    joined([said.get("firstName"), None, said.get("lastName")]),
+                );
+                add(&mut known.birth_dates, value("birthDate"));
+                add(&mut known.nationalities, value("nationality"));
+                add(&mut known.genders, value("sex"));
+                if let Some(number) = said.get("documentNumber") {
+                    add(&mut known.identifiers, format!("{kind} {number}"));
+                }
+            }
+        }
+        known
+    }
+}
+
+/// Adds a value that says something else than those before it.
+fn add(values: &mut Vec<String>, value: String) {
+    let same =
+        |a: &str, b: &str| normalise_name(a) == normalise_name(b) || country_name(a) == country_name(b);
+    if !value.is_empty() && !values.iter().any(|known| same(known, &value)) {
+        values.push(value);
+    }
+}
+
+/// Which properties of a listing, which features of a score, and what of the person stand in one line.
+struct Kind {
+    what: &'static str,
+    properties: &'static [&'static str],
+    features: &'static [&'static str],
+    own: fn(&Known) -> Vec<String>,
+}
+
+const KINDS: [Kind; 8] = [
+    Kind {
+        what: "name",
+        properties: &["name"],
+        features: &["name_match"],
+        own: |known| known.names.clone(),
+    },
+    Kind {
+        what: "aliases",
+        properties: &["alias"],
+        features: &[],
+        own: |_| Vec::new(),
+    },
+    Kind {
+        what: "weak_aliases",
+        properties: &["weakAlias"],
+        features: &["weak_alias_match"],
+        own: |_| Vec::new(),
+    },
+    Kind {
+        what: "birth_date",
+        properties: &["birthDate"],
+        features: &[
+            "birth_date_match",
+            "birth_day_swapped",
+            "birth_day_disjoint",
+            "birth_year_match",
+            "birth_year_disjoint",
+        ],
+        own: |known| known.birth_dates.clone(),
+    },
+    Kind {
+        what: "nationality",
+        properties: &["nationality"],
+        features: &[],
+        own: |known| known.nationalities.clone(),
+    },
+    Kind {
+        what: "country",
+        properties: &["country"],
+        features: &["country_mismatch"],
+        own: |known| known.countries.clone(),
+    },
+    Kind {
+        what: "gender",
+        properties: &["gender"],
+        features: &["gender_mismatch"],
+        own: |known| known.genders.clone(),
+    },
+    Kind {
+        what: "identifiers",
+        properties: &IDENTIFIERS,
+        features: &[
+            "identifier_match",
+            "wallet_match",
+            "isin_match",
+            "lei_match",
+            "inn_match",
+            "ogrn_match",
+            "imo_match",
+            "bic_match",
+        ],
+        own: |known| known.identifiers.clone(),
+    },
+];
+
+const IDENTIFIERS: [&str; 12] = [
+    "passportNumber",
+    "idNumber",
+    "taxNumber",
+    "registrationNumber",
+    "leiCode",
+    "isin",
+    "swiftBic",
+    "imoNumber",
+    "innCode",
+    "ogrnCode",
+    "identifier",
+    "publicKey",
+];
+
+/// Hits as answered, beside what is known of the person; `set_aside` is known not to mean the person, `versions` are those of the lists.
+pub fn hits(
+    page: &Page,
+    found: &[Value],
+    known: &Known,
+    set_aside: &[Suppression],
+    versions: &Value,
+) -> Vec<Hit> {
+    let read = |hit: &Value| {
+        let id = text(&hit["id"]);
+        Hit {
+            datasets: texts(&hit["datasets"])
+                .into_iter()
+                .map(|name| Dataset {
+                    address: published(&name, &id),
+                    version: text(&versions[&name]),
+                    name,
+                })
+                .collect(),
+            caption: text(&hit["caption"]),
+            schema: text(&hit["schema"]),
+            score: number(&hit["score"]),
+            topics: texts(&hit["topics"]),
+            programs: texts(&hit["programs"]),
+            lines: lines(page, hit, known),
+            remarks: texts(&hit["properties"]["notes"]),
+            suppressed: covers(set_aside, hit),
+            id,
+        }
+    };
+    found.iter().map(read).collect()
+}
+
+/// Everything that is known of either, line by line; what is known of neither is left out.
+fn lines(page: &Page, hit: &Value, known: &Known) -> Vec<Line> {
+    let parts = hit["explanation"].as_array().map_or(&[][..], Vec::as_slice);
+    let line = |kind: &Kind| {
+        let parts: Vec<&Value> = parts
+            .iter()
+            .filter(|part| {
+                kind.features
+                    .contains(&part["feature"].as_str().unwrap_or_default())
+            })
+            .collect();
+        let numbered = kind.properties.len() > 1;
+        let of_property = |property: &&str| {
+            let values = texts(&hit["properties"][*property]).into_iter();
+            let kind = numbered.then(|| page.word("review.identifier", property));
+            values.map(move |value| match &kind {
+                Some(kind) => format!("{kind} {value}"),
+                None => value,
+            })
+        };
+        let mut listed: Vec<String> = kind.properties.iter().flat_map(of_property).collect();
+        let mut own = (kind.own)(known);
+        // Of a listing that was found before its properties were kept, at least what was compared.
+        for part in &parts {
+            for (values, side) in [(&mut own, "query"), (&mut listed, "candidate")] {
+                if values.is_empty() {
+                    values.push(text(&part[side]));
+                }
+            }
+        }
+        for value in own.iter_mut().chain(&mut listed) {
+            match kind.what {
+                "nationality" | "country" => *value = country_name(value),
+                "gender" => *value = gender(page, value),
+                _ => {}
+            }
+        }
+        own.dedup();
+        listed.dedup();
+        (!own.is_empty() || !listed.is_empty()).then(|| Line {
+            what: kind.what,
+            own,
+            listed,
+            points: parts.iter().map(|part| points(part)).collect(),
+            tokens: parts.iter().flat_map(|part| tokens(part)).collect(),
+        })
+    };
+    KINDS.iter().filter_map(line).collect()
+}
+
+fn points(part: &Value) -> (String, String) {
+    let points = part["score"].as_f64().unwrap_or_default();
+    (text(&part["feature"]), format!("{points:+.2}"))
+}
+
+fn tokens(part: &Value) -> Vec<(String, String, String)> {
+    let tokens = part["tokens"].as_array().map_or(&[][..], Vec::as_slice);
+    let read = |token: &Value| {
+        let alike = number(&token["similarity"]);
+        (text(&token["query"]), text(&token["candidate"]), alike)
+    };
+    tokens.iter().map(read).collect()
 }
 
 fn text(value: &Value) -> String {
@@ -72,50 +334,18 @@ fn number(value: &Value) -> String {
         .map_or_else(String::new, |number| format!("{number:.2}"))
 }
 
-fn read(hit: &Value, known: &[Suppression]) -> Hit {
-    let id = text(&hit["id"]);
-    let explanation = hit["explanation"].as_array().map_or(&[][..], Vec::as_slice);
-    Hit {
-        datasets: texts(&hit["datasets"])
-            .into_iter()
-            .map(|name| Dataset {
-                address: published(&name, &id),
-                name,
-            })
-            .collect(),
-        caption: text(&hit["caption"]),
-        schema: text(&hit["schema"]),
-        score: number(&hit["score"]),
-        about: texts(&hit["topics"])
-            .into_iter()
-            .chain(texts(&hit["programs"]))
-            .collect(),
-        features: explanation.iter().map(feature).collect(),
-        suppressed: covers(known, hit),
-        id,
-    }
+/// A country's name by any code of it, those of machine-readable zones included; a text that is none stays.
+pub fn country_name(code: &str) -> String {
+    let upper = code.trim().to_ascii_uppercase();
+    let issuer = icao::issuer(&upper).map(|issuer| issuer.name);
+    let name = country(&upper).map(|country| country.name).or(issuer);
+    name.unwrap_or(code).to_owned()
 }
 
-fn feature(part: &Value) -> Feature {
-    let tokens = part["tokens"].as_array().map_or(&[][..], Vec::as_slice);
-    Feature {
-        name: text(&part["feature"]),
-        score: part["score"]
-            .as_f64()
-            .map_or_else(String::new, |score| format!("{score:+.2}")),
-        query: text(&part["query"]),
-        candidate: text(&part["candidate"]),
-        tokens: tokens
-            .iter()
-            .map(|token| {
-                (
-                    text(&token["query"]),
-                    text(&token["candidate"]),
-                    number(&token["similarity"]),
-                )
-            })
-            .collect(),
-    }
+/// Lists say `male`, documents `M`.
+fn gender(page: &Page, text: &str) -> String {
+    let initial: String = text.chars().take(1).collect();
+    page.word("review.gender", &initial.to_ascii_uppercase())
 }
 
 /// Where an authority publishes an entry, or its list. Nothing of the applicant is in the address.
@@ -151,23 +381,83 @@ mod tests {
 
     use super::*;
 
+    fn page() -> Page {
+        Page::of(&axum::http::Request::new(()).into_parts().0)
+    }
+
+    fn read(hit: Value, known: &Known) -> Hit {
+        let mut hits = hits(&page(), &[hit], known, &[], &json!({"us_ofac_sdn": "2026-01-05"}));
+        hits.remove(0)
+    }
+
     #[test]
-    fn a_hit_is_explained() {
+    fn a_listing_stands_beside_the_person_compared_or_not() {
         let hit = json!({"id": "ofac-36", "caption": "X", "schema": "Person", "score": 0.8124, "datasets": ["us_ofac_sdn"],
-            "topics": ["sanction"], "programs": ["CUBA"], "explanation": [{"feature": "birth_date", "score": -0.15,
-            "query": "1990", "candidate": "1950", "tokens": [{"query": "a", "candidate": "b", "similarity": 0.5}]}]});
-        let read = &hits(&[hit], &[])[0];
-        assert_eq!((read.score.as_str(), read.suppressed), ("0.81", false));
-        assert_eq!(read.about, ["sanction", "CUBA"]);
-        assert_eq!(read.features[0].score, "-0.15");
+            "topics": ["sanction"], "programs": ["CUBA"],
+            "properties": {"name": ["QUILL, Ada"], "alias": ["A. Q.", "Lovelace"], "birthDate": ["1950"], "nationality": ["cu"],
+                "gender": ["female"], "passportNumber": ["K1"], "notes": ["Owns a lantern."]},
+            "explanation": [
+                {"feature": "name_match", "score": 0.9, "query": "ada quill", "candidate": "quill ada",
+                    "tokens": [{"query": "ada", "candidate": "ada", "similarity": 1.0}]},
+                {"feature": "birth_year_disjoint", "score": -0.35, "query": "1990-02-03", "candidate": "1950"}]});
+        let known = Known {
+            names: vec!["Ada Quill".into()],
+            birth_dates: vec!["1990-02-03".into()],
+            nationalities: vec!["D".into(), "UTO".into()],
+            genders: vec!["F".into()],
+            ..Known::default()
+        };
+        let hit = read(hit, &known);
+        assert_eq!((hit.score.as_str(), hit.suppressed), ("0.81", false));
         assert_eq!(
-            read.datasets[0].address.as_deref(),
-            Some("https://sanctionssearch.ofac.treas.gov/Details.aspx?id=36")
+            (hit.topics, hit.programs),
+            (vec!["sanction".to_owned()], vec!["CUBA".to_owned()])
         );
-        let odd = &hits(
-            &[json!({"datasets": ["demo", "eu_fsf\"><x"], "id": "ofac-1x"})],
-            &[],
-        )[0];
+        assert_eq!(hit.remarks, ["Owns a lantern."]);
+        assert_eq!(hit.datasets[0].version, "2026-01-05");
+        let address = "https://sanctionssearch.ofac.treas.gov/Details.aspx?id=36";
+        assert_eq!(hit.datasets[0].address.as_deref(), Some(address));
+        let sides = |what: &str| {
+            let line = hit.lines.iter().find(|line| line.what == what)?;
+            Some((line.own.join("; "), line.listed.join("; ")))
+        };
+        for (what, own, listed) in [
+            ("name", "Ada Quill", "QUILL, Ada"),
+            ("aliases", "", "A. Q.; Lovelace"),
+            ("birth_date", "1990-02-03", "1950"),
+            ("nationality", "Germany; Utopia", "Cuba"),
+            ("gender", "Female", "Female"),
+            ("identifiers", "", "Passport K1"),
+        ] {
+            assert_eq!(sides(what), Some((own.to_owned(), listed.to_owned())), "{what}");
+        }
+        assert_eq!(sides("country"), None, "nobody says anything about it");
+        assert_eq!(hit.lines[0].tokens.len(), 1);
+        let born = hit.lines.iter().find(|line| line.what == "birth_date").unwrap();
+        assert_eq!(
+            born.points,
+            [("birth_year_disjoint".to_owned(), "-0.35".to_owned())]
+        );
+    }
+
+    #[test]
+    fn hits_of_older_attempts_show_what_was_compared() {
+        let hit = json!({"id": "x", "explanation": [
+            {"feature": "country_mismatch", "score": -0.2, "query": "de", "candidate": "cu"}]});
+        let hit = read(hit, &Known::default());
+        assert_eq!(hit.lines.len(), 1);
+        assert_eq!(
+            (hit.lines[0].own[0].as_str(), hit.lines[0].listed[0].as_str()),
+            ("Germany", "Cuba")
+        );
+    }
+
+    #[test]
+    fn odd_datasets_lead_nowhere_odd() {
+        let odd = read(
+            json!({"datasets": ["demo", "eu_fsf\"><x"], "id": "ofac-1x"}),
+            &Known::default(),
+        );
         assert_eq!(odd.datasets[0].address, None);
         assert_eq!(
             odd.datasets[1].address.as_deref(),

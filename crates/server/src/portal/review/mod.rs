@@ -17,7 +17,7 @@ use super::routes::Routes;
 
 /// The area's routes.
 pub fn routes(routes: Routes) -> Routes {
-    routes
+    decide::routes(routes)
         .get("/portal/queue", Action::ViewQueue, queue::page)
         .post("/portal/queue/next", Action::Decide, queue::next)
         .post("/portal/queue/views", Action::ViewQueue, queue::keep_view)
@@ -42,49 +42,6 @@ pub fn routes(routes: Routes) -> Routes {
             "/portal/applicants/{logId}/files/{name}",
             Action::ViewApplicant,
             files::file,
-        )
-        .post("/portal/applicants/{logId}/claim", Action::Decide, decide::claim)
-        .post(
-            "/portal/applicants/{logId}/take-over",
-            Action::Decide,
-            decide::take_over,
-        )
-        .post(
-            "/portal/applicants/{logId}/release",
-            Action::Decide,
-            decide::release,
-        )
-        .post(
-            "/portal/applicants/{logId}/approve",
-            Action::Decide,
-            decide::approve,
-        )
-        .post(
-            "/portal/applicants/{logId}/decline",
-            Action::Decide,
-            decide::decline,
-        )
-        .post(
-            "/portal/applicants/{logId}/reopen",
-            Action::Reopen,
-            decide::reopen,
-        )
-        .post(
-            "/portal/applicants/{logId}/confirm",
-            Action::Decide,
-            decide::confirm,
-        )
-        .post(
-            "/portal/applicants/{logId}/reject",
-            Action::Decide,
-            decide::reject,
-        )
-        .post("/portal/applicants/{logId}/notes", Action::Decide, decide::note)
-        .post("/portal/applicants/{logId}/link", Action::MakeLinks, decide::link)
-        .post(
-            "/portal/applicants/{logId}/not-this-person",
-            Action::Suppress,
-            decide::not_this_person,
         )
         .get("/portal/people", Action::ViewApplicant, people::page)
         .post("/portal/people", Action::ViewApplicant, people::search)

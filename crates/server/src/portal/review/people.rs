@@ -1,22 +1,27 @@
-//! Finding people and one person's page. What is searched for is posted, so that no name ever stands in an address.
+//! Finding people and one person's page. What is searched for is posted and goes sealed into the address of what was found, so that no name
+//! ever stands there, and the page can be reloaded and come back to.
+
+use std::collections::BTreeMap;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use store::attempts;
 use store::suppressions::{self, Suppression};
 use store::{people as store_people, registrations};
 use uuid::Uuid;
 
+use super::fields::iso_date;
 use super::timeline::{self, Event};
 use crate::app::people::{self, Search};
 use crate::app::{Shared, applicant_view};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::permissions::Action;
+use crate::portal::sealed::{self, Sealed};
 use crate::portal::session::Member;
 
 /// Attempts that a person's page lists.
@@ -62,7 +67,7 @@ impl PeoplePage {
                 .map(|found| Row {
                     facemap_id: found.person.facemap_id.to_string(),
                     name: people::name(&found.info),
-                    dob: found.info.dob.clone().unwrap_or_default(),
+                    dob: found.info.dob.as_deref().map(iso_date).unwrap_or_default(),
                     proven: found.person.proven,
                     last_active: found
                         .registrations
@@ -85,30 +90,40 @@ impl PeoplePage {
     }
 }
 
-/// `GET /portal/people`
-pub async fn page(page: Page) -> Result<Response, Problem> {
-    html(PeoplePage::of(page, String::new(), String::new(), None))
-}
-
 /// What is searched for.
-#[derive(Deserialize, Default)]
+#[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct SearchForm {
     text: String,
 }
 
+/// What a search is, in the address of its page.
+const SEARCH: &str = "people search";
+
 /// `POST /portal/people`
 pub async fn search(
     State(app): State<Shared>,
-    page: Page,
     member: Member,
     Form(form): Form<SearchForm>,
 ) -> Result<Response, Problem> {
+    sealed::lead(&app, &member, "/portal/people", SEARCH, &form).await
+}
+
+/// `GET /portal/people`
+pub async fn page(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    Query(query): Query<Sealed>,
+) -> Result<Response, Problem> {
+    let Some(form) = sealed::open::<SearchForm>(&app, &member, SEARCH, &query.sealed).await? else {
+        return html(PeoplePage::of(page, String::new(), String::new(), None));
+    };
     let scope = member.scope()?;
     let found = match people::search(&app, scope, &form.text).await {
         Ok(found) => found,
         Err(problem) if problem.status(crate::error::Family::System).as_u16() == 400 => {
-            let error = problem.message().to_owned();
+            let error = page.t1("people.wrong", "n", people::MAX_TEXT);
             let mut response = html(PeoplePage::of(page, form.text, error, None))?;
             *response.status_mut() = axum::http::StatusCode::BAD_REQUEST;
             return Ok(response);
@@ -140,11 +155,19 @@ struct PersonPage {
     created_at: i64,
     aliases: Vec<Uuid>,
     registrations: Vec<registrations::Registration>,
+    groups: BTreeMap<Uuid, String>,
     events: Vec<Event>,
     suppressions: Vec<(Suppression, String)>,
     may_suppress: bool,
     may_erase: bool,
     may_export: bool,
+}
+
+impl PersonPage {
+    /// A Group's name; its id when it was deleted.
+    fn group(&self, id: &Uuid) -> String {
+        self.groups.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
 }
 
 /// `GET /portal/people/{facemapId}`; an alias works too.
@@ -167,6 +190,8 @@ pub async fn person(
     let names =
         applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
     let aliases = store_people::aliases(&mut conn, scope, facemap_id).await?;
+    let in_groups = all.iter().filter_map(|registration| registration.grouping_id);
+    let groups = applicant_view::group_names(&mut conn, scope, in_groups.collect()).await?;
     drop(conn);
     applicant_view::seen(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;
     let name = newest
@@ -179,7 +204,8 @@ pub async fn person(
         proven: person.proven,
         created_at: person.created_at,
         aliases,
-        events: timeline::of_person(&page, &all, &tried, None),
+        events: timeline::of_person(&page, &all, &tried, None, &groups),
+        groups,
         registrations: all,
         suppressions: set_aside
             .into_iter()

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::{Query, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use serde::Deserialize;
@@ -46,19 +47,30 @@ pub struct QueueQuery {
 }
 
 /// A filter that is set, by the name of its field.
-fn set<T>(text: &str, field: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Problem> {
+fn set<T>(
+    text: &str,
+    field: &'static str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, NoSuchValue> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
-    let parsed = parse(text);
-    parsed
-        .map(Some)
-        .ok_or_else(|| Problem::invalid(format!("{field} - this filter has no such value")))
+    parse(text).map(Some).ok_or(NoSuchValue(field))
+}
+
+/// The filter that has a value which none of its kind has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NoSuchValue(&'static str);
+
+impl From<NoSuchValue> for Problem {
+    fn from(NoSuchValue(field): NoSuchValue) -> Self {
+        Problem::invalid(format!("{field} - this filter has no such value"))
+    }
 }
 
 impl QueueQuery {
-    fn filter(&self, staff_id: Uuid, now: i64) -> Result<Filter, Problem> {
+    fn filter(&self, staff_id: Uuid, now: i64) -> Result<Filter, NoSuchValue> {
         let hours = set(&self.age, "age", |text| {
             text.parse::<i64>()
                 .ok()
@@ -100,7 +112,7 @@ impl QueueQuery {
         }
     }
 
-    fn after(&self) -> Result<After, Problem> {
+    fn after(&self) -> Result<After, NoSuchValue> {
         let after = set(&self.after, "after", |text| {
             let (priority, log_id) = text.split_once('-')?;
             Some(After {
@@ -171,6 +183,14 @@ struct QueuePage {
     may_decide: bool,
     may_reasons: bool,
     first_page: bool,
+    /// The filter that has no such value; nothing is listed then.
+    wrong: Option<&'static str>,
+}
+
+impl QueuePage {
+    fn is_wrong(&self, field: &str) -> bool {
+        self.wrong == Some(field)
+    }
 }
 
 /// A waiting attempt as it is shown.
@@ -182,6 +202,8 @@ struct Row {
     country: String,
     documents: Vec<String>,
     reasons: Vec<(u16, &'static str)>,
+    /// Why it waits although no code says so: `reopened`, `always`; empty where a code or its priority says it.
+    waits: &'static str,
     external_user_id: String,
     /// Whose claim it is, and whether it is the reader's.
     claim: Option<(String, bool)>,
@@ -197,9 +219,16 @@ pub async fn page(
     Query(query): Query<QueueQuery>,
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
-    let filter = query.filter(member.staff_id, page.now())?;
+    let read = query
+        .filter(member.staff_id, page.now())
+        .and_then(|filter| Ok((filter, query.after()?)));
+    let wrong = read.as_ref().err().map(|NoSuchValue(field)| *field);
+    let (filter, after) = read.unwrap_or_default();
     let mut conn = app.db.read().await?;
-    let mut rows = review::queue(&mut conn, scope, &filter, query.order(), query.after()?, PAGE + 1).await?;
+    let mut rows = match wrong {
+        None => review::queue(&mut conn, scope, &filter, query.order(), after, PAGE + 1).await?,
+        Some(_) => Vec::new(),
+    };
     let more = rows.len() as i64 > PAGE;
     rows.truncate(PAGE as usize);
     let older = rows.last().filter(|_| more).map(|last| {
@@ -210,7 +239,10 @@ pub async fn page(
             last.priority, last.log_id
         )
     });
-    let counted = review::count(&mut conn, scope, &filter, COUNTED).await?;
+    let counted = match wrong {
+        None => review::count(&mut conn, scope, &filter, COUNTED).await?,
+        Some(_) => 0,
+    };
     let mentioned = rows.iter().flat_map(|row| {
         row.claim
             .iter()
@@ -233,6 +265,11 @@ pub async fn page(
             created_at: waiting.created_at,
             country: waiting.country.unwrap_or_default(),
             documents: serde_json::from_str(&waiting.document_types).unwrap_or_default(),
+            waits: match (Priority::from_number(waiting.priority), waiting.decided_at) {
+                (_, Some(_)) => "reopened",
+                (Priority::Other, None) => "always",
+                _ => "",
+            },
             reasons: meanings(&waiting.codes),
             external_user_id: waiting.external_user_id,
             claim: waiting
@@ -247,12 +284,13 @@ pub async fn page(
     } else {
         counted.to_string()
     };
-    html(QueuePage {
+    let mut response = html(QueuePage {
         rows,
         here: query.text(),
         older,
         count,
-        filtered: filter != Filter::default(),
+        filtered: wrong.is_some() || filter != Filter::default(),
+        wrong,
         flows: all_flows
             .into_iter()
             .map(|flow| (flow.id.to_string(), flow.name))
@@ -271,7 +309,11 @@ pub async fn page(
         first_page: query.after.is_empty(),
         query,
         page,
-    })
+    })?;
+    if wrong.is_some() {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    Ok(response)
 }
 
 /// The codes of a JSON column with the contract's words.
@@ -344,7 +386,8 @@ pub async fn keep_view(
 ) -> Result<Response, Problem> {
     let name = form.name.trim();
     if name.is_empty() || name.chars().count() > 60 {
-        return Err(Problem::invalid("name - must have 1 to 60 characters"));
+        let text = "name - must have 1 to 60 characters";
+        return Err(Problem::invalid(text).named("view_name"));
     }
     let view = SavedView {
         name: name.to_owned(),
@@ -355,10 +398,10 @@ pub async fn keep_view(
         saved_views::put(tx, merchant_id, member.staff_id, &view, MOST_VIEWS).await
     });
     match kept {
-        Err(store::Error::LimitReached) => Err(Problem::new(
-            Kind::Conflict,
-            format!("You keep {MOST_VIEWS} views already: delete one first"),
-        )),
+        Err(store::Error::LimitReached) => {
+            let text = format!("You keep {MOST_VIEWS} views already: delete one first");
+            Err(Problem::new(Kind::Conflict, text).named("views_most"))
+        }
         kept => {
             kept?;
             Ok(done(&format!("/portal/queue?{}", view.query), "saved"))

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum_extra::extract::Form;
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
 
 use crate::app::Shared;
+use crate::app::reviews::MAX_REASON;
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
@@ -16,8 +18,6 @@ use crate::portal::session::Member;
 const PATH: &str = "/portal/queue/reasons";
 /// Reasons that an account may keep.
 const MOST: i64 = 50;
-/// Longest reason, in characters.
-pub const MAX_REASON: usize = 1_000;
 const DECISIONS: [&str; 3] = ["decline", "approve", "reopen"];
 
 #[derive(Template)]
@@ -26,16 +26,36 @@ struct ReasonsPage {
     page: Page,
     reasons: Vec<ReasonTemplate>,
     decisions: [&'static str; 3],
+    /// What was sent and not accepted, and why.
+    sent: NewReason,
+    fault: Option<String>,
+}
+
+async fn render(
+    app: &Shared,
+    page: Page,
+    member: &Member,
+    sent: NewReason,
+    fault: Option<String>,
+) -> Result<Response, Problem> {
+    let reasons = reason_templates::list(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
+    let is_refused = fault.is_some();
+    let mut response = html(ReasonsPage {
+        page,
+        reasons,
+        decisions: DECISIONS,
+        sent,
+        fault,
+    })?;
+    if is_refused {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    Ok(response)
 }
 
 /// `GET /portal/queue/reasons`
 pub async fn page(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
-    let reasons = reason_templates::list(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
-    html(ReasonsPage {
-        page,
-        reasons,
-        decisions: DECISIONS,
-    })
+    render(&app, page, &member, NewReason::default(), None).await
 }
 
 /// A new reason.
@@ -49,26 +69,25 @@ pub struct NewReason {
 /// `POST /portal/queue/reasons`
 pub async fn add(
     State(app): State<Shared>,
+    page: Page,
     member: Member,
     Form(form): Form<NewReason>,
 ) -> Result<Response, Problem> {
     let body = form.body.trim();
-    if body.is_empty() || body.chars().count() > MAX_REASON {
-        return Err(Problem::invalid(format!(
-            "body - must have 1 to {MAX_REASON} characters"
-        )));
-    }
-    if !DECISIONS.contains(&form.decision.as_str()) {
-        return Err(Problem::invalid("decision - must be decline, approve or reopen"));
+    let is_known = DECISIONS.contains(&form.decision.as_str());
+    if !is_known || body.is_empty() || body.chars().count() > MAX_REASON {
+        let fault = page.t("review.reasons.wrong");
+        return render(&app, page, &member, form, Some(fault)).await;
     }
     let merchant_id = member.scope()?.merchant_id;
     let added = store::transaction!(app.db, |tx| -> Result<Uuid, store::Error> {
         reason_templates::add(tx, merchant_id, &form.decision, body, MOST).await
     });
     match added {
-        Err(store::Error::LimitReached) => Err(Problem::invalid(format!(
-            "There are {MOST} reasons already: delete one first"
-        ))),
+        Err(store::Error::LimitReached) => {
+            let fault = page.t1("review.reasons.most", "n", MOST);
+            render(&app, page, &member, form, Some(fault)).await
+        }
         added => {
             added?;
             Ok(done(PATH, "created"))

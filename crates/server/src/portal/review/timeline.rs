@@ -1,7 +1,10 @@
 //! What happened to a person in order: registrations, attempts, decisions, notes. Newest first.
 
+use std::collections::BTreeMap;
+
 use store::attempts::Summary;
 use store::registrations::Registration;
+use uuid::Uuid;
 
 use super::queue::meanings;
 use crate::app::applicant_view::View;
@@ -31,13 +34,17 @@ pub fn of_person(
     registrations: &[Registration],
     attempts: &[Summary],
     here: Option<i64>,
+    groups: &BTreeMap<Uuid, String>,
 ) -> Vec<Event> {
     let registered = registrations.iter().map(|registration| Event {
         at: registration.created_at,
         kind: "registered",
         title: page.t1("review.event.registered", "id", &registration.external_user_id),
         text: match registration.grouping_id {
-            Some(group) => page.t1("review.event.group", "group", group),
+            Some(id) => match groups.get(&id) {
+                Some(name) => page.t1("review.event.group", "group", name),
+                None => page.t1("review.event.group", "group", id),
+            },
             None => page.t("review.event.no_group"),
         },
         status: registration.status.clone().unwrap_or_default(),
@@ -70,6 +77,7 @@ pub fn of_view(page: &Page, view: &View) -> Vec<Event> {
         &view.registrations,
         &view.attempts,
         Some(view.attempt.log_id),
+        &view.groups,
     );
     events.extend(view.decisions.iter().map(|decision| Event {
         at: decision.at,

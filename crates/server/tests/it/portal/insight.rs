@@ -47,6 +47,13 @@ on_both!(
             audit.contains("person.viewed") && audit.contains("Robin Example"),
             "{audit}"
         );
+        let signed_in = officer.get("/portal/audit?action=staff.signed_in").await.page();
+        assert!(
+            signed_in.contains("<td>–</td>") && !signed_in.contains("<td>Live</td>"),
+            "signing in has no mode: {signed_in}"
+        );
+        let live = officer.get("/portal/audit?mode=live").await.page();
+        assert!(!live.contains("staff.signed_in"), "{live}");
 
         let masked = developer.get(&call).await.page();
         assert!(
@@ -224,15 +231,25 @@ on_both!(names_are_searched_by_hand, |backend| {
     let listed = &sanctions::demo_list().entities[0];
     let name = listed.names[0].clone();
     let found = reviewer
-        .post("/portal/screening", &[("name", name.as_str())])
+        .search("/portal/screening", &[("name", name.as_str())])
         .await
         .page();
     assert!(
         found.contains("Possible matches: ") && found.contains("What the score is made of"),
         "{found}"
     );
+    // All that the list says, compared or not.
+    for text in [
+        "Soltar Kwentabar",
+        "1964-02-29",
+        "Passport UTO0000001",
+        "Place of birth: Uto",
+        "DEMO-PERSONS",
+    ] {
+        assert!(found.contains(text), "{text}: {found}");
+    }
     let nobody = reviewer
-        .post(
+        .search(
             "/portal/screening",
             &[("name", "Zzyzx Qwrtplk"), ("dob", "1990-01"), ("kind", "Person")],
         )
@@ -241,17 +258,47 @@ on_both!(names_are_searched_by_hand, |backend| {
     assert!(nobody.contains("Nobody on these lists matches"), "{nobody}");
     for wrong in [("", ""), ("···", ""), ("Anna", "31.12.1990")] {
         let answer = reviewer
-            .post("/portal/screening", &[("name", wrong.0), ("dob", wrong.1)])
+            .search("/portal/screening", &[("name", wrong.0), ("dob", wrong.1)])
             .await;
         assert_eq!(answer.status, 400, "{wrong:?}");
     }
     let script = reviewer
-        .post("/portal/screening", &[("name", "<b>Anna</b>")])
+        .search("/portal/screening", &[("name", "<b>Anna</b>")])
         .await
         .page();
     assert!(!script.contains("<b>Anna"), "{script}");
 
     let officer = Browser::sign_up(&server, merchant, "compliance").await;
+    let address = reviewer
+        .post("/portal/screening", &[("name", name.as_str())])
+        .await
+        .redirect();
+    let (_, sealed) = address.split_once("sealed=").unwrap();
+    for (who, address, finds) in [
+        (&reviewer, address.clone(), true),
+        (&reviewer, address.clone(), true),
+        (&reviewer, format!("/portal/people?sealed={sealed}"), false),
+        (
+            &reviewer,
+            format!("/portal/screening?sealed={}", sealed.to_lowercase()),
+            false,
+        ),
+        (&officer, address.clone(), false),
+    ] {
+        assert_eq!(
+            who.get(&address).await.page().contains("Soltar"),
+            finds,
+            "{address}"
+        );
+    }
+    let long = "x".repeat(5_000);
+    assert_eq!(
+        reviewer
+            .post("/portal/screening", &[("name", &long)])
+            .await
+            .status,
+        400
+    );
     let trail = officer
         .get("/portal/audit?action=screening.searched")
         .await
@@ -286,7 +333,13 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         )
         .await;
     assert_eq!(wrong.status, 400);
-    assert!(wrong.body.contains("query - "), "{}", wrong.body);
+    for text in [
+        "This is no address of BTC",
+        "value=\"nonsense\"",
+        "aria-describedby=\"h-query\"",
+    ] {
+        assert!(wrong.body.contains(text), "{text}: {}", wrong.body);
+    }
 
     let address = |outcome| {
         chain::sandbox::address(chain::currency::Currency::Eth, outcome)
@@ -314,6 +367,18 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     );
     let picture = reviewer.get(&format!("{screening}/picture")).await;
     assert_eq!(picture.headers["content-type"], "image/svg+xml");
+    // What was kept explains the score also where the API's caller asked for a simple report.
+    assert!(page.contains("Scam") || page.contains("scam"), "{page}");
+    assert!(!page.contains("Nothing of known risk"), "{page}");
+    let drawn = reviewer.get(&format!("{screening}/picture")).await.body;
+    assert!(!drawn.contains("0.0 %"), "{drawn}");
+    let unlabelled = [("kind", "address"), ("currency", "eth"), ("query", &address(45))];
+    let unlabelled = reviewer.post("/portal/monitoring", &unlabelled).await.redirect();
+    let unlabelled = reviewer.get(&unlabelled).await.page();
+    assert!(
+        unlabelled.contains("Portal query") && !unlabelled.contains("API Query"),
+        "{unlabelled}"
+    );
     let failed = screen(503).await;
     assert_eq!(failed.status, 503);
     assert!(failed.body.contains("unreachable"), "{}", failed.body);
@@ -326,12 +391,21 @@ on_both!(wallets_are_screened_by_hand, |backend| {
             .0,
         200
     );
+    let simple = reviewer
+        .search("/portal/monitoring-search", &[("label", "by the API")])
+        .await
+        .page();
+    let simple = reviewer.get(&link(&simple, "/portal/monitoring/")).await.page();
+    assert!(
+        simple.contains("Own label") && !simple.contains("Nothing of known risk"),
+        "{simple}"
+    );
     let listed = reviewer.get("/portal/monitoring").await.page();
     for text in ["by the API", "by hand", "Source unreachable"] {
         assert!(listed.contains(text), "{text}: {listed}");
     }
     let found = reviewer
-        .post("/portal/monitoring-search", &[("label", "by hand")])
+        .search("/portal/monitoring-search", &[("label", "by hand")])
         .await
         .page();
     assert!(
@@ -339,7 +413,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "{found}"
     );
     let none = reviewer
-        .post("/portal/monitoring-search", &[("label", "nobody's")])
+        .search("/portal/monitoring-search", &[("label", "nobody's")])
         .await
         .page();
     assert!(none.contains("No screening matches"), "{none}");
@@ -359,12 +433,17 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
     let owner = Browser::sign_up(&server, &draft.id, "owner").await;
     let wallet = [("kind", "address"), ("currency", "eth"), ("query", "nonsense")];
     let forms = [("/portal/monitoring", &wallet[..]), ("/portal/screening", &[])];
+    // Names are searched by the page that the form leads to.
+    let send = async |who: &Browser, path: &str, form: &[(&str, &str)]| match path {
+        "/portal/screening" => who.search(path, form).await,
+        _ => who.post(path, form).await,
+    };
     owner
         .post("/portal/mode", &[("sandbox", "false")])
         .await
         .redirect();
     for (path, form) in forms {
-        let live = owner.post(path, form).await;
+        let live = send(&owner, path, form).await;
         assert_eq!(live.status, 403, "{path}: {}", live.body);
         assert!(live.body.contains("not completed or approved"), "{}", live.body);
         owner.get(path).await.page();
@@ -374,12 +453,12 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
         .await
         .redirect();
     for (path, form) in forms {
-        assert_eq!(owner.post(path, form).await.status, 400, "{path}");
+        assert_eq!(send(&owner, path, form).await.status, 400, "{path}");
     }
     // The limit is the account's, whoever of it asks.
     let admin = Browser::sign_up(&server, &draft.id, "admin").await;
     for (path, form) in forms {
-        let refused = admin.post(path, form).await;
+        let refused = send(&admin, path, form).await;
         assert_eq!(refused.status, 429, "{path}: {}", refused.body);
         assert!(refused.headers.contains_key("retry-after"));
     }

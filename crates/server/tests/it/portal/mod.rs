@@ -118,6 +118,21 @@ impl Browser {
         self.send(self.form(path, form)).await
     }
 
+    /// Sends a form that succeeds, and goes where it leads; the page there.
+    pub(crate) async fn submit(&self, path: &str, form: &[(&str, &str)]) -> String {
+        let next = self.post(path, form).await.redirect();
+        self.get(&next).await.page()
+    }
+
+    /// Sends a form that leads to a page, and goes there.
+    pub(crate) async fn search(&self, path: &str, form: &[(&str, &str)]) -> Answer {
+        let found = self.post(path, form).await.redirect();
+        for (_, value) in form.iter().filter(|(_, value)| value.trim().len() > 4) {
+            assert!(!found.contains(value), "{found} tells what was searched");
+        }
+        self.get(&found).await
+    }
+
     /// A form's request, to be changed before it is sent.
     pub(crate) fn form(&self, path: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
         let encoded = form

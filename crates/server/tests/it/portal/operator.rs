@@ -100,6 +100,29 @@ on_both!(merchants_are_found_decided_and_limited, |backend| {
         201
     );
 
+    // The account's own rate, at once; 0 is off.
+    let read = server.request(reqwest::Method::GET, "/v2/public/flows", &merchant.sandbox);
+    let first = read.send().await.unwrap();
+    assert_eq!(first.headers()["ratelimit-limit"], "300", "the server's own");
+    operator
+        .post(&limits, &[("rateReads", "1"), ("rateWrites", "0")])
+        .await
+        .redirect();
+    assert!(operator.get(&path).await.page().contains("value=\"1\""));
+    server.sql("delete from rate_limits").await;
+    let beside = server.beside(&[]);
+    let statuses = [
+        server.get("/v2/public/flows", &merchant.sandbox).await.0,
+        beside.get("/v2/public/flows", &merchant.sandbox).await.0,
+    ];
+    assert_eq!(statuses, [200, 429], "on every process");
+    let unlimited = server.request(reqwest::Method::POST, "/v2/public/groups", &merchant.sandbox);
+    let unlimited = unlimited.body("{}").send().await.unwrap();
+    assert!(!unlimited.headers().contains_key("ratelimit-limit"));
+    operator.post(&limits, &[]).await.redirect();
+    server.sql("delete from rate_limits").await;
+    assert_eq!(server.get("/v2/public/flows", &merchant.sandbox).await.0, 200);
+
     let nobodys = format!("/portal/operator/merchants/{}", uuid::Uuid::nil());
     assert_eq!(operator.get(&nobodys).await.status, 404);
 });
@@ -107,7 +130,7 @@ on_both!(merchants_are_found_decided_and_limited, |backend| {
 on_both!(operators_let_each_other_in_and_out, |backend| {
     let server = Server::start(backend, &[]).await;
     let first = Browser::operator(&server).await;
-    let page = first.post("/portal/operator/operators/invite", &[]).await.page();
+    let page = first.submit("/portal/operator/operators/invite", &[]).await;
     assert!(page.contains("/portal/join/"), "{page}");
     let second = Browser::operator(&server).await;
     let page = first.get("/portal/operator/operators").await.page();
@@ -131,4 +154,70 @@ on_both!(operators_let_each_other_in_and_out, |backend| {
             .starts_with("/portal/sign-in")
     );
     assert_eq!(first.post(&path, &[]).await.status, 404, "no operator any more");
+});
+
+on_both!(what_operators_do_is_chained_and_shown, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(false);
+    let operator = Browser::operator(&server).await;
+    let decide = format!("/portal/operator/merchants/{}/decide", merchant.id);
+    operator.post(&decide, &[("verdict", "approve")]).await.redirect();
+    operator
+        .post("/portal/operator/lists/reload", &[])
+        .await
+        .redirect();
+    let page = operator.get("/portal/operator/audit").await.page();
+    for action in [
+        "operator.joined",
+        "merchant.approved",
+        "lists.reloaded",
+        "staff.signed_in",
+    ] {
+        assert!(page.contains(action), "{action}: {page}");
+    }
+    assert!(page.contains("Robin Example"));
+    let page = operator.post("/portal/operator/audit/verify", &[]).await.page();
+    assert!(page.contains("role=\"status\""), "{page}");
+    let told = server.bonafide(&["audit", "verify"]);
+    assert!(told.contains("\"trail\":\"operators\""), "{told}");
+    let forged = "update operator_audit set subject = 'nothing' where action = 'lists.reloaded'";
+    server.sql(forged).await;
+    let page = operator.post("/portal/operator/audit/verify", &[]).await.page();
+    assert!(page.contains("role=\"alert\""), "{page}");
+    assert_eq!(server.try_bonafide(&["audit", "verify"]).status.code(), Some(1));
+});
+
+on_both!(jobs_and_imports_are_seen, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let operator = Browser::operator(&server).await;
+    let file = server.dir.path().join("invented.ftm.json");
+    let entity = |n: u32| {
+        serde_json::json!({"id": format!("x-{n}"), "schema": "Person", "last_seen": "2026-01-02",
+            "properties": {"name": [format!("Invented Person {n}")]}})
+    };
+    let lines = |count: u32| (0..count).map(|n| format!("{}\n", entity(n))).collect::<String>();
+    std::fs::write(&file, lines(20)).unwrap();
+    let import = ["lists", "import", file.to_str().unwrap()];
+    server.bonafide(&import);
+    std::fs::write(&file, lines(3)).unwrap();
+    assert_eq!(server.try_bonafide(&import).status.code(), Some(1), "it shrinks");
+    let page = operator.get("/portal/operator/lists").await.page();
+    assert!(page.contains("the list shrinks from 20 to 3"), "{page}");
+    // The lists are looked at every five seconds, the outbox every second.
+    let mut page = String::new();
+    for _ in 0..120 {
+        page = operator.get("/portal/operator/jobs").await.page();
+        if page.matches("badge good").count() >= 4 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    }
+    for job in [
+        "Webhook deliveries",
+        "Watch over the lists",
+        "Attempts past their retention",
+    ] {
+        assert!(page.contains(job), "{job}: {page}");
+    }
+    assert!(page.matches("badge good").count() >= 4, "{page}");
 });

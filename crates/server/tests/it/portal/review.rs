@@ -95,9 +95,26 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     ] {
         assert!(page.contains(text), "{text}");
     }
+    // All that the list says stands beside the applicant, whether it was compared or not.
+    for text in [
+        "Soltar Kwentabar",
+        "1964-02-29",
+        "Passport UTO0000001",
+        "Place of birth: Uto",
+        "DEMO-PERSONS",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(page.contains("This attempt still needs its decision"));
+    assert!(!page.contains("Undo on the person"), "nothing is set aside yet");
+    // What does not fit is nobody's guess.
+    assert!(page.contains("<option value=\"\">Choose"), "{page}");
     let form = [("hit", id), ("why", "birth_date")];
-    let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", "x")]).await;
-    assert_eq!(bad.status, 400);
+    for why in ["", "x"] {
+        let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", why)]).await;
+        assert_eq!(bad.status, 400);
+        assert!(bad.body.contains("Choose what does not fit"), "{}", bad.body);
+    }
     decide(&reviewer, log_id, "not-this-person", &form)
         .await
         .redirect();
@@ -106,6 +123,9 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         .await
         .redirect();
     assert_eq!(status_of(&server, &demo, "listed-1").await, "approved");
+    let page = open(&reviewer, log_id).await;
+    assert!(!page.contains("still needs its decision"), "it is decided");
+    assert!(page.contains("Undo on the person"));
 
     // The same person again: found, set aside, not counted.
     let again = listed(&server, &demo, "listed-1").await;
@@ -184,7 +204,9 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     let now = version(&page);
     let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.body.contains("a reason is required to decline"));
+    for text in ["a decline needs its reason", "aria-describedby=\"h-reason\""] {
+        assert!(refused.body.contains(text), "{text}: {}", refused.body);
+    }
     let note = decide(
         &ada,
         log_id,
@@ -398,10 +420,33 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
     let passing = specimen("pass-passport");
-    let (status, body) = verify(&server, &demo, passing.form(&demo, &json!({}))).await;
+    let in_group = json!({"groupingId": demo["groupId"]});
+    let (status, body) = verify(&server, &demo, passing.form(&demo, &in_group)).await;
     assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
     let log_id = newest(&server).await;
     let page = open(&reviewer, log_id).await;
+    let born = body["metadata"]["info"]["dob"].as_str().unwrap();
+    let [year, month, day] = born.split('-').collect::<Vec<_>>()[..] else {
+        panic!("{born}")
+    };
+    assert!(
+        page.contains(born) && !page.contains(&format!("<dd>{month}/{day}/{year}")),
+        "one way to write dates"
+    );
+    assert!(
+        !page.contains(&format!("Group {}", demo["groupId"].as_str().unwrap())),
+        "a Group has a name"
+    );
+
+    // A new link is made once, however often its page is loaded, and shown to nobody else.
+    let made = decide(&reviewer, log_id, "link", &[]).await.redirect();
+    for _ in 0..2 {
+        assert!(reviewer.get(&made).await.page().contains("iswebsdklink=true"));
+    }
+    let colleague = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    assert!(!colleague.get(&made).await.page().contains("iswebsdklink=true"));
+    let links = "select count(*) from audit where action = 'link.resubmission'";
+    assert_eq!(server.count(links).await, 1);
     for text in [
         "field by field",
         "Similarity to Passport",
@@ -448,19 +493,81 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
         &number,
         body["metadata"]["externalUserId"].as_str().unwrap(),
     ] {
-        let found = reviewer.post("/portal/people", &[("text", text)]).await.page();
+        let found = reviewer.search("/portal/people", &[("text", text)]).await.page();
         assert!(found.contains(facemap), "{text}");
-        let found = stranger.post("/portal/people", &[("text", text)]).await.page();
+        let found = stranger.search("/portal/people", &[("text", text)]).await.page();
         assert!(!found.contains(&format!("/portal/people/{facemap}")), "{text}");
     }
     assert_eq!(
-        reviewer.post("/portal/people", &[("text", " ")]).await.status,
+        reviewer.search("/portal/people", &[("text", " ")]).await.status,
         400
     );
     assert_eq!(
         stranger.get(&format!("/portal/people/{facemap}")).await.status,
         404
     );
+});
+
+on_both!(what_waits_without_a_fault_says_why, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let officer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    let flow = demo["flows"]["data-only"].as_str().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(
+        file.path(),
+        json!({"settings": {"reviewPolicy": "always"}}).to_string(),
+    )
+    .unwrap();
+    let (id, path) = (merchant(&demo), file.path().to_str().unwrap());
+    server.bonafide(&[
+        "flow",
+        "update",
+        "--merchant",
+        id,
+        "--flow",
+        flow,
+        "--sandbox",
+        "--file",
+        path,
+    ]);
+    let form = reqwest::multipart::Form::new()
+        .text("flowId", flow.to_owned())
+        .text("externalUserId", "maren")
+        .text("firstName", "Maren")
+        .text("lastName", "Velloway");
+    let (status, body) = verify(&server, &demo, form).await;
+    assert_eq!((status, &body["success"]), (200, &json!(true)), "{body}");
+    let log_id = newest(&server).await;
+    let queue = officer.get("/portal/queue").await.page();
+    assert!(
+        queue.contains("Nothing failed: the Flow has everybody reviewed"),
+        "{queue}"
+    );
+    let page = open(&officer, log_id).await;
+    assert!(
+        page.contains("Nothing failed: the Flow has a person look"),
+        "{page}"
+    );
+
+    for (what, reason) in [("approve", ""), ("reopen", "Wrong button")] {
+        decide(&officer, log_id, what, &[("reason", reason)])
+            .await
+            .redirect();
+    }
+    let queue = officer.get("/portal/queue").await.page();
+    assert!(queue.contains("Reopened: it waits for a new decision"), "{queue}");
+    let page = open(&officer, log_id).await;
+    assert!(
+        page.contains("reopened it: it waits") && page.contains("Wrong button"),
+        "{page}"
+    );
+
+    // A filter that says nothing keeps the others.
+    let wrong = officer.get("/portal/queue?country=XX1&order=oldest").await;
+    assert_eq!(wrong.status, 400);
+    for text in ["No such country", "value=\"XX1\"", "value=\"oldest\" selected"] {
+        assert!(wrong.body.contains(text), "{text}: {}", wrong.body);
+    }
 });
 
 on_both!(hostile_uploads_stay_inert, |backend| {
@@ -517,13 +624,13 @@ async fn reasons_and_views_are_kept() {
         .redirect();
     let page = owner.get("/portal/queue/reasons").await.page();
     assert!(!page.contains("<b>A copy") && page.contains("A copy"));
-    assert_eq!(
-        owner
-            .post("/portal/queue/reasons", &[("decision", "x"), ("body", "y")])
-            .await
-            .status,
-        400
-    );
+    for wrong in [("x", "y"), ("approve", " "), ("approve", &"long".repeat(300))] {
+        let form = [("decision", wrong.0), ("body", wrong.1)];
+        let refused = owner.post("/portal/queue/reasons", &form).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains("1 to 1,000 characters"), "{}", refused.body);
+        assert!(refused.body.contains(wrong.1.trim()), "what was typed is kept");
+    }
     let view = [
         ("name", "Old passports"),
         ("query", "document=PASSPORT&age=24&evil=1"),

@@ -88,8 +88,9 @@ on_both!(a_suspended_accounts_staff_only_look, |backend| {
         assert_eq!(answer.status == 403, refused, "{what}");
     }
     server.bonafide(&["merchant", "approve", &merchant.id]);
-    let invited = owner.post("/portal/staff/invite", &[("role", "reviewer")]).await;
-    invited.page();
+    owner
+        .submit("/portal/staff/invite", &[("role", "reviewer")])
+        .await;
 });
 
 on_both!(operators_see_no_account, |backend| {

@@ -389,7 +389,12 @@ on_both!(the_editor_says_what_follows, |backend| {
 
     // Trying a Flow out makes a link that works, in the sandbox.
     let id = make_flow(&owner, "Try me", &[]).await;
-    let tried = owner.post(&format!("/portal/flows/{id}/try"), &[]).await.page();
+    let tried = owner.submit(&format!("/portal/flows/{id}/try"), &[]).await;
+    assert_eq!(
+        owner.get("/portal/links/made").await.redirect(),
+        "/portal/links",
+        "shown once, and made once"
+    );
     assert!(tried.contains("<svg") && tried.contains("iswebsdklink=true"));
     let start = tried.find("token=").unwrap() + 6;
     let token: String = tried[start..]
@@ -495,7 +500,7 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
             secret: codes[1].clone(),
         }
     };
-    let made = secret_of(&owner.post("/portal/keys", &[]).await.page());
+    let made = secret_of(&owner.submit("/portal/keys", &[]).await);
     assert!(made.key.starts_with("bf_test_"));
     assert_eq!(server.get("/v2/public/flows", &made).await.0, 200);
     let list = owner.get("/portal/keys").await.page();
@@ -506,9 +511,8 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
     assert!(!list.contains("bf_live_"), "the other mode's keys are not here");
     let rotated = secret_of(
         &owner
-            .post(&format!("/portal/keys/{}/rotate", made.key), &[])
-            .await
-            .page(),
+            .submit(&format!("/portal/keys/{}/rotate", made.key), &[])
+            .await,
     );
     assert_eq!(rotated.key, made.key);
     assert_eq!(server.get("/v2/public/flows", &rotated).await.0, 200);
@@ -519,9 +523,8 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
     );
     let newest = secret_of(
         &owner
-            .post(&format!("/portal/keys/{}/rotate", made.key), &[])
-            .await
-            .page(),
+            .submit(&format!("/portal/keys/{}/rotate", made.key), &[])
+            .await,
     );
     assert_eq!(
         server.get("/v2/public/flows", &made).await.0,
@@ -553,15 +556,20 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
 });
 
 on_both!(links_are_made_by_hand, |backend| {
-    let (_server, _merchant, owner) = start(backend).await;
+    let (server, _merchant, owner) = start(backend).await;
     assert!(owner.get("/portal/links").await.page().contains("No Group yet"));
     let id = make_flow(&owner, "A", &[]).await;
     let form = [("name", "G"), ("flow", id.as_str())];
     owner.post("/portal/groups/new", &form).await.redirect();
     let page = owner.get("/portal/links").await.page();
-    let made = send(&owner, "/portal/links", &page, &[("userId", Some("user-1"))])
+    let next = send(&owner, "/portal/links", &page, &[("userId", Some("user-1"))])
         .await
-        .page();
+        .redirect();
+    let made = owner.get(&next).await.page();
+    let one = "select count(*) from link_tokens";
+    assert_eq!(server.count(one).await, 1);
+    assert_eq!(owner.get(&next).await.redirect(), "/portal/links", "reloaded");
+    assert_eq!(server.count(one).await, 1, "and no other was made");
     assert!(made.contains("iswebsdklink=true") && made.contains("<svg"));
     let empty = send(&owner, "/portal/links", &page, &[("userId", Some(" "))]).await;
     assert_eq!(empty.status, 400);
@@ -598,10 +606,7 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     );
     let secret = owner.get(&format!("/portal/webhooks/{id}/secret")).await.page();
     assert!(secret.contains("whsec_"));
-    let rotated = owner
-        .post(&format!("/portal/webhooks/{id}/secret"), &[])
-        .await
-        .page();
+    let rotated = owner.submit(&format!("/portal/webhooks/{id}/secret"), &[]).await;
     assert!(rotated.contains("whsec_") && rotated != secret);
     // The first try is over and the second seconds away: none will write over what is set here.
     while server
@@ -681,6 +686,18 @@ on_both!(settings_for_all_flows, |backend| {
 on_both!(settings_changed_at_once_are_both_kept, |backend| {
     let (server, merchant, owner) = start(backend).await;
     let page = owner.get("/portal/branding").await.page();
+    let everything = [
+        ("brandColor", Some("green")),
+        ("contact", Some("call me")),
+        ("allowedOrigins", Some("http://a.example")),
+        ("screeningThreshold", Some("much")),
+    ];
+    let refused = send(&owner, "/portal/branding", &page, &everything).await;
+    assert_eq!(refused.status, 400);
+    for place in ["f-brandColor", "f-contact", "f-origins", "f-threshold"] {
+        let is_linked = refused.body.contains(&format!("<a href=\"#{place}\">"));
+        assert!(is_linked, "all at once, {place}: {}", refused.body);
+    }
     let saved = send(&owner, "/portal/branding", &page, &[("brandName", Some("Acme"))]);
     let limited = r#"update merchants set settings = '{"maxFlows":5}'"#;
     server.sql_beside(limited, saved).await.redirect();
@@ -688,4 +705,43 @@ on_both!(settings_changed_at_once_are_both_kept, |backend| {
     let stored: Value = serde_json::from_str(&stored).unwrap();
     let expected = json!({"maxFlows": 5, "brandName": "Acme", "brandColor": "#112233"});
     assert_eq!(stored, expected);
+});
+
+on_both!(every_fault_of_a_flow_is_told_and_leads_to_its_field, |backend| {
+    let (_server, _merchant, owner) = start(backend).await;
+    let page = owner.get("/portal/flows/new").await.page();
+    let changes = [
+        ("name", Some("")),
+        ("minAge", Some("60")),
+        ("maxAge", Some("18")),
+        ("attemptsPerLink", Some("0")),
+        ("webhookUrl", Some("nowhere")),
+        ("do", Some("save")),
+    ];
+    let refused = send(&owner, "/portal/flows/new", &page, &changes).await;
+    assert_eq!(refused.status, 400);
+    for place in ["f-name", "f-minAge", "f-attemptsPerLink", "f-webhookUrl"] {
+        let is_linked = refused.body.contains(&format!("<a href=\"#{place}\">"));
+        let is_there = refused.body.contains(&format!("id=\"{place}\""));
+        assert!(is_linked && is_there, "{place}: {}", refused.body);
+    }
+});
+
+on_both!(an_address_of_forms_is_a_page_that_leads_back, |backend| {
+    let (_server, _merchant, owner) = start(backend).await;
+    for (path, back) in [
+        ("/portal/staff/invite", "/portal/staff"),
+        ("/portal/branding/logo", "/portal/branding"),
+        ("/portal/mode", "/portal"),
+    ] {
+        let answer = owner.get(path).await;
+        assert_eq!(answer.status, 405, "{path}");
+        let kind = answer.headers["content-type"].to_str().unwrap();
+        assert!(kind.starts_with("text/html"), "{path}: {kind}");
+        assert!(
+            answer.body.contains(&format!("href=\"{back}\"")),
+            "{}",
+            answer.body
+        );
+    }
 });

@@ -1,5 +1,7 @@
 //! Coming in: one-time links, sign-up, the merchant's application, the demo's owner.
 
+use std::sync::Arc;
+
 use super::*;
 
 on_both!(links_are_used_once, |backend| {
@@ -129,41 +131,84 @@ on_both!(sign_up_is_throttled_by_address, |backend| {
 
 on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     let closed = Server::start(Backend::Sqlite, &[]).await;
-    assert_eq!(
-        Browser::new(&closed).get("/portal/sign-up").await.status,
-        404,
-        "off by default"
-    );
-    let form = [
-        ("company", "Acme"),
-        ("name", "Ada"),
-        ("email", "ada@example.com"),
-        ("password", PASSWORD),
-    ];
+    let form = [("company", "Acme"), ("email", "ada@example.com")];
+    for path in ["/portal/sign-up", "/portal/sign-up/nobodys"] {
+        assert_eq!(
+            Browser::new(&closed).get(path).await.status,
+            404,
+            "off by default"
+        );
+    }
     assert_eq!(
         Browser::new(&closed).post("/portal/sign-up", &form).await.status,
         404
     );
     drop(closed);
 
+    // Without mail an operator finds the request, and makes the link.
     let server = Server::start(backend, &["--sign-up", "on"]).await;
     let ada = Browser::new(&server);
     ada.get("/portal/sign-up").await.page();
     assert_eq!(ada.post("/portal/sign-up", &[]).await.status, 400);
-    ada.post("/portal/sign-up", &form).await.redirect();
-    let again = Browser::new(&server).post("/portal/sign-up", &form).await;
-    assert_eq!(again.status, 400, "the address has an account");
-    assert_eq!(
-        server.count("select count(*) from merchants").await,
-        1,
-        "and no second merchant was left"
+    let told = ada.post("/portal/sign-up", &form).await.page();
+    let nothing = "select count(*) from merchants";
+    assert_eq!(server.count(nothing).await, 0, "asked, and no more");
+    let operator = Browser::operator(&server).await;
+    let page = operator.get("/portal/operator/sign-ups").await.page();
+    assert!(page.contains("Acme") && page.contains("ada@example.com"));
+    let answer = format!(
+        "/portal/operator/sign-ups/{}/link",
+        between(&page, "/portal/operator/sign-ups/", "/link")
     );
+    let page = operator.submit(&answer, &[]).await;
+    let link = path_in(&page, "/portal/sign-up/").to_owned();
+    let reloaded = operator.get("/portal/operator/sign-ups").await.page();
+    assert!(!reloaded.contains(&link), "shown once");
+    assert_eq!(operator.post(&answer, &[]).await.status, 404, "made once");
+
+    assert!(ada.get(&link).await.page().contains("ada@example.com"));
+    let weak = ada.post(&link, &[("name", ""), ("password", "short")]).await;
+    assert_eq!(
+        (weak.status, weak.body.matches("class=\"error\"").count()),
+        (400, 2)
+    );
+    let opening = [("name", "Ada"), ("password", PASSWORD)];
+    assert_eq!(ada.post(&link, &opening).await.redirect(), "/portal/account/totp");
+    assert_eq!(Browser::new(&server).get(&link).await.status, 404, "used up");
+
+    // Whoever asks for an address that has an account is told the same; the operator sees it.
+    let again = Browser::new(&server).post("/portal/sign-up", &form).await.page();
+    assert_eq!(again, told, "the answer tells nothing");
+    let page = operator.get("/portal/operator/sign-ups").await.page();
+    assert!(page.contains("Has an account") && !page.contains("/link\""));
+    let dismiss = format!(
+        "/portal/operator/sign-ups/{}/dismiss",
+        between(&page, "/portal/operator/sign-ups/", "/dismiss")
+    );
+    operator.post(&dismiss, &[]).await.redirect();
+    assert_eq!(server.count("select count(*) from sign_ups").await, 0);
+    assert_eq!(server.count("select count(*) from merchants").await, 1);
     assert_eq!(
         server
             .count("select count(*) from credentials where sandbox")
             .await,
         1
     );
+    let has_key = async || {
+        let page = ada.get("/portal").await.page();
+        let steps = &page[page.find("class=\"steps\"").unwrap()..];
+        let before = &steps[..steps.find("href=\"/portal/keys\"").unwrap()];
+        before[before.rfind("<li").unwrap()..].starts_with("<li class=\"done\"")
+    };
+    assert!(!has_key().await, "no secret was shown yet");
+    let page = ada.get("/portal/keys").await.page();
+    let key = between(&page, "/portal/keys/bf_test_", "/").to_owned();
+    let shown = ada
+        .submit(&format!("/portal/keys/bf_test_{key}/rotate"), &[])
+        .await;
+    assert!(shown.contains(&key), "{shown}");
+    assert!(has_key().await);
+
     let page = ada.get("/portal/application").await.page();
     assert!(page.contains("data-word=\"draft\""));
 
@@ -214,4 +259,40 @@ on_both!(the_demo_hands_out_its_owners_link, |backend| {
     join(&browser, path, "ada@example.com").await.redirect();
     let page = browser.get("/portal/staff").await.page();
     assert!(page.contains("Demo merchant") && page.contains("ada@example.com"));
+});
+
+on_both!(sign_up_by_mail_tells_nobody_who_has_an_account, |backend| {
+    let (listener, arguments) = mail_server().await;
+    let mut arguments = arguments.to_vec();
+    arguments.extend(["--sign-up".to_owned(), "on".to_owned()]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let server = Server::start(backend, &arguments).await;
+    let ada = Browser::new(&server);
+    let ask = async |email: &str| {
+        let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
+        let form = [("company", "Acme"), ("email", email)];
+        let told = Browser::new(&server).post("/portal/sign-up", &form).await.page();
+        (told, letter.await.unwrap())
+    };
+    let (first, letter) = ask("Ada@example.com").await;
+    let link = path_in(&letter, "/portal/sign-up/");
+    let opening = [("name", "Ada"), ("password", PASSWORD)];
+    ada.post(link, &opening).await.redirect();
+    assert!(is_in(&ada).await);
+    let (second, letter) = ask("ADA@example.com").await;
+    assert_eq!(first, second, "the answer tells nothing");
+    assert!(letter.contains("There is one already"), "{letter}");
+    assert!(!letter.contains("/portal/sign-up/"), "and no link: {letter}");
+    // A link that was asked for before the address had an account opens no second one.
+    let (_, letter) = ask("bob@example.com").await;
+    let (_, another) = ask("bob@example.com").await;
+    let links = [&letter, &another].map(|letter| path_in(letter, "/portal/sign-up/"));
+    Browser::new(&server).post(links[0], &opening).await.redirect();
+    let refused = Browser::new(&server).post(links[1], &opening).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("sign in with it"), "{}", refused.body);
+    assert_eq!(server.count("select count(*) from merchants").await, 2);
+    let operator = Browser::operator(&server).await;
+    let page = operator.get("/portal/operator/sign-ups").await.page();
+    assert!(page.contains("Nobody waits"), "{page}");
 });

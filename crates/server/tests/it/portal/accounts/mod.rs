@@ -1,12 +1,16 @@
-//! Who enters the portal and how: what the tests of signing in, of joining and of staff share.
+//! Who enters the portal and how: what the tests of signing in, of joining, of addresses and of staff share.
 
+mod address;
 mod joining;
 mod signing_in;
 mod staff;
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
 use totp_rs::{Builder, Secret};
 
 use super::{Answer, Browser, PASSWORD};
@@ -87,4 +91,54 @@ fn code(key: &str, steps: u64) -> String {
 
 async fn is_in(browser: &Browser) -> bool {
     browser.get("/portal/account").await.status == 200
+}
+
+/// Where a link of a page or letter leads, on this server.
+fn path_in<'a>(text: &'a str, begin: &str) -> &'a str {
+    let link = &text[text.find(begin).unwrap_or_else(|| panic!("no {begin} in {text}"))..];
+    link.split(|c: char| c.is_whitespace() || c == '<')
+        .next()
+        .unwrap()
+}
+
+/// A mail server for one letter; what it was sent.
+async fn one_letter(listener: Arc<TcpListener>) -> String {
+    let (stream, _) = listener.accept().await.unwrap();
+    let (reading, mut writing) = stream.into_split();
+    let mut lines = BufReader::new(reading).lines();
+    let (mut text, mut in_data) = (String::new(), false);
+    writing.write_all(b"220 test\r\n").await.unwrap();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        text.push_str(&line);
+        text.push('\n');
+        let answer: &[u8] = match line.as_str() {
+            "." => {
+                in_data = false;
+                b"250 taken\r\n"
+            }
+            _ if in_data => continue,
+            "DATA" => {
+                in_data = true;
+                b"354 go on\r\n"
+            }
+            "QUIT" => {
+                writing.write_all(b"221 bye\r\n").await.unwrap();
+                break;
+            }
+            _ => b"250 ok\r\n",
+        };
+        writing.write_all(answer).await.unwrap();
+        if text.contains("\n.\n") {
+            break;
+        }
+    }
+    text.replace("=\n", "").replace("=3D", "=")
+}
+
+/// A mail server's listener, and a server's arguments that name it.
+async fn mail_server() -> (Arc<TcpListener>, [String; 4]) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("smtp://{}", listener.local_addr().unwrap());
+    let arguments = ["--smtp-url", &url, "--mail-from", "Bonafide <verify@example.com>"];
+    (Arc::new(listener), arguments.map(str::to_owned))
 }

@@ -1,8 +1,5 @@
 //! Signing in and out: passwords, codes, sessions, tries, forgotten passwords.
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpListener;
-
 use super::*;
 
 on_both!(a_code_follows_the_password_and_counts_once, |backend| {
@@ -32,7 +29,7 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
     let first = code(&key, 0);
     let form = form(&first, PASSWORD);
     let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let page = ada.post("/portal/account/totp", &form).await.page();
+    let page = ada.submit("/portal/account/totp", &form).await;
     let recovery = between(&page, "<li><code>", "</code>").to_owned();
     assert_eq!(page.matches("<li><code>").count(), 10);
     assert!(is_in(&ada).await && !is_in(&thief).await, "another token");
@@ -313,45 +310,9 @@ on_both!(nobody_is_led_to_another_site, |backend| {
     );
 });
 
-/// A mail server for one letter; what it was sent.
-async fn one_letter(listener: TcpListener) -> String {
-    let (stream, _) = listener.accept().await.unwrap();
-    let (reading, mut writing) = stream.into_split();
-    let mut lines = BufReader::new(reading).lines();
-    let (mut text, mut in_data) = (String::new(), false);
-    writing.write_all(b"220 test\r\n").await.unwrap();
-    while let Some(line) = lines.next_line().await.unwrap() {
-        text.push_str(&line);
-        text.push('\n');
-        let answer: &[u8] = match line.as_str() {
-            "." => {
-                in_data = false;
-                b"250 taken\r\n"
-            }
-            _ if in_data => continue,
-            "DATA" => {
-                in_data = true;
-                b"354 go on\r\n"
-            }
-            "QUIT" => {
-                writing.write_all(b"221 bye\r\n").await.unwrap();
-                break;
-            }
-            _ => b"250 ok\r\n",
-        };
-        writing.write_all(answer).await.unwrap();
-        if text.contains("\n.\n") {
-            break;
-        }
-    }
-    text.replace("=\n", "").replace("=3D", "=")
-}
-
 on_both!(forgotten_passwords_come_by_mail, |backend| {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("smtp://{}", listener.local_addr().unwrap());
-    let arguments = ["--smtp-url", &url, "--mail-from", "Bonafide <verify@example.com>"];
-    let server = Server::start(backend, &arguments).await;
+    let (listener, arguments) = mail_server().await;
+    let server = Server::start(backend, &arguments.each_ref().map(String::as_str)).await;
     let merchant = server.merchant(true);
     member(&server, &merchant, "owner", "ada@example.com").await;
     let browser = Browser::new(&server);
@@ -370,8 +331,7 @@ on_both!(forgotten_passwords_come_by_mail, |backend| {
         letter.contains("RCPT TO:<ada@example.com>"),
         "to the address as it is kept: {letter}"
     );
-    let link = &letter[letter.find("/portal/join/").unwrap()..];
-    let link = &link[..link.find(char::is_whitespace).unwrap()];
+    let link = path_in(&letter, "/portal/join/");
     let done = browser.post(link, &[("password", ANOTHER)]).await.redirect();
     assert_eq!(done, "/portal/sign-in?done=password_set");
     sign_in(&browser, "ada@example.com", ANOTHER).await.redirect();

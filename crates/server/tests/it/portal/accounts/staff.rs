@@ -18,9 +18,8 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
 
     // Somebody is invited by the page, withdrawn, invited again, joins.
     let page = owner
-        .post("/portal/staff/invite", &[("role", "reviewer")])
-        .await
-        .page();
+        .submit("/portal/staff/invite", &[("role", "reviewer")])
+        .await;
     let withdrawn = link(&page);
     let open = between(&page, "/portal/staff/invitations/", "/revoke").to_owned();
     let foreign = member(&server, &other, "owner", "foreign@example.com").await;
@@ -44,9 +43,8 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         "shown as text"
     );
     let page = owner
-        .post("/portal/staff/invite", &[("role", "reviewer")])
-        .await
-        .page();
+        .submit("/portal/staff/invite", &[("role", "reviewer")])
+        .await;
     let reviewer = Browser::new(&server);
     join(&reviewer, &link(&page), "reviewer@example.com")
         .await
@@ -79,10 +77,18 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         let answer = browser.post(&path(id, what), &[form]).await;
         assert_eq!(answer.status, status, "{what} {form:?}: {}", answer.body);
     }
+    // It is said beside the member, on the same page.
+    let refused = owner
+        .post(&path(&owner_id, "role"), &[("role", "reviewer")])
+        .await
+        .body;
+    let said = between(&refused, &format!("id=\"refused-{owner_id}\">"), "<");
+    assert!(said.contains("always has an owner"), "{said}");
+    assert!(refused.contains("admin@example.com") && refused.contains("aria-invalid"));
     for role in ["owner", "compliance"] {
         let refused = admin.post("/portal/staff/invite", &[("role", role)]).await;
         assert_eq!(refused.status, 400, "{role}");
-        let page = owner.post("/portal/staff/invite", &[("role", role)]).await.page();
+        let page = owner.submit("/portal/staff/invite", &[("role", role)]).await;
         let open = between(&page, "/portal/staff/invitations/", "/revoke").to_owned();
         let revoke = format!("/portal/staff/invitations/{open}/revoke");
         assert_eq!(admin.post(&revoke, &[]).await.status, 403, "{role}");
@@ -116,7 +122,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         .redirect();
 
     // A password link sets a password once, ends every session, and signs nobody in.
-    let page = admin.post(&path(&reviewer_id, "password"), &[]).await.page();
+    let page = admin.submit(&path(&reviewer_id, "password"), &[]).await;
     let reset = link(&page);
     let stranger = Browser::new(&server);
     stranger.get(&reset).await.page();
@@ -202,14 +208,8 @@ on_both!(whoever_loses_a_right_leaves_no_door_open, |backend| {
     let [admin_id, reviewer_id, officer_id] =
         ["admin", "reviewer", "officer"].map(|name| id_of(&page, &format!("{name}@example.com")));
     let path = |id: &str, what: &str| format!("/portal/staff/{id}/{what}");
-    let invite = async |by: &Browser| {
-        link(
-            &by.post("/portal/staff/invite", &[("role", "auditor")])
-                .await
-                .page(),
-        )
-    };
-    let reset = async |by: &Browser| link(&by.post(&path(&reviewer_id, "password"), &[]).await.page());
+    let invite = async |by: &Browser| link(&by.submit("/portal/staff/invite", &[("role", "auditor")]).await);
+    let reset = async |by: &Browser| link(&by.submit(&path(&reviewer_id, "password"), &[]).await);
     let status = async |link: &str| Browser::new(&server).get(link).await.status;
 
     for (what, form) in [
@@ -269,4 +269,29 @@ on_both!(whoever_loses_a_right_leaves_no_door_open, |backend| {
         assert_eq!(status(link).await, 404, "{link}");
     }
     assert_eq!(status(&kept).await, 200);
+});
+
+on_both!(whoever_is_shut_out_meanwhile_makes_no_link, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let owner = member(&server, &merchant, "owner", "owner@example.com").await;
+    let admin = member(&server, &merchant, "admin", "admin@example.com").await;
+    let reviewer = member(&server, &merchant, "reviewer", "reviewer@example.com").await;
+    let operator = Browser::operator(&server).await;
+    let page = owner.get("/portal/staff").await.page();
+    let reset = format!("/portal/staff/{}/password", id_of(&page, "reviewer@example.com"));
+    let form = [("role", "auditor")];
+    // The page was allowed; before the link is written its maker has lost the right.
+    let shut_out = "update memberships set disabled_at = 1 where role = 'admin'";
+    let invited = admin.post("/portal/staff/invite", &form);
+    assert_eq!(server.sql_beside(shut_out, invited).await.status, 403);
+    server.sql("update memberships set disabled_at = null").await;
+    let made = admin.post(&reset, &[]);
+    assert_eq!(server.sql_beside(shut_out, made).await.status, 403);
+    let dismissed = "update staff set operator = false";
+    let invited = operator.post("/portal/operator/operators/invite", &[]);
+    assert_eq!(server.sql_beside(dismissed, invited).await.status, 403);
+    let open = "select count(*) from invitations where used_at is null";
+    assert_eq!(server.count(open).await, 0, "no door is open");
+    assert!(is_in(&reviewer).await);
 });

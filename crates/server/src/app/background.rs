@@ -1,0 +1,163 @@
+//! What runs beside requests, on every process: what each job is, how often it runs, and what came of its last run here. The operator
+//! console shows it; nothing is decided by it, and nothing personal is in it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// Delivers webhook events.
+    Webhooks,
+    /// Looks for newer sanctions lists and labels, and at their age.
+    Lists,
+    /// Ends sessions whose time is up, and deletes expired rows.
+    Expiry,
+    /// Removes calls past their time from the API log.
+    ApiLog,
+    /// Removes attempts past their Flow's retention.
+    Retention,
+    /// Deletes objects that no attempt refers to, and measures what is stored.
+    Orphans,
+}
+
+impl Job {
+    /// Every job.
+    pub const ALL: [Job; 6] = [
+        Job::Webhooks,
+        Job::Lists,
+        Job::Expiry,
+        Job::ApiLog,
+        Job::Retention,
+        Job::Orphans,
+    ];
+
+    /// Its name in reports and in the texts' keys.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Job::Webhooks => "webhooks",
+            Job::Lists => "lists",
+            Job::Expiry => "expiry",
+            Job::ApiLog => "api-log",
+            Job::Retention => "retention",
+            Job::Orphans => "orphans",
+        }
+    }
+
+    /// The pause between two runs.
+    pub fn every(self) -> Duration {
+        match self {
+            Job::Webhooks => Duration::from_secs(1),
+            Job::Lists => Duration::from_secs(5),
+            Job::Expiry => Duration::from_mins(1),
+            Job::ApiLog | Job::Retention => Duration::from_hours(1),
+            Job::Orphans => Duration::from_hours(24),
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ran {
+    /// When it ended (ms).
+    pub at: i64,
+    /// How many things it did; of deliveries, how many it began.
+    pub done: u64,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+    /// When a run last failed (ms).
+    pub failed_at: Option<i64>,
+}
+
+/// What the object store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stored {
+    /// Objects.
+    pub objects: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When they were counted (ms).
+    pub at: i64,
+}
+
+/// The jobs of this process.
+#[derive(Debug, Default)]
+pub struct Background(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    runs: BTreeMap<String, Ran>,
+    stored: Option<Stored>,
+}
+
+impl Background {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a run that ends now.
+    pub fn ran<E: Display>(&self, job: Job, outcome: &Result<u64, E>) {
+        let at = Timestamp::now().as_millisecond();
+        let mut known = self.known();
+        let last = known.runs.entry(job.as_str().to_owned()).or_default();
+        let error = outcome.as_ref().err().map(E::to_string);
+        *last = Ran {
+            at,
+            done: *outcome.as_ref().unwrap_or(&0),
+            failed_at: if error.is_some() { Some(at) } else { last.failed_at },
+            error,
+        };
+    }
+
+    /// The last runs, by the jobs' names.
+    pub fn runs(&self) -> BTreeMap<String, Ran> {
+        self.known().runs.clone()
+    }
+
+    /// Remembers what the object store holds.
+    pub fn measured(&self, objects: u64, bytes: u64) {
+        let at = Timestamp::now().as_millisecond();
+        self.known().stored = Some(Stored { objects, bytes, at });
+    }
+
+    /// What the object store held when it was last counted here.
+    pub fn stored(&self) -> Option<Stored> {
+        self.known().stored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_remembered_after_the_next_good_run() {
+        let jobs = Background::default();
+        assert!(jobs.runs().is_empty());
+        jobs.ran(Job::Retention, &Err("no database"));
+        let failed = jobs.runs()["retention"].clone();
+        assert_eq!(
+            (failed.error.as_deref(), failed.failed_at),
+            (Some("no database"), Some(failed.at))
+        );
+        jobs.ran(Job::Retention, &Ok::<u64, String>(3));
+        let good = jobs.runs()["retention"].clone();
+        assert_eq!((good.error, good.done), (None, 3));
+        assert_eq!(good.failed_at, failed.failed_at);
+    }
+
+    #[test]
+    fn jobs_have_names_of_their_own() {
+        let mut names = Job::ALL.map(Job::as_str).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Job::ALL.len());
+    }
+}

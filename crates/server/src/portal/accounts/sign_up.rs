@@ -1,0 +1,153 @@
+//! Opening an account as a stranger: asking for it, and the link that proves the address.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use axum_extra::extract::Form;
+use serde::Deserialize;
+use store::sign_ups::SignUp;
+
+use super::join::{FIRST_PAGE, post};
+use super::{Faults, Hidden, Visitor, again, enter};
+use crate::app::accounts::sign_up::{self, Answer};
+use crate::app::mail::Letter;
+use crate::app::{App, Shared};
+use crate::error::Problem;
+use crate::http::path::PathText;
+use crate::portal::page::{Page, html};
+
+#[derive(Template)]
+#[template(path = "portal/accounts/sign_up.html")]
+struct AskPage {
+    page: Page,
+    faults: Faults,
+    company: String,
+    email: String,
+    can_mail: bool,
+    asked: bool,
+}
+
+impl AskPage {
+    fn new(app: &App, page: Page) -> Self {
+        AskPage {
+            page,
+            faults: Faults::default(),
+            company: String::new(),
+            email: String::new(),
+            can_mail: app.mailer.is_some(),
+            asked: false,
+        }
+    }
+}
+
+fn only_where_allowed(app: &App) -> Result<(), Problem> {
+    if app.config.sign_up_allowed() {
+        return Ok(());
+    }
+    Err(Problem::not_found(
+        "Accounts are opened by invitation here: ask whoever runs this installation",
+    ))
+}
+
+/// `GET /portal/sign-up`
+pub(super) async fn page(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+    only_where_allowed(&app)?;
+    html(AskPage::new(&app, page))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct AskForm {
+    company: String,
+    email: String,
+}
+
+/// `POST /portal/sign-up`: the same answer, at once, whether the address has an account or not.
+pub(super) async fn ask(
+    State(app): State<Shared>,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<AskForm>,
+) -> Result<Response, Problem> {
+    only_where_allowed(&app)?;
+    match sign_up::ask(&app, &form.company, &form.email, visitor.address).await? {
+        Ok(answer) => {
+            if let Some((to, answer)) = answer {
+                post(&app, letter(&app, &page, to, &answer));
+            }
+            html(AskPage {
+                asked: true,
+                ..AskPage::new(&app, page)
+            })
+        }
+        Err(faults) => again(AskPage {
+            faults: Faults(faults),
+            company: form.company,
+            email: form.email,
+            ..AskPage::new(&app, page)
+        }),
+    }
+}
+
+fn letter(app: &App, page: &Page, to: String, answer: &Answer) -> Letter {
+    let (text, path) = match answer {
+        Answer::Link(path) => ("accounts.mail.sign_up.text", path.as_str()),
+        Answer::Known => ("accounts.mail.sign_up.known", "/portal/sign-in"),
+    };
+    let link = format!("{}{path}", app.public_url);
+    Letter {
+        to,
+        subject: page.t("accounts.mail.sign_up.subject"),
+        text: page.tf(text, &[("link", &link)]),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "portal/accounts/open.html")]
+struct OpenPage {
+    page: Page,
+    faults: Faults,
+    asked: SignUp,
+    name: String,
+}
+
+/// `GET /portal/sign-up/{token}`
+pub(super) async fn open_page(
+    State(app): State<Shared>,
+    PathText(token): PathText,
+    page: Page,
+) -> Result<Response, Problem> {
+    html(OpenPage {
+        page,
+        faults: Faults::default(),
+        asked: sign_up::look(&app, &token).await?,
+        name: String::new(),
+    })
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OpenForm {
+    name: String,
+    password: Hidden,
+}
+
+/// `POST /portal/sign-up/{token}`
+pub(super) async fn open(
+    State(app): State<Shared>,
+    PathText(token): PathText,
+    page: Page,
+    visitor: Visitor,
+    Form(form): Form<OpenForm>,
+) -> Result<Response, Problem> {
+    let asked = sign_up::look(&app, &token).await?;
+    match sign_up::open(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
+        Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
+        Err(faults) => again(OpenPage {
+            page,
+            faults: Faults(faults),
+            asked,
+            name: form.name,
+        }),
+    }
+}

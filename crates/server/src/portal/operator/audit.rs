@@ -1,0 +1,78 @@
+//! The operators' own trail: who did what to the installation, and whether the chain holds.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde::Deserialize;
+use store::audit::{AuditCheck, AuditRow};
+use store::{operator_audit, staff};
+
+use crate::app::Shared;
+use crate::app::accounts::actor;
+use crate::error::Problem;
+use crate::portal::page::{Page, html};
+
+/// Rows of a page.
+const PAGE: i64 = 50;
+
+#[derive(Template)]
+#[template(path = "portal/operator/audit.html")]
+struct AuditPage {
+    page: Page,
+    rows: Vec<AuditRow>,
+    /// Operators' names, by the actor that the trail knows.
+    names: HashMap<String, String>,
+    older: Option<i64>,
+    check: Option<AuditCheck>,
+}
+
+impl AuditPage {
+    fn name(&self, row: &AuditRow) -> String {
+        let name = self.names.get(&row.actor);
+        name.unwrap_or(&row.actor).clone()
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    before: Option<i64>,
+}
+
+async fn render(
+    app: &Shared,
+    page: Page,
+    before: Option<i64>,
+    check: Option<AuditCheck>,
+) -> Result<Response, Problem> {
+    let mut conn = app.db.read().await?;
+    let mut rows = operator_audit::list(&mut conn, before, PAGE + 1).await?;
+    let is_more = rows.len() as i64 > PAGE;
+    rows.truncate(PAGE as usize);
+    let names = staff::operators(&mut conn).await?;
+    html(AuditPage {
+        older: rows.last().filter(|_| is_more).map(|row| row.seq),
+        names: names
+            .into_iter()
+            .map(|member| (actor(member.id), member.name))
+            .collect(),
+        rows,
+        page,
+        check,
+    })
+}
+
+pub(super) async fn list(
+    State(app): State<Shared>,
+    page: Page,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Problem> {
+    render(&app, page, wanted.before, None).await
+}
+
+pub(super) async fn verify(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+    let check = operator_audit::verify(&mut app.db.read().await?).await?;
+    render(&app, page, None, Some(check)).await
+}

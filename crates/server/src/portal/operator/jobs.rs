@@ -1,0 +1,98 @@
+//! What runs beside requests: each job of each process, chains that are followed, deliveries, and jobs that wait.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use chain::currency::Currency;
+use store::jobs::JobState;
+use store::nodes::Node;
+use store::outbox::Backlog;
+
+use super::{JOBS, MOST, parse_id};
+use crate::app::background::{Job, Ran};
+use crate::app::chain_follow::Following;
+use crate::app::nodes::{Report, SILENT_MS};
+use crate::app::{App, Shared, operations};
+use crate::error::Problem;
+use crate::portal::page::{Page, done, html};
+use crate::portal::session::Member;
+
+/// A job on one of the processes.
+struct JobRow {
+    job: Job,
+    node: String,
+    /// `None`: it has not run there yet.
+    ran: Option<Ran>,
+}
+
+impl JobRow {
+    /// When it runs next (ms); it may be under way.
+    fn next(&self) -> Option<i64> {
+        let every = i64::try_from(self.job.every().as_millis()).unwrap_or(i64::MAX);
+        self.ran.as_ref().map(|ran| ran.at.saturating_add(every))
+    }
+}
+
+#[derive(Template)]
+#[template(path = "portal/operator/jobs.html")]
+struct JobsPage {
+    page: Page,
+    rows: Vec<JobRow>,
+    chains: Vec<Following>,
+    jobs: Vec<JobState>,
+    backlog: Backlog,
+}
+
+pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+    let mut conn = app.db.read().await?;
+    let now = conn.now();
+    let nodes = store::nodes::list(&mut conn).await?;
+    html(JobsPage {
+        rows: rows(&app, nodes, now),
+        chains: Currency::ALL
+            .into_iter()
+            .filter_map(|currency| Following::read(&app.config.data.data, currency))
+            .collect(),
+        jobs: store::jobs::list(&mut conn, JOBS).await?,
+        backlog: store::outbox::backlog(&mut conn, MOST).await?,
+        page,
+    })
+}
+
+/// Every job of the processes that serve: of this one as it is now, of others as they last reported.
+fn rows(app: &App, nodes: Vec<Node>, now: i64) -> Vec<JobRow> {
+    let this = (app.presence.name().to_owned(), app.background.runs());
+    let others = nodes
+        .into_iter()
+        .filter(|node| node.id != app.presence.id() && node.seen_at >= now - SILENT_MS)
+        .map(|node| {
+            let report: Report = serde_json::from_str(&node.report).unwrap_or_default();
+            (node.name, report.jobs)
+        });
+    let processes: Vec<(String, BTreeMap<String, Ran>)> = std::iter::once(this).chain(others).collect();
+    let row = |job: Job| {
+        processes.iter().map(move |(node, runs)| JobRow {
+            job,
+            node: node.clone(),
+            ran: runs.get(job.as_str()).cloned(),
+        })
+    };
+    Job::ALL.into_iter().flat_map(row).collect()
+}
+
+pub(super) async fn run_job(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = parse_id(&id)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !store::jobs::run_now(tx, id).await? {
+            return Err(Problem::not_found("This job is done, or being done"));
+        }
+        Ok(operations::record(tx, &member.actor(), "job.run", &id.to_string()).await?)
+    })?;
+    Ok(done("/portal/operator/jobs", "operator.job_due"))
+}

@@ -1,0 +1,108 @@
+//! Who keeps the installation, and strangers who ask for accounts where no mail is sent.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use store::staff::{self, StaffMember};
+use uuid::Uuid;
+
+use super::parse_id;
+use crate::app::accounts::joining;
+use crate::app::accounts::sign_up::{self, Waiting};
+use crate::app::{App, Shared, operations};
+use crate::error::{Kind, Problem};
+use crate::portal::page::{Page, done, html};
+use crate::portal::session::Member;
+use crate::portal::shown;
+
+const OPERATORS: &str = "/portal/operator/operators";
+const SIGN_UPS: &str = "/portal/operator/sign-ups";
+
+#[derive(Template)]
+#[template(path = "portal/operator/operators.html")]
+struct OperatorsPage {
+    page: Page,
+    me: Uuid,
+    operators: Vec<StaffMember>,
+    link: Option<String>,
+}
+
+pub(super) async fn operators(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+) -> Result<Response, Problem> {
+    html(OperatorsPage {
+        link: shown::take(&app, &member, OPERATORS).await?,
+        operators: staff::operators(&mut app.db.read().await?).await?,
+        me: member.staff_id,
+        page,
+    })
+}
+
+/// On to a page that shows a link, this once.
+async fn show(app: &App, member: &Member, on: &str, path: &str) -> Result<Response, Problem> {
+    shown::keep(app, member, on, &format!("{}{path}", app.public_url)).await?;
+    Ok(Redirect::to(on).into_response())
+}
+
+pub(super) async fn invite(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+    let made = joining::operator_link(&app.db, Some(member.staff_id)).await?;
+    show(&app, &member, OPERATORS, &made.path).await
+}
+
+pub(super) async fn set_access(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = parse_id(&id)?;
+    if id == member.staff_id {
+        let text = "Another operator must do this to you";
+        return Err(Problem::new(Kind::Conflict, text));
+    }
+    operations::dismiss_operator(&app, member.staff_id, id).await?;
+    Ok(done(OPERATORS, "saved"))
+}
+
+#[derive(Template)]
+#[template(path = "portal/operator/sign-ups.html")]
+struct SignUpsPage {
+    page: Page,
+    allowed: bool,
+    can_mail: bool,
+    waiting: Vec<Waiting>,
+    link: Option<String>,
+}
+
+pub(super) async fn sign_ups(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+) -> Result<Response, Problem> {
+    html(SignUpsPage {
+        allowed: app.config.sign_up_allowed(),
+        can_mail: app.mailer.is_some(),
+        waiting: sign_up::waiting(&app).await?,
+        link: shown::take(&app, &member, SIGN_UPS).await?,
+        page,
+    })
+}
+
+pub(super) async fn answer(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let path = sign_up::make_link(&app, member.staff_id, parse_id(&id)?).await?;
+    show(&app, &member, SIGN_UPS, &path).await
+}
+
+pub(super) async fn dismiss(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    sign_up::dismiss(&app, member.staff_id, parse_id(&id)?).await?;
+    Ok(done(SIGN_UPS, "saved"))
+}

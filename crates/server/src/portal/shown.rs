@@ -1,0 +1,46 @@
+//! What a form makes and its next page shows this once: a link, a secret. Between the two it lies sealed in the session, so that the form
+//! ends in a redirect, and neither Back nor Reload makes another one.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use store::portal_sessions;
+
+use super::session::Member;
+use crate::app::App;
+use crate::error::Problem;
+
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    /// The page that shows it.
+    on: String,
+    what: T,
+}
+
+/// Keeps something for a page, in place of what was kept before.
+///
+/// # Errors
+/// 503 without the database.
+pub async fn keep(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
+    let kept = Kept { on: on.into(), what };
+    let text = serde_json::to_string(&kept).map_err(Problem::internal)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let (staff_id, session_id) = (member.staff_id, member.session_id);
+        Ok(portal_sessions::keep_shown(tx, staff_id, session_id, &text).await?)
+    })
+}
+
+/// What was kept for a page, once; what is for another page stays.
+///
+/// # Errors
+/// 503 without the database.
+pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> Result<Option<T>, Problem> {
+    let text = portal_sessions::shown(&mut app.db.read().await?, member.staff_id, member.session_id).await?;
+    let kept = text.and_then(|text| serde_json::from_str::<Kept<serde_json::Value>>(&text).ok());
+    let Some(kept) = kept.filter(|kept| kept.on == on) else {
+        return Ok(None);
+    };
+    let is_first = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+        Ok(portal_sessions::forget_shown(tx, member.session_id).await?)
+    })?;
+    Ok(serde_json::from_value(kept.what).ok().filter(|_| is_first))
+}

@@ -1,0 +1,120 @@
+//! The operators' trail: what was done to the installation, which belongs to no merchant. Append-only and chained as each merchant's
+//! [`audit`](crate::audit) is, in a chain of its own. It holds no personal data.
+
+use uuid::Uuid;
+
+use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, link};
+use crate::db::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+/// The only chain there is.
+const CHAIN: i64 = 1;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    seq: i64,
+    at: i64,
+    actor: String,
+    action: String,
+    subject: String,
+    detail: String,
+    hash: Vec<u8>,
+}
+
+impl From<Row> for AuditRow {
+    /// The installation is neither live nor sandbox.
+    fn from(row: Row) -> Self {
+        AuditRow {
+            seq: row.seq,
+            sandbox: false,
+            at: row.at,
+            actor: row.actor,
+            action: row.action,
+            subject: row.subject,
+            detail: row.detail,
+            hash: row.hash,
+        }
+    }
+}
+
+/// Appends a row.
+///
+/// # Errors
+/// Database errors.
+pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
+    // Also makes whoever writes next wait. The first row begins the chain.
+    let sql = "insert into operator_audit_heads (id, seq, hash) values ($1, 1, $2)
+               on conflict (id) do update set seq = operator_audit_heads.seq + 1 returning seq, hash";
+    let empty: &[u8] = &[];
+    let (seq, previous) = fetch!(one, tx, (i64, Vec<u8>), sql, CHAIN, empty)?;
+    let mut row = AuditRow {
+        seq,
+        sandbox: false,
+        at: tx.now(),
+        actor: entry.actor.into(),
+        action: entry.action.into(),
+        subject: entry.subject.into(),
+        detail: entry.detail.into(),
+        hash: Vec::new(),
+    };
+    row.hash = link(tx.keyring(), Uuid::nil(), &previous, &row);
+    execute!(
+        tx,
+        "insert into operator_audit (seq, at, actor, action, subject, detail, hash) values ($1, $2, $3, $4, $5, $6, $7)",
+        row.seq,
+        row.at,
+        &row.actor,
+        &row.action,
+        &row.subject,
+        &row.detail,
+        &row.hash,
+    )?;
+    let sql = "update operator_audit_heads set hash = $2 where id = $1";
+    execute!(tx, sql, CHAIN, &row.hash).map(|_| ())
+}
+
+/// The newest rows before a place (or of all), newest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Vec<AuditRow>, Error> {
+    let sql = "select seq, at, actor, action, subject, detail, hash from operator_audit
+               where seq < $1 order by seq desc limit $2";
+    let rows = fetch!(all, conn, Row, sql, before.unwrap_or(i64::MAX), limit)?;
+    Ok(rows.into_iter().map(AuditRow::from).collect())
+}
+
+/// Checks the whole chain.
+///
+/// # Errors
+/// Database errors.
+pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
+    let sql = "select seq, hash from operator_audit_heads where id = $1";
+    let head = fetch!(optional, conn, (i64, Vec<u8>), sql, CHAIN)?;
+    let (last, head_hash) = head.unwrap_or_default();
+    let (mut checked, mut hash) = (0, Vec::new());
+    loop {
+        let sql = "select seq, at, actor, action, subject, detail, hash from operator_audit
+                   where seq > $1 order by seq limit $2";
+        let page = fetch!(all, conn, Row, sql, checked, PAGE)?;
+        let full = page.len() as i64 == PAGE;
+        for row in page.into_iter().map(AuditRow::from) {
+            // Rows beyond the head were written after it was read; without a head there are none.
+            if checked == last && last > 0 {
+                break;
+            }
+            if row.seq != checked + 1 || row.hash != link(conn.keyring(), Uuid::nil(), &hash, &row) {
+                return Ok(AuditCheck::Broken { seq: checked + 1 });
+            }
+            (checked, hash) = (row.seq, row.hash);
+        }
+        if !full || checked == last {
+            break;
+        }
+    }
+    if checked == last && hash == head_hash {
+        Ok(AuditCheck::Intact { rows: checked })
+    } else {
+        Ok(AuditCheck::Broken { seq: checked + 1 })
+    }
+}

@@ -1,0 +1,387 @@
+//! How SQLite finds what pages show of large accounts: by an index that leads to the rows, never by passing over the account, and
+//! whether or not `analyze` was ever run. It does not depend on time: the statements that functions run are caught as sqlx logs
+//! them, and SQLite is asked how it would go about each. One test in a program of its own, since what logs is caught is the program's.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, Row, SqlitePool};
+use store::api_log::{self, Answered};
+use store::audit::{self, Wanted};
+use store::bulk::{self, PastAttempt, PastPerson};
+use store::merchants::{self, MerchantStatus};
+use store::review::{self, After, Filter, Order};
+use store::{
+    Conn, Db, Error, Keyring, Options, Scope, applicants, attempts, insight, people, registrations, sessions,
+};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use uuid::Uuid;
+
+/// The statements that were run since they were last taken.
+static RUN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// Catches what sqlx logs.
+struct Statements;
+
+impl Subscriber for Statements {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::query"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Statement);
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+struct Statement;
+
+impl Visit for Statement {
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "db.statement" {
+            let statement = value.trim().to_owned();
+            // Neither migrations nor what this test itself asks.
+            if ["select", "update", "delete"]
+                .iter()
+                .any(|word| statement.starts_with(word))
+            {
+                RUN.lock().unwrap().insert(statement);
+            }
+        }
+    }
+}
+
+/// How SQLite goes about the statements that were just run on a connection: statement and steps.
+async fn plans(conn: &mut Conn, pool: &SqlitePool) -> Vec<(String, Vec<String>)> {
+    // What a connection runs is logged in its order, if not at once: with its last statement all are there.
+    merchants::get(conn, Uuid::nil()).await.unwrap();
+    let is_last = |statement: &String| statement.contains("settings, created_at, updated_at from merchants");
+    while !RUN.lock().unwrap().iter().any(is_last) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let run = std::mem::take(&mut *RUN.lock().unwrap());
+    let mut plans = Vec::new();
+    for statement in run.into_iter().filter(|statement| !is_last(statement)) {
+        let asked = AssertSqlSafe(format!("explain query plan {statement}"));
+        let rows = sqlx::query(asked).fetch_all(pool).await.unwrap();
+        plans.push((statement, rows.iter().map(|row| row.get("detail")).collect()));
+    }
+    plans
+}
+
+/// A step that passes over a whole table or account. What a step before made is scanned by its name: that is no table.
+fn is_unbounded(step: &str, made: &[&str]) -> bool {
+    if let Some(scanned) = step.strip_prefix("SCAN ") {
+        return !made.contains(&scanned) && scanned != "CONSTANT ROW";
+    }
+    step.ends_with("(merchant_id=? AND sandbox=?)") || step.ends_with("(merchant_id=?)")
+}
+
+/// The account's, and everything else by its key, however large the account: `uses` are the indexes, in any order.
+async fn check(conn: &mut Conn, pool: &SqlitePool, what: &str, uses: &[&str], sorts: bool) {
+    let plans = plans(conn, pool).await;
+    assert!(!plans.is_empty(), "{what} ran nothing");
+    let mut used = String::new();
+    for (statement, steps) in plans {
+        let made: Vec<&str> = steps
+            .iter()
+            .filter_map(|step| {
+                step.strip_prefix("CO-ROUTINE ")
+                    .or(step.strip_prefix("MATERIALIZE "))
+            })
+            .collect();
+        for step in &steps {
+            assert!(
+                !is_unbounded(step, &made),
+                "{what}: {step}\n{statement}\n{steps:#?}"
+            );
+            let is_sort = step.starts_with("USE TEMP B-TREE");
+            assert!(sorts || !is_sort, "{what}: {step}\n{statement}\n{steps:#?}");
+            used.push_str(step);
+            used.push('\n');
+        }
+    }
+    for index in uses {
+        assert!(
+            used.contains(&format!("INDEX {index} ")),
+            "{what} does not use {index}:\n{used}"
+        );
+    }
+}
+
+async fn connect(folder: &Path) -> (Db, SqlitePool) {
+    let (keyring, _) = Keyring::open_or_create(&folder.join("keyring.json")).unwrap();
+    let url = format!("sqlite:{}/plans.db", folder.display());
+    let db = Db::connect(&url, Arc::new(keyring), &Options::default())
+        .await
+        .unwrap();
+    (db, SqlitePool::connect(&url).await.unwrap())
+}
+
+/// People with an attempt each; one of eight waits.
+async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
+    let account = bulk::account(&mut db.read().await.unwrap(), scope).await.unwrap();
+    let flow_id = Uuid::from_u128(2);
+    let person = |number: u128| PastPerson {
+        facemap_id: Uuid::from_u128(number << 64),
+        face: None,
+        proven: false,
+        name_words: vec!["ada".into(), format!("number{number}")],
+        external_user_id: format!("applicant-{number}"),
+        grouping_id: None,
+        status: None,
+        created_at: number as i64,
+        session: None,
+        attempts: vec![PastAttempt {
+            id: Uuid::from_u128(number << 32),
+            flow_id,
+            flow_name: "Flow".into(),
+            status: if number % 8 == 0 { "pending" } else { "approved" }.into(),
+            success: true,
+            codes: "[]".into(),
+            document_types: r#"["PASSPORT"]"#.into(),
+            request: "{}".into(),
+            response: "{}".into(),
+            detail: "{}".into(),
+            country: Some("UTO".into()),
+            took_ms: Some(1),
+            priority: 4,
+            created_at: number as i64,
+            decision: None,
+        }],
+    };
+    let sealed: Vec<_> = (1..=count).map(|number| account.seal(person(number))).collect();
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        bulk::write(tx, &account, &sealed).await
+    })
+    .unwrap();
+    flow_id
+}
+
+/// Everything that pages and the look-up of applicants ask of an account.
+async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
+    let mut conn = db.read().await.unwrap();
+    let conn = &mut conn;
+    let facemap_id = Uuid::from_u128(7 << 64);
+    plans(conn, pool).await;
+
+    let filters = [
+        Filter::default(),
+        Filter {
+            flow_id: Some(flow_id),
+            code: Some(2702),
+            document_type: Some("PASSPORT".into()),
+            country: Some("UTO".into()),
+            made_by: Some(i64::MAX),
+            unclaimed: true,
+            ..Filter::default()
+        },
+    ];
+    for filter in &filters {
+        for (order, index) in [
+            (Order::Priority, "attempts_by_priority"),
+            (Order::Oldest, "attempts_pending"),
+        ] {
+            let page = review::queue(conn, scope, filter, order, After::default(), 51)
+                .await
+                .unwrap();
+            assert!(!page.is_empty() || filter.code.is_some());
+            let uses = [index, "sqlite_autoindex_attempts_1", "sqlite_autoindex_people_1"];
+            check(conn, pool, "a page of the queue", &uses, false).await;
+        }
+        review::count(conn, scope, filter, 1_000).await.unwrap();
+        check(conn, pool, "the queue's length", &[], false).await;
+    }
+    review::waiting(conn, scope, 100).await.unwrap();
+    insight::waiting(conn, scope).await.unwrap();
+    check(conn, pool, "what waits", &[], false).await;
+
+    let attempt = attempts::get(conn, scope, 8).await.unwrap().unwrap();
+    people::resolve(conn, scope, facemap_id).await.unwrap().unwrap();
+    review::claim_of(conn, scope, 8).await.unwrap();
+    review::proposal(conn, scope, &attempt).await.unwrap();
+    attempts::decisions(conn, scope, &attempt).await.unwrap();
+    people::aliases(conn, scope, facemap_id).await.unwrap();
+    attempts::summaries_of_facemap(conn, scope, facemap_id, 100)
+        .await
+        .unwrap();
+    attempts::newest_of_facemap(conn, scope, facemap_id)
+        .await
+        .unwrap();
+    attempts::of_facemap(conn, scope, facemap_id).await.unwrap();
+    let registered = registrations::of_facemap(conn, scope, facemap_id).await.unwrap();
+    attempts::of_registration(conn, scope, registered[0].id)
+        .await
+        .unwrap();
+    attempts::outcomes(conn, scope, registered[0].id).await.unwrap();
+    let uses = [
+        "attempts_by_facemap",
+        "attempts_by_registration",
+        "registrations_by_facemap",
+    ];
+    check(conn, pool, "an applicant", &uses, false).await;
+    review::notes(conn, scope, &attempt).await.unwrap();
+    check(conn, pool, "an attempt's notes", &[], true).await;
+
+    people::find_by_name_words(conn, scope, &["ada", "number7"], 20_000, 25)
+        .await
+        .unwrap();
+    check(
+        conn,
+        pool,
+        "a search by name",
+        &["sqlite_autoindex_name_words_1"],
+        false,
+    )
+    .await;
+    applicants::by_external_user_id(conn, scope, "applicant-7")
+        .await
+        .unwrap();
+    registrations::of_external_user_id(conn, scope, "applicant-7")
+        .await
+        .unwrap();
+    let uses = ["registrations_by_external_ref", "attempts_by_external_ref"];
+    check(conn, pool, "a search by label", &uses, true).await;
+    attempts::newest_of_session(conn, scope, Uuid::from_u128(1))
+        .await
+        .unwrap();
+    attempts::any_pending_of_session(conn, scope, Uuid::from_u128(1))
+        .await
+        .unwrap();
+    sessions::get(conn, scope, Uuid::from_u128(1)).await.unwrap();
+    check(
+        conn,
+        pool,
+        "a session's attempts",
+        &["attempts_by_session"],
+        false,
+    )
+    .await;
+
+    let wanted = Wanted {
+        subject: Some("7"),
+        ..Wanted::default()
+    };
+    audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
+    check(conn, pool, "the trail of a subject", &["audit_by_subject"], false).await;
+    let wanted = Wanted {
+        actor: Some("staff:1"),
+        ..Wanted::default()
+    };
+    audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
+    check(conn, pool, "the trail of an actor", &["audit_by_actor"], false).await;
+    let wanted = Wanted {
+        sandbox: Some(false),
+        ..Wanted::default()
+    };
+    audit::find(conn, scope.merchant_id, wanted, 50).await.unwrap();
+    check(conn, pool, "the trail of a mode", &["audit_by_mode"], false).await;
+    audit::find(conn, scope.merchant_id, Wanted::default(), 50)
+        .await
+        .unwrap();
+    check(conn, pool, "the trail", &["sqlite_autoindex_audit_1"], false).await;
+    for (filter, index) in [
+        (api_log::Filter::default(), "sqlite_autoindex_api_log_1"),
+        (
+            api_log::Filter {
+                route: Some("/v2/idv/verify"),
+                ..api_log::Filter::default()
+            },
+            "api_log_by_route",
+        ),
+        (
+            api_log::Filter {
+                key: Some("key"),
+                ..api_log::Filter::default()
+            },
+            "api_log_by_key",
+        ),
+        (
+            api_log::Filter {
+                request_id: Some("request"),
+                ..api_log::Filter::default()
+            },
+            "api_log_by_request",
+        ),
+        (
+            api_log::Filter {
+                answered: Answered::Refused,
+                ..api_log::Filter::default()
+            },
+            "api_log_failures",
+        ),
+    ] {
+        api_log::list(conn, scope, filter, 51).await.unwrap();
+        check(conn, pool, "the API log", &[index], false).await;
+    }
+    insight::webhook_failures(conn, scope, 0).await.unwrap();
+    check(
+        conn,
+        pool,
+        "what was not delivered",
+        &["outbox_undelivered"],
+        false,
+    )
+    .await;
+    attempts::ages(conn, scope, flow_id, 5, 10).await.unwrap();
+    attempts::made_before(conn, scope, 100, (0, 0), 10).await.unwrap();
+    check(
+        conn,
+        pool,
+        "retention",
+        &["attempts_by_flow", "attempts_by_time"],
+        false,
+    )
+    .await;
+    let mut tx = db.begin().await.unwrap();
+    sessions::expire(&mut tx, 200).await.unwrap();
+    sessions::sweep(&mut tx, 5).await.unwrap();
+    check(
+        &mut tx,
+        pool,
+        "sessions to tidy up",
+        &["sessions_open", "sessions_unused"],
+        false,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_passes_over_an_account() {
+    tracing::subscriber::set_global_default(Statements).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (db, pool) = connect(folder.path()).await;
+    let merchant = store::transaction!(db, |tx| -> Result<merchants::Merchant, Error> {
+        merchants::create(tx, "Example", MerchantStatus::Approved, "{}").await
+    })
+    .unwrap();
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: true,
+    };
+    let flow_id = fill(&db, scope, 4_000).await;
+    ask_everything(&db, &pool, scope, flow_id).await;
+    // As an operator may have done.
+    sqlx::query("analyze").execute(&pool).await.unwrap();
+    db.close().await;
+    pool.close().await;
+    let (db, pool) = connect(folder.path()).await;
+    ask_everything(&db, &pool, scope, flow_id).await;
+}
