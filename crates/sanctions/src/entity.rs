@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::Hash;
 use std::str::FromStr;
 
 use rustc_hash::FxHashSet;
@@ -162,7 +163,7 @@ impl IdentifierKind {
 }
 
 /// A number that some authority gave the subject.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Identifier {
     /// Which kind of number.
     pub kind: IdentifierKind,
@@ -389,11 +390,26 @@ impl Gender {
 /// More values than this are not looked through for each one that comes: a record of megabytes would take minutes.
 const LONG: usize = 100;
 
-/// Adds a value unless it is blank or already there; beyond [`LONG`] values [`Entity::settle`] looks.
+/// Adds a value unless it is blank or already there.
 pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
     let value = value.trim();
-    if !value.is_empty() && (values.len() >= LONG || !values.iter().any(|v| v == value)) {
-        values.push(value.to_owned());
+    if !value.is_empty() {
+        add_unique(values, value.to_owned());
+    }
+}
+
+/// Adds a value unless it is already there; beyond [`LONG`] values [`Entity::settle`] looks.
+pub(crate) fn add_unique<T: PartialEq>(values: &mut Vec<T>, value: T) {
+    if values.len() >= LONG || !values.contains(&value) {
+        values.push(value);
+    }
+}
+
+/// Leaves the first of equal values, where [`add_unique`] did not look.
+fn unique<T: Clone + Eq + Hash>(values: &mut Vec<T>) {
+    if values.len() > LONG {
+        let mut seen = FxHashSet::default();
+        values.retain(|value| seen.insert(value.clone()));
     }
 }
 
@@ -415,11 +431,9 @@ impl Entity {
             &mut self.programs,
             &mut self.remarks,
         ] {
-            if values.len() > LONG {
-                let mut seen = FxHashSet::default();
-                values.retain(|value| seen.insert(value.clone()));
-            }
+            unique(values);
         }
+        unique(&mut self.identifiers);
         if self.caption.is_empty() {
             let first = self
                 .names

@@ -246,10 +246,11 @@ impl ListStore {
 
     /// Takes a list out of use for good; whether there was one of that name.
     pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
-        let _ = fs::remove_file(self.report_path(list));
+        // Of a list whose first import was refused there is a report alone.
+        let had_report = fs::remove_file(self.report_path(list)).is_ok();
         match fs::remove_file(self.path(list)) {
             Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(had_report),
             Err(error) => Err(error.into()),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
 use store::api_log::{self, Answered};
@@ -73,7 +73,9 @@ async fn plans(conn: &mut Conn, pool: &SqlitePool) -> Vec<(String, Vec<String>)>
     // What a connection runs is logged in its order, if not at once: with its last statement all are there.
     merchants::get(conn, Uuid::nil()).await.unwrap();
     let is_last = |statement: &String| statement.contains("settings, created_at, updated_at from merchants");
+    let patience = Instant::now() + Duration::from_secs(60);
     while !RUN.lock().unwrap().iter().any(is_last) {
+        assert!(Instant::now() < patience, "statements are not logged");
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let run = std::mem::take(&mut *RUN.lock().unwrap());
@@ -153,7 +155,12 @@ async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
             id: Uuid::from_u128(number << 32),
             flow_id,
             flow_name: "Flow".into(),
-            status: if number % 8 == 0 { "pending" } else { "approved" }.into(),
+            status: if number.is_multiple_of(8) {
+                "pending"
+            } else {
+                "approved"
+            }
+            .into(),
             success: true,
             codes: "[]".into(),
             document_types: r#"["PASSPORT"]"#.into(),

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use super::{BORN_IN, ImportError, List, Tally, read_line};
 use crate::countries;
-use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
+use crate::entity::{
+    Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, add_unique, push_unique,
+};
 
 /// The members of a line that we read; others are for other purposes.
 #[derive(Deserialize)]
@@ -204,8 +206,8 @@ fn take_property(entity: &mut Entity, name: &str, value: &str) {
                 kind: IdentifierKind::parse(name),
                 value: value.trim().to_owned(),
             };
-            if !identifier.value.is_empty() && !entity.identifiers.contains(&identifier) {
-                entity.identifiers.push(identifier);
+            if !identifier.value.is_empty() {
+                add_unique(&mut entity.identifiers, identifier);
             }
         }
         _ => {}

@@ -154,7 +154,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
         Ok(faces) => Check::look(
             NAME,
             format!(
-                "{faces} were made by another model, so their people are not recognised: `bonafide faces reindex`"
+                "{faces} were made by another model, so their people are not recognised: `bonafide faces reindex` renews those whose selfie is still kept"
             ),
         ),
         Err(error) => Check::bad(NAME, error.to_string()),

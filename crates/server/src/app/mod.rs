@@ -63,7 +63,6 @@ use crate::config::ServeConfig;
 use api_log::ApiLog;
 use background::Background;
 use chain_sources::ChainSources;
-use checks::Check;
 use cpu::CpuPool;
 use decoders::Decoders;
 use engines::Engines;
@@ -122,17 +121,12 @@ pub struct App {
     pub presence: Presence,
     /// What was last found of the parts' readiness.
     pub readiness: Recent<Readiness>,
-    /// What was last found of faces that older models made.
-    pub old_faces: Recent<Check>,
     /// Figures.
     pub metrics: PrometheusHandle,
 }
 
 /// Every part of the server and what is wrong with it, if anything.
 pub type Readiness = Vec<(&'static str, Result<(), String>)>;
-
-/// How old an answer about faces of older models may be: to find it, every face is looked at.
-pub const OLD_FACES_FOR: Duration = Duration::from_secs(600);
 
 /// How old an answer about readiness may be: nobody can make the server probe its parts more often than this.
 pub const READINESS_FOR: Duration = Duration::from_secs(1);

@@ -127,8 +127,7 @@ pub async fn report(app: &Shared) -> Report {
         checks::objects(&app.objects, &app.config.data.objects_url()).await,
     ];
     if let Ok(engines) = app.engines.get() {
-        let look = checks::faces(&app.db, engines.faces.embedding_version());
-        found.push(app.old_faces.get(look).await);
+        found.push(checks::faces(&app.db, engines.faces.embedding_version()).await);
     }
     found.extend(files.await.into_iter().flatten());
     found.push(checks::public_url(&app.config));

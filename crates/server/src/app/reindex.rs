@@ -50,9 +50,16 @@ impl Reindexer {
         };
         let mut done = Reindexed::default();
         for facemap_id in people {
-            match self.face(scope, facemap_id).await? {
-                Some(face) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
-                _ => done.left += 1,
+            match self.face(scope, facemap_id).await {
+                Ok(Some(face)) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
+                // Forgotten meanwhile, or renewed by another.
+                Ok(Some(_)) => {}
+                Ok(None) => done.left += 1,
+                // One that cannot be opened holds up nobody else.
+                Err(problem) => {
+                    tracing::warn!(facemap = %facemap_id, %problem, "a face is left as it was");
+                    done.left += 1;
+                }
             }
         }
         if done.renewed > 0 {
@@ -79,10 +86,10 @@ impl Reindexer {
 
     /// The person's face on the newest selfie that proved it and is still kept.
     async fn face(&self, scope: Scope, facemap_id: Uuid) -> Result<Option<Embedding>, Problem> {
-        let mut conn = self.db.read().await?;
-        let log_ids = attempts::log_ids(&mut conn, scope, facemap_id).await?;
+        let log_ids = attempts::log_ids(&mut self.db.read().await?, scope, facemap_id).await?;
         for log_id in log_ids.into_iter().rev() {
-            let Some(attempt) = attempts::get(&mut conn, scope, log_id).await? else {
+            let found = attempts::get(&mut self.db.read().await?, scope, log_id).await?;
+            let Some(attempt) = found else {
                 continue;
             };
             let detail: Detail = serde_json::from_str(&attempt.detail).unwrap_or_default();

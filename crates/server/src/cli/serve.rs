@@ -25,7 +25,7 @@ use crate::app::lists::Lists;
 use crate::app::mail::Mailer;
 use crate::app::nodes::Presence;
 use crate::app::recent::Recent;
-use crate::app::{App, OLD_FACES_FOR, READINESS_FOR, Shared};
+use crate::app::{App, READINESS_FOR, Shared};
 use crate::config::ServeConfig;
 use crate::http::listener;
 use crate::{logging, router};
@@ -97,7 +97,6 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         background: Background::default(),
         presence: Presence::begin(),
         readiness: Recent::new(READINESS_FOR),
-        old_faces: Recent::new(OLD_FACES_FOR),
         metrics: PrometheusBuilder::new()
             .install_recorder()
             .context("metrics cannot be recorded")?,

@@ -280,9 +280,7 @@ impl QueryPage {
 
     /// A number with one digit behind the point.
     fn number(&self, item: &Value, name: &str) -> String {
-        item[name]
-            .as_f64()
-            .map_or_else(|| "–".to_owned(), |number| one_digit(number))
+        item[name].as_f64().map_or_else(|| "–".to_owned(), one_digit)
     }
 
     fn coverage(&self) -> &Value {

@@ -1,6 +1,7 @@
 //! Set-up in the portal: Flows, Groups, links, keys, webhooks, company-wide settings; what they say afterwards to the API and the page.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -609,12 +610,14 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     let rotated = owner.submit(&format!("/portal/webhooks/{id}/secret"), &[]).await;
     assert!(rotated.contains("whsec_") && rotated != secret);
     // The first try is over and the second seconds away: none will write over what is set here.
+    let patience = Instant::now() + Duration::from_secs(60);
     while server
         .count("select count(*) from outbox where last_error is not null")
         .await
         == 0
     {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        assert!(Instant::now() < patience, "the event was never tried");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     // Given up, as after four days; then sent again, one and all.
     server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
