@@ -397,7 +397,7 @@ async fn uploads_of_eighty_megabytes_at_once_take_less_than_a_gigabyte() {
     }
     body.extend_from_slice(b"--X--\r\n");
     let body = Bytes::from(body);
-    // More than may be read at once by two workers; twenty take minutes without optimisation (docs/measurements.md has them).
+    // Four: twenty take minutes without optimisation (docs/measurements.md has them).
     let uploads: Vec<_> = (0..4)
         .map(|_| {
             let request = server
