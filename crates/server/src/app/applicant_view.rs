@@ -19,6 +19,8 @@ use crate::error::Problem;
 
 /// Attempts of the same person that are told of at most.
 const MOST_ATTEMPTS: i64 = 100;
+/// Newest attempts of a similar person among which the one that their face proved is sought.
+const MOST_OPENED: usize = 50;
 
 /// An attempt with all around it.
 pub struct View {
@@ -68,9 +70,9 @@ pub struct Near {
     pub facemap_id: Uuid,
     /// 0–100.
     pub similarity: f32,
-    /// As submitted last; empty when it is not known any more.
+    /// As submitted with their face last; empty when it is not known any more.
     pub name: String,
-    /// The newest attempt, if it has a selfie to look at.
+    /// The newest attempt that their face proved, if it has a selfie to look at.
     pub log_id: Option<i64>,
 }
 
@@ -129,24 +131,39 @@ async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<
         let Some(person) = people::resolve(conn, scope, face.facemap_id).await? else {
             continue;
         };
-        let newest = attempts::newest_of_facemap(conn, scope, person.facemap_id).await?;
-        let newest = newest.and_then(|attempt| {
-            let detail = serde_json::from_str::<Detail>(&attempt.detail).ok()?;
-            Some((attempt.log_id, detail))
-        });
+        let proven = newest_proven(conn, scope, person.facemap_id).await?;
         found.push(Near {
             facemap_id: person.facemap_id,
             similarity: face.similarity,
-            name: newest
+            name: proven
                 .as_ref()
                 .map(|(_, detail)| super::people::name(&detail.info))
                 .unwrap_or_default(),
-            log_id: newest
+            log_id: proven
                 .filter(|(_, detail)| detail.seen.pictures.contains_key("selfie"))
                 .map(|(log_id, _)| log_id),
         });
     }
     Ok(found)
+}
+
+/// The person's newest attempt that their face proved to be theirs. What came later under their label may be anybody's.
+async fn newest_proven(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Option<(i64, Detail)>, Problem> {
+    let log_ids = attempts::log_ids(conn, scope, facemap_id).await?;
+    for log_id in log_ids.into_iter().rev().take(MOST_OPENED) {
+        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+            continue;
+        };
+        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+        if detail.face_proven {
+            return Ok(Some((log_id, detail)));
+        }
+    }
+    Ok(None)
 }
 
 /// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.

@@ -251,6 +251,40 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     assert!(none.contains("done=queue_empty"), "{none}");
 });
 
+on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let passing = specimen("pass-passport");
+    // One face, two people: the first one's is out of sight while the second one comes.
+    let mut proven = Vec::new();
+    for (user, after) in [
+        ("one", "update faces set seq = -seq"),
+        ("two", "update faces set seq = -seq where seq < 0"),
+    ] {
+        let form = passing.form(&demo, &json!({"externalUserId": user}));
+        assert_eq!(verify(&server, &demo, form).await.1["success"], json!(true));
+        proven.push(newest(&server).await);
+        server.sql(after).await;
+    }
+    // Whoever knows their labels sends another's face, and another's name.
+    let other = specimen("2201-other-person-passport");
+    for user in ["one", "two"] {
+        let form = other.form(&demo, &json!({"externalUserId": user, "firstName": "Mallory"}));
+        assert_eq!(verify(&server, &demo, form).await.1["success"], json!(false));
+    }
+    let form = passing.form(&demo, &json!({"externalUserId": "three"}));
+    let (_, body) = verify(&server, &demo, form).await;
+    assert_eq!(body["success"], json!(false), "{body}");
+    let page = open(&reviewer, newest(&server).await).await;
+    let near = &page[page.find("id=\"similar\"").expect(&page)..];
+    let near = &near[..near.find("</section>").unwrap()];
+    let selfie = |log_id: &i64| near.contains(&format!("/portal/applicants/{log_id}/files/selfie"));
+    assert!(proven.iter().any(selfie), "{near}");
+    assert!(!near.to_uppercase().contains("MALLORY"), "{near}");
+    let mallorys: Vec<i64> = (proven[1] + 1..newest(&server).await).collect();
+    assert!(mallorys.len() == 2 && !mallorys.iter().any(selfie), "{near}");
+});
+
 on_both!(four_eyes_need_two_people, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let id = merchant(&demo).to_owned();
