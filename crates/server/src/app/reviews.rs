@@ -51,7 +51,8 @@ pub fn version(attempt: &Attempt, proposal: Option<&Proposal>) -> i64 {
         .max(proposal.map_or(0, |proposal| proposal.at))
 }
 
-fn name(decision: Decision) -> (&'static str, &'static str) {
+/// A decision's word in forms and rows, and what an attempt is after it, in the audit trail.
+pub fn name(decision: Decision) -> (&'static str, &'static str) {
     match decision {
         Decision::Approve => ("approve", "approved"),
         Decision::Decline => ("decline", "declined"),

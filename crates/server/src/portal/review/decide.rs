@@ -135,7 +135,7 @@ async fn carry_out(
     };
     let key = match act {
         Act::Decide(decision) => {
-            let reason = reason(app, member, form).await?;
+            let reason = reason(app, member, form, decision).await?;
             let wish = Wish {
                 log_id,
                 decision,
@@ -182,8 +182,13 @@ async fn carry_out(
     Ok(done(&here, key))
 }
 
-/// What was typed, else the kept reason that was chosen.
-async fn reason(app: &Shared, member: &Member, form: &Sent) -> Result<Option<String>, Problem> {
+/// What was typed, else the kept reason that was chosen, if it is one for this decision.
+async fn reason(
+    app: &Shared,
+    member: &Member,
+    form: &Sent,
+    decision: Decision,
+) -> Result<Option<String>, Problem> {
     let typed = form.reason.trim();
     if !typed.is_empty() {
         return Ok(Some(typed.to_owned()));
@@ -194,6 +199,6 @@ async fn reason(app: &Shared, member: &Member, form: &Sent) -> Result<Option<Str
     let kept = reason_templates::list(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
     Ok(kept
         .into_iter()
-        .find(|reason| reason.id == id)
+        .find(|reason| reason.id == id && reason.decision == reviews::name(decision).0)
         .map(|reason| reason.body))
 }

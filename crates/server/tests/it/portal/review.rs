@@ -251,6 +251,61 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     assert!(none.contains("done=queue_empty"), "{none}");
 });
 
+on_both!(enter_never_approves_and_a_reason_is_for_its_decision, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let owner = Browser::sign_up(&server, merchant(&demo), "owner").await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let reason = [("decision", "decline"), ("body", "A copy of a copy")];
+    owner.post("/portal/queue/reasons", &reason).await.redirect();
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+    let page = open(&owner, log_id).await;
+    let at = page.find("<option value=\"").unwrap();
+    let at = at + page[at..].find("A copy of a copy").unwrap();
+    let kept = page[..at].rsplit("<option value=\"").next().unwrap();
+    let kept = kept.split('"').next().unwrap();
+
+    // Where Enter leads: the form's address, and the first of its buttons.
+    let enter = |page: &str| {
+        let form = &page[..page.find("class=\"bar decide\"").unwrap()];
+        let action = form
+            .rsplit("action=\"")
+            .next()
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        let rest = &page[form.len()..];
+        let button = &rest[rest.find("<button").unwrap()..];
+        let button = &button[..=button.find('>').unwrap()];
+        (action.rsplit('/').next().unwrap().to_owned(), button.to_owned())
+    };
+    assert_eq!(
+        enter(&page),
+        ("decline".into(), "<button class=\"danger\">".into())
+    );
+    decide(&owner, log_id, "decline", &[("template", kept)])
+        .await
+        .redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "declined");
+    let (action, button) = enter(&open(&owner, log_id).await);
+    assert!(
+        action == "reopen" && button.contains("/reopen\""),
+        "{action}: {button}"
+    );
+    // Who may not reopen finds that Enter does nothing.
+    let (_, button) = enter(&open(&reviewer, log_id).await);
+    assert_eq!(button, "<button disabled hidden>");
+
+    for what in ["reopen", "approve"] {
+        decide(&owner, log_id, what, &[("template", kept)])
+            .await
+            .redirect();
+    }
+    let given = "select count(*) from decisions where reason_sealed is not null";
+    assert_eq!(server.count(given).await, 1, "the decline's alone");
+});
+
 on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
