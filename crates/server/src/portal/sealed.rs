@@ -1,13 +1,13 @@
-//! What must not stand in an address as it is — a name that is searched, a link that is a secret — sealed into one all the same, so that
-//! the page can be reloaded and come back to. It opens in the session that sealed it and on the page it is for, and nowhere else; nothing
-//! is stored, and after the session's end nobody can read it.
+//! A search whose words must not stand in an address, sealed into one all the same, so that the page can be reloaded and come back to. It
+//! opens in the session, the account and the mode that sealed it and as the kind of search it is, and nowhere else; nothing is stored, and
+//! after the session's end the portal opens it no more. Never a secret that counts by itself: that is [`super::shown`]'s.
 
 use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use store::{DataKey, Place, merchants};
+use store::{DataKey, Place, Scope, merchants};
 use uuid::Uuid;
 
 use super::session::Member;
@@ -17,7 +17,7 @@ use crate::error::Problem;
 /// Longest content, in bytes: addresses have an end.
 const MOST: usize = 4_000;
 
-/// Leads to a page with something sealed in its address, as the field `sealed`; `what` it is must be told again to open it.
+/// Leads to a page with a search sealed in its address, as the field `sealed`; `what` it is must be told again to open it.
 ///
 /// # Errors
 /// 400 when it is too long for an address.
@@ -32,16 +32,14 @@ pub async fn lead(
     if plain.len() > MOST {
         return Err(Problem::invalid("The text is too long: shorten it"));
     }
-    let (key, merchant_id) = key(app, member).await?;
-    let sealed = key.seal(&place(merchant_id, what, &member.session_id), &plain);
-    let (joint, sealed) = (
-        if path.contains('?') { '&' } else { '?' },
-        URL_SAFE_NO_PAD.encode(sealed),
-    );
-    Ok(Redirect::to(&format!("{path}{joint}sealed={sealed}")).into_response())
+    let (key, scope) = key(app, member).await?;
+    let what = in_mode(scope, what);
+    let sealed = key.seal(&place(scope, &what, &member.session_id), &plain);
+    let sealed = URL_SAFE_NO_PAD.encode(sealed);
+    Ok(Redirect::to(&format!("{path}?sealed={sealed}")).into_response())
 }
 
-/// What was sealed; `None` for what was not sealed as this in this session.
+/// What was sealed; `None` for what was not sealed as this in this session, account and mode.
 ///
 /// # Errors
 /// When the store fails.
@@ -57,22 +55,26 @@ pub async fn open<T: DeserializeOwned>(
     let Ok(sealed) = URL_SAFE_NO_PAD.decode(sealed) else {
         return Ok(None);
     };
-    let (key, merchant_id) = key(app, member).await?;
-    let plain = key
-        .open(&place(merchant_id, what, &member.session_id), &sealed)
-        .ok();
+    let (key, scope) = key(app, member).await?;
+    let what = in_mode(scope, what);
+    let plain = key.open(&place(scope, &what, &member.session_id), &sealed).ok();
     Ok(plain.and_then(|plain| serde_json::from_slice(&plain).ok()))
 }
 
-async fn key(app: &Shared, member: &Member) -> Result<(DataKey, Uuid), Problem> {
-    let merchant_id = member.merchant()?.id;
-    let key = merchants::key(&mut app.db.read().await?, merchant_id).await?;
-    Ok((key, merchant_id))
+async fn key(app: &Shared, member: &Member) -> Result<(DataKey, Scope), Problem> {
+    let scope = member.scope()?;
+    let key = merchants::key(&mut app.db.read().await?, scope.merchant_id).await?;
+    Ok((key, scope))
 }
 
-fn place<'a>(merchant_id: Uuid, what: &'a str, session_id: &'a Uuid) -> Place<'a> {
+/// Live and sandbox are two worlds: a search of one is not the other's.
+fn in_mode(scope: Scope, what: &str) -> String {
+    format!("{what}, {}", if scope.sandbox { "sandbox" } else { "live" })
+}
+
+fn place<'a>(scope: Scope, what: &'a str, session_id: &'a Uuid) -> Place<'a> {
     Place {
-        merchant_id,
+        merchant_id: scope.merchant_id,
         what,
         id: session_id.as_bytes(),
     }

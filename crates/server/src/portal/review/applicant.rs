@@ -19,11 +19,13 @@ use crate::app::{Shared, people, suppressions};
 use crate::error::{Family, Problem};
 use crate::portal::page::{Page, html};
 use crate::portal::permissions::Action;
-use crate::portal::sealed;
 use crate::portal::session::Member;
+use crate::portal::shown;
 
-/// A link that was just made, as it is sealed into the address.
-pub const LINK: &str = "resubmission link";
+/// An attempt's page, where a link that was just made is shown once.
+pub fn address(log_id: i64) -> String {
+    format!("/portal/applicants/{log_id}")
+}
 
 /// A picture with what was found on it.
 struct Picture {
@@ -134,12 +136,11 @@ impl ApplicantPage {
     }
 }
 
-/// Where one comes from, and what was just made there.
+/// Where one comes from.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct From {
     q: String,
-    sealed: String,
 }
 
 /// `GET /portal/applicants/{logId}`
@@ -150,7 +151,7 @@ pub async fn page(
     Path(log_id): Path<i64>,
     Query(from): Query<From>,
 ) -> Result<Response, Problem> {
-    let link = sealed::open(&app, &member, LINK, &from.sealed).await?;
+    let link = shown::take(&app, &member, &address(log_id)).await?;
     let sent = Sent {
         q: from.q,
         ..Sent::default()

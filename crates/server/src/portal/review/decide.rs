@@ -2,14 +2,14 @@
 //! what is refused comes back as the same page with the reason where it belongs, and everything typed.
 
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use serde::Deserialize;
 use store::reason_templates;
 use uuid::Uuid;
 use verification::status::Decision;
 
-use super::applicant::{LINK, refused};
+use super::applicant::{address, refused};
 use super::queue::{escaped, harmless};
 use crate::app::reviews::{self, Outcome, Wish};
 use crate::app::{Shared, sessions, suppressions};
@@ -17,8 +17,8 @@ use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done};
 use crate::portal::permissions::Action;
 use crate::portal::routes::Routes;
-use crate::portal::sealed;
 use crate::portal::session::Member;
+use crate::portal::shown;
 
 /// What a form asks for.
 #[derive(Clone, Copy)]
@@ -130,8 +130,8 @@ async fn carry_out(
     let (scope, actor) = (member.scope()?, member.actor());
     let by = (member.staff_id, actor.as_str());
     let here = match harmless(&form.q).as_str() {
-        "" => format!("/portal/applicants/{log_id}"),
-        q => format!("/portal/applicants/{log_id}?q={}", escaped(q)),
+        "" => address(log_id),
+        q => format!("{}?q={}", address(log_id), escaped(q)),
     };
     let key = match act {
         Act::Decide(decision) => {
@@ -176,7 +176,8 @@ async fn carry_out(
         }
         Act::Link => {
             let link = sessions::link_again(app, scope, log_id, &actor).await?;
-            return sealed::lead(app, member, &here, LINK, &link).await;
+            shown::keep(app, member, &address(log_id), &link).await?;
+            return Ok(Redirect::to(&here).into_response());
         }
     };
     Ok(done(&here, key))

@@ -527,13 +527,23 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
         "a Group has a name"
     );
 
-    // A new link is made once, however often its page is loaded, and shown to nobody else.
-    let made = decide(&reviewer, log_id, "link", &[]).await.redirect();
-    for _ in 0..2 {
-        assert!(reviewer.get(&made).await.page().contains("iswebsdklink=true"));
-    }
+    // A new link is made once, and shown once: on its own attempt's page, to whoever made it.
+    let made = decide(&reviewer, log_id, "link", &[("q", "code=2702")])
+        .await
+        .redirect();
+    assert_eq!(made, format!("/portal/applicants/{log_id}?q=code%3D2702"));
     let colleague = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
-    assert!(!colleague.get(&made).await.page().contains("iswebsdklink=true"));
+    listed(&server, &demo, "somebody else").await;
+    let another = format!("/portal/applicants/{}", newest(&server).await);
+    for (who, address, shows) in [
+        (&colleague, &made, false),
+        (&reviewer, &another, false),
+        (&reviewer, &made, true),
+        (&reviewer, &made, false),
+    ] {
+        let page = who.get(address).await.page();
+        assert_eq!(page.contains("iswebsdklink=true"), shows, "{address}");
+    }
     let links = "select count(*) from audit where action = 'link.resubmission'";
     assert_eq!(server.count(links).await, 1);
     for text in [
