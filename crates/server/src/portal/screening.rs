@@ -1,5 +1,5 @@
 //! The screening desk: a name searched by hand in the lists in use. What is searched comes by a form and stands in an address sealed only;
-//! the audit trail keeps that it was done, never for whom.
+//! the audit trail keeps that it was done, never for whom. Only the form counts and is written down: reloading and coming back are neither.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use reference::Country;
-use sanctions::Query;
 use sanctions::store::ListStatus;
+use sanctions::{Query, ScreenResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::audit::{self, Entry};
@@ -97,10 +97,42 @@ const SEARCH: &str = "names screened";
 
 async fn search(
     State(app): State<Shared>,
+    page: Page,
     member: Member,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
-    sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await
+    let onward = sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await?;
+    gate::screens(&app, &member.caller()?).await?;
+    // What is wrong, or why the lists cannot answer, is said by the page that it leads to.
+    if check(&page, &asked).is_none()
+        && let Ok(found) = screened(&app, &member, &asked).await?
+    {
+        let detail = json!({"hits": found.total.value, "lists": found.lists}).to_string();
+        let entry = Entry {
+            actor: &member.actor(),
+            action: "screening.searched",
+            subject: "by hand",
+            detail: &detail,
+        };
+        let scope = member.scope()?;
+        store::transaction!(app.db, |tx| -> Result<(), Problem> {
+            Ok(audit::write(tx, scope, &entry).await?)
+        })?;
+    }
+    Ok(onward)
+}
+
+/// What the lists say, or why they cannot answer.
+async fn screened(
+    app: &Shared,
+    member: &Member,
+    asked: &Asked,
+) -> Result<Result<ScreenResult, String>, Problem> {
+    let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?));
+    let (shared, query) = (Arc::clone(app), query(asked));
+    app.cpu
+        .run(move |_| shared.lists.screen(&query, sandbox, &settings))
+        .await
 }
 
 async fn desk(
@@ -112,39 +144,18 @@ async fn desk(
     let Some(asked) = sealed::open::<Asked>(&app, &member, SEARCH, &fields.sealed).await? else {
         return page::html(Desk::new(&app, page, &member, Asked::default()).await?);
     };
-    gate::screens(&app, &member.caller()?).await?;
-    let scope = member.scope()?;
     let mut desk = Desk::new(&app, page, &member, asked).await?;
-    desk.wrong = check(&desk.page, &desk.asked);
-    if !desk.wrong.name.is_empty() || !desk.wrong.dob.is_empty() {
+    if let Some(wrong) = check(&desk.page, &desk.asked) {
+        desk.wrong = wrong;
         return Ok((StatusCode::BAD_REQUEST, page::html(desk)?).into_response());
     }
-    let settings = merchants::settings(member.merchant()?);
-    let (shared, query) = (Arc::clone(&app), query(&desk.asked));
-    let screened = app
-        .cpu
-        .run(move |_| shared.lists.screen(&query, scope.sandbox, &settings))
-        .await?;
-    let found = match screened {
+    let found = match screened(&app, &member, &desk.asked).await? {
         Ok(found) => found,
         Err(reason) => {
             desk.unavailable = Some(reason);
             return Ok((StatusCode::SERVICE_UNAVAILABLE, page::html(desk)?).into_response());
         }
     };
-    let (actor, detail) = (
-        member.actor(),
-        json!({"hits": found.total.value, "lists": found.lists}).to_string(),
-    );
-    let entry = Entry {
-        actor: &actor,
-        action: "screening.searched",
-        subject: "by hand",
-        detail: &detail,
-    };
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        Ok(audit::write(tx, scope, &entry).await?)
-    })?;
     let results: Vec<Value> = found
         .results
         .iter()
@@ -158,10 +169,11 @@ async fn desk(
     page::html(desk)
 }
 
-fn check(page: &Page, asked: &Asked) -> Wrong {
+/// What is wrong with what is asked, if anything.
+fn check(page: &Page, asked: &Asked) -> Option<Wrong> {
     let name = asked.name.trim();
     let name_is_wrong = !name.chars().any(char::is_alphanumeric) || name.chars().count() > MAX_NAME;
-    Wrong {
+    let wrong = Wrong {
         name: if name_is_wrong {
             page.t("screening.wrong.name")
         } else {
@@ -172,7 +184,8 @@ fn check(page: &Page, asked: &Asked) -> Wrong {
         } else {
             page.t("screening.wrong.dob")
         },
-    }
+    };
+    Some(wrong).filter(|wrong| !wrong.name.is_empty() || !wrong.dob.is_empty())
 }
 
 /// Nothing, `YYYY`, `YYYY-MM` or `YYYY-MM-DD`.

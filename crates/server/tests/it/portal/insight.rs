@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Browser;
 use crate::api_log::written;
-use crate::harness::{Key, Server, on_both};
+use crate::harness::{Backend, Key, Server, on_both};
 use crate::verify::{specimen, verify};
 
 fn key(demo: &Value) -> Key {
@@ -274,6 +274,8 @@ on_both!(names_are_searched_by_hand, |backend| {
         .await
         .redirect();
     let (_, sealed) = address.split_once("sealed=").unwrap();
+    let written = "select count(*) from audit where action = 'screening.searched'";
+    let before = server.count(written).await;
     for (who, address, finds) in [
         (&reviewer, address.clone(), true),
         (&reviewer, address.clone(), true),
@@ -291,6 +293,20 @@ on_both!(names_are_searched_by_hand, |backend| {
             "{address}"
         );
     }
+    assert_eq!(
+        server.count(written).await,
+        before,
+        "only the form is written down"
+    );
+    let switch = |sandbox| reviewer.post("/portal/mode", sandbox);
+    switch(&[("sandbox", "false")]).await.redirect();
+    let live = reviewer.get(&address).await.page();
+    assert!(
+        !live.contains("Soltar") && !live.contains(&name),
+        "another mode's search"
+    );
+    switch(&[("sandbox", "true")]).await.redirect();
+    assert!(reviewer.get(&address).await.page().contains("Soltar"));
     let long = "x".repeat(5_000);
     assert_eq!(
         reviewer
@@ -308,6 +324,17 @@ on_both!(names_are_searched_by_hand, |backend| {
         "{trail}"
     );
 });
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reloading_a_search_takes_nothing_from_the_rate() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &["--rate-monitoring", "1"]).await;
+    let reviewer = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "reviewer").await;
+    let search = [("name", "Zoltar Quenthabar")];
+    let address = reviewer.post("/portal/screening", &search).await.redirect();
+    for _ in 0..5 {
+        assert!(reviewer.get(&address).await.page().contains("Soltar"));
+    }
+}
 
 on_both!(wallets_are_screened_by_hand, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
