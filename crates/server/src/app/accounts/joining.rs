@@ -370,8 +370,8 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
         if let Some(other) = staff::by_email(tx, &email).await?
             && other.id != staff_id
         {
-            let text = "This address cannot be used: somebody else signs in with it";
-            return Err(Problem::new(ProblemKind::Conflict, text));
+            // Who has which address is nobody's to ask: the link is as dead as any.
+            good(InvitationToken::Invalid)?;
         }
         staff::set_email(tx, staff_id, &email).await?;
         invitations::void_own(tx, staff_id).await?;

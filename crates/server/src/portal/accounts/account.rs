@@ -118,8 +118,8 @@ pub(super) struct EmailForm {
     email_proof: Hidden,
 }
 
-/// `POST /portal/account/email`: the address counts when the link is opened that is sent to it. Whether somebody else has it is said
-/// there only.
+/// `POST /portal/account/email`: the address counts when the link is opened that is sent to it. The same answer whether somebody else has
+/// it or not.
 pub(super) async fn change_email(
     State(app): State<Shared>,
     member: Member,

@@ -61,7 +61,18 @@ on_both!(an_address_changes_by_a_link_to_copy_without_mail, |backend| {
         .submit("/portal/account/email", &form("bob@example.com"))
         .await;
     let taken = link(&page);
-    assert_eq!(ada.post(&taken, &[]).await.status, 409);
+    let refused = ada.post(&taken, &[]).await;
+    let dead = ada.post("/portal/join/nobodys", &[]).await;
+    assert_eq!(
+        (refused.status, dead.status),
+        (404, 404),
+        "as any link that is worth nothing"
+    );
+    assert!(
+        refused.body.contains("This link is not valid"),
+        "{}",
+        refused.body
+    );
     let page = ada
         .submit("/portal/account/email", &form("new@example.com"))
         .await;
