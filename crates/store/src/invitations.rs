@@ -113,7 +113,8 @@ async fn email_key<'a>(
     Ok((key, place))
 }
 
-/// Makes a link; its token is shown this once. A new link that changes how somebody signs in voids their earlier ones.
+/// Makes a link; its token is shown this once. A new link that changes how somebody signs in voids their earlier ones of its kind, and no
+/// other: anybody may ask for a new password.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -147,7 +148,8 @@ pub async fn create(
         expires_at: tx.now().saturating_add(life_ms),
     };
     if let Some(staff_id) = staff_id {
-        void_own(tx, staff_id).await?;
+        let sql = "delete from invitations where staff_id = $1 and kind = $2 and used_at is null";
+        execute!(tx, sql, staff_id, kind.as_str())?;
     }
     let email_sealed = match email {
         Some(email) => {
@@ -288,7 +290,7 @@ pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Er
     Ok(execute!(tx, sql, merchant_id, id)? == 1)
 }
 
-/// Voids the links that set a member's password or address, for instance because one was set.
+/// Voids the links that set a member's password or address, of every kind: because something about how they sign in did change.
 ///
 /// # Errors
 /// Database errors.

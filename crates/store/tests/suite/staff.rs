@@ -556,11 +556,28 @@ pub(crate) async fn a_new_password_link_voids_the_earlier(bench: Bench) {
     let (_, first) = invite(&bench, Purpose::Password { staff_id: ada.id }).await;
     let (_, second) = invite(&bench, Purpose::Password { staff_id: ada.id }).await;
     let (_, operator) = invite(&bench, Purpose::Operator).await;
+    let (staff_id, email) = (ada.id, "new@example.com");
+    let (_, former) = invite(&bench, Purpose::Email { staff_id, email }).await;
+    let (_, address) = invite(&bench, Purpose::Email { staff_id, email }).await;
+    let (_, third) = invite(&bench, Purpose::Password { staff_id }).await;
+    assert_eq!(take(&bench.db, &second).await, InvitationToken::Invalid);
+    let second = third;
+    assert_eq!(take(&bench.db, &former).await, InvitationToken::Invalid);
+    let peeked = invitations::peek(&mut bench.read().await, address.expose_secret()).await;
+    assert!(
+        matches!(peeked, Ok(InvitationToken::Good(_))),
+        "whoever asks for a new password voids no change of address"
+    );
     assert_eq!(take(&bench.db, &first).await, InvitationToken::Invalid);
     let InvitationToken::Good(taken) = take(&bench.db, &second).await else {
         panic!("the latest link works")
     };
     assert_eq!(taken.staff_id, Some(ada.id));
+    let voided = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+        invitations::void_own(tx, staff_id).await
+    });
+    assert_eq!(voided.unwrap(), 1, "of every kind, once something changed");
+    assert_eq!(take(&bench.db, &address).await, InvitationToken::Invalid);
     let voided = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
         invitations::void_operators(tx).await
     });
