@@ -27,6 +27,16 @@ const MOST: i64 = 10_000;
 /// Requests that an operator sees at once.
 const SHOWN: i64 = 200;
 
+/// Whether strangers may open accounts here; 404 where not, also for links that were made when they might.
+pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
+    if app.config.sign_up_allowed() {
+        return Ok(());
+    }
+    Err(Problem::not_found(
+        "Accounts are opened by invitation here: ask whoever runs this installation",
+    ))
+}
+
 /// The letter that answers a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -43,6 +53,7 @@ pub async fn ask(
     email: &str,
     address: IpAddr,
 ) -> Result<Outcome<Option<(String, Answer)>>, Problem> {
+    only_where_allowed(app)?;
     throttle::count(app, &format!("sign-up {}", visitor(address)), address).await?;
     let (company, email) = match (name_of("company", company), email_of(email)) {
         (Ok(company), Ok(email)) => (company, email),
@@ -103,6 +114,7 @@ pub async fn waiting(app: &App) -> Result<Vec<Waiting>, Problem> {
 
 /// The path of the link that opens an account, made by an operator who knows whose the address is; 404 without such a request.
 pub async fn make_link(app: &App, by: Uuid, id: Uuid) -> Result<String, Problem> {
+    only_where_allowed(app)?;
     store::transaction!(app.db, |tx| -> Result<String, Problem> {
         let token = sign_ups::make_link(tx, id, INVITATION_MS).await?;
         let token = token.ok_or_else(no_request)?;
@@ -127,6 +139,7 @@ fn no_request() -> Problem {
 
 /// What a link opens, using nothing up; 404 when it opens nothing any more.
 pub async fn look(app: &App, token: &str) -> Result<SignUp, Problem> {
+    only_where_allowed(app)?;
     let found = sign_ups::by_token(&mut app.db.read().await?, token).await?;
     found.ok_or_else(bad_link)
 }

@@ -40,18 +40,9 @@ impl AskPage {
     }
 }
 
-fn only_where_allowed(app: &App) -> Result<(), Problem> {
-    if app.config.sign_up_allowed() {
-        return Ok(());
-    }
-    Err(Problem::not_found(
-        "Accounts are opened by invitation here: ask whoever runs this installation",
-    ))
-}
-
 /// `GET /portal/sign-up`
 pub(super) async fn page(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
-    only_where_allowed(&app)?;
+    sign_up::only_where_allowed(&app)?;
     html(AskPage::new(&app, page))
 }
 
@@ -69,7 +60,6 @@ pub(super) async fn ask(
     visitor: Visitor,
     Form(form): Form<AskForm>,
 ) -> Result<Response, Problem> {
-    only_where_allowed(&app)?;
     match sign_up::ask(&app, &form.company, &form.email, visitor.address).await? {
         Ok(answer) => {
             if let Some((to, answer)) = answer {

@@ -166,13 +166,44 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     assert!(!reloaded.contains(&link), "shown once");
     assert_eq!(operator.post(&answer, &[]).await.status, 404, "made once");
 
+    // Where strangers may not open accounts any more, requests and links from before open none.
+    let other = [("company", "Other"), ("email", "eve@example.com")];
+    Browser::new(&server).post("/portal/sign-up", &other).await.page();
+    let page = operator.get("/portal/operator/sign-ups").await.page();
+    let waits = between(&page, "/portal/operator/sign-ups/", "/link").to_owned();
+    let closed = server.beside(&[]);
+    let (stranger, off) = (Browser::new(&closed), Browser::new(&closed));
+    off.set_cookie(operator.cookie());
+    let opening = [("name", "Ada"), ("password", PASSWORD)];
+    assert_eq!(stranger.get(&link).await.status, 404);
+    assert_eq!(stranger.post(&link, &opening).await.status, 404);
+    let page = off.get("/portal/operator/sign-ups").await.page();
+    assert!(page.contains(&waits) && !page.contains("/link\""), "{page}");
+    let made = off
+        .post(&format!("/portal/operator/sign-ups/{waits}/link"), &[])
+        .await;
+    assert_eq!(made.status, 404);
+    assert_eq!(
+        server.count("select count(*) from staff").await,
+        1,
+        "the operator"
+    );
+    drop(closed);
+    let dismiss = format!("/portal/operator/sign-ups/{waits}/dismiss");
+    operator.post(&dismiss, &[]).await.redirect();
+    for gone in [&waits, &uuid::Uuid::nil().to_string(), "nonsense"] {
+        for what in ["link", "dismiss"] {
+            let path = format!("/portal/operator/sign-ups/{gone}/{what}");
+            assert_eq!(operator.post(&path, &[]).await.status, 404, "{path}");
+        }
+    }
+
     assert!(ada.get(&link).await.page().contains("ada@example.com"));
     let weak = ada.post(&link, &[("name", ""), ("password", "short")]).await;
     assert_eq!(
         (weak.status, weak.body.matches("class=\"error\"").count()),
         (400, 2)
     );
-    let opening = [("name", "Ada"), ("password", PASSWORD)];
     assert_eq!(ada.post(&link, &opening).await.redirect(), "/portal/account/totp");
     assert_eq!(Browser::new(&server).get(&link).await.status, 404, "used up");
 
