@@ -177,8 +177,13 @@ fn read_logo(setting: &str) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {
+    let action = format!("merchant.{}", status.as_str());
     let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
-        merchants::set_status(tx, id, status).await
+        let found = merchants::set_status(tx, id, status).await?;
+        if found {
+            app::operations::record(tx, "command line", &action, &id.to_string()).await?;
+        }
+        Ok(found)
     })?;
     if !found {
         bail!("no such merchant: {id}");

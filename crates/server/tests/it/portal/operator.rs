@@ -166,8 +166,11 @@ on_both!(what_operators_do_is_chained_and_shown, |backend| {
         .post("/portal/operator/lists/reload", &[])
         .await
         .redirect();
+    server.bonafide(&["merchant", "suspend", &merchant.id]);
     let page = operator.get("/portal/operator/audit").await.page();
+    assert!(page.contains("command line"), "{page}");
     for action in [
+        "merchant.suspended",
         "operator.joined",
         "merchant.approved",
         "lists.reloaded",
