@@ -19,6 +19,8 @@ pub const IDLE_MS: i64 = 30 * 60 * 1_000;
 pub const LIFE_MS: i64 = 12 * 60 * 60 * 1_000;
 /// The second factor must come within this time.
 pub const PASSWORD_STAGE_MS: i64 = 10 * 60 * 1_000;
+/// What a form made waits so long for the page that shows it.
+pub const SHOWN_MS: i64 = 5 * 60 * 1_000;
 /// The use of a session is written down at most this often.
 const TOUCH_MS: i64 = 60 * 1_000;
 
@@ -256,38 +258,51 @@ pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: b
     execute!(tx, sql, id, merchant_id, sandbox).map(|_| ())
 }
 
-/// Keeps what a form made for the next page of its session to show, in place of what was kept before.
+/// What waits to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// As it was kept.
+    pub text: String,
+    /// As it lies in the database: tells it from whatever is kept next.
+    sealed: Vec<u8>,
+}
+
+/// Keeps what a form made for the next page of its session to show, for [`SHOWN_MS`], in place of what was kept before.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown member; database errors.
 pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
     let key = staff::key(tx, staff_id).await?;
     let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
-    let sql = "update portal_sessions set shown_sealed = $3 where id = $1 and staff_id = $2";
-    execute!(tx, sql, id, staff_id, &sealed).map(|_| ())
+    let until = tx.now() + SHOWN_MS;
+    let sql =
+        "update portal_sessions set shown_sealed = $3, shown_until = $4 where id = $1 and staff_id = $2";
+    execute!(tx, sql, id, staff_id, &sealed, until).map(|_| ())
 }
 
-/// What [`keep_shown`] kept, if anything.
+/// What [`keep_shown`] kept, if anything, and in time.
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.
-pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<String>, Error> {
-    let sql = "select shown_sealed from portal_sessions where id = $1 and staff_id = $2";
-    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id, staff_id)?;
+pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<Shown>, Error> {
+    let now = conn.now();
+    let sql = "select shown_sealed from portal_sessions where id = $1 and staff_id = $2 and shown_until > $3";
+    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id, staff_id, now)?;
     let Some((Some(sealed),)) = row else {
         return Ok(None);
     };
     let key = staff::key(conn, staff_id).await?;
-    key.open_text(&staff::place(&id, SHOWN), &sealed).map(Some)
+    let text = key.open_text(&staff::place(&id, SHOWN), &sealed)?;
+    Ok(Some(Shown { text, sealed }))
 }
 
-/// Forgets what [`keep_shown`] kept; whether there was anything. Of any number of simultaneous calls one gets `true`.
+/// Forgets what [`shown`] found; whether it was still there. Of any number of simultaneous calls one gets `true`.
 ///
 /// # Errors
 /// Database errors.
-pub async fn forget_shown(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
-    let sql = "update portal_sessions set shown_sealed = null where id = $1 and shown_sealed is not null";
-    Ok(execute!(tx, sql, id)? == 1)
+pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, Error> {
+    let sql = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
+    Ok(execute!(tx, sql, id, &shown.sealed)? == 1)
 }
 
 /// A member's sessions that have not ended, the one used last first.
@@ -347,12 +362,14 @@ pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u6
     execute!(tx, sql, merchant_id, staff_id)
 }
 
-/// Deletes the sessions that have ended; answers how many.
+/// Deletes the sessions that have ended, and what nobody came to be shown; answers how many.
 ///
 /// # Errors
 /// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     let sql = "delete from portal_sessions where expires_at <= $1 or seen_at <= $2";
-    execute!(tx, sql, now, now - IDLE_MS)
+    let ended = execute!(tx, sql, now, now - IDLE_MS)?;
+    let sql = "update portal_sessions set shown_sealed = null, shown_until = null where shown_until <= $1";
+    Ok(ended + execute!(tx, sql, now)?)
 }

@@ -1,5 +1,5 @@
 //! What a form makes and its next page shows this once: a link, a secret. Between the two it lies sealed in the session, so that the form
-//! ends in a redirect, and neither Back nor Reload makes another one.
+//! ends in a redirect, and neither Back nor Reload makes another one; after five minutes it is gone, shown or not.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,18 +29,21 @@ pub async fn keep(app: &App, member: &Member, on: &str, what: &impl Serialize) -
     })
 }
 
-/// What was kept for a page, once; what is for another page stays.
+/// What was kept for a page, once and in time; what is for another page stays.
 ///
 /// # Errors
 /// 503 without the database.
 pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> Result<Option<T>, Problem> {
-    let text = portal_sessions::shown(&mut app.db.read().await?, member.staff_id, member.session_id).await?;
-    let kept = text.and_then(|text| serde_json::from_str::<Kept<serde_json::Value>>(&text).ok());
+    let (staff_id, session_id) = (member.staff_id, member.session_id);
+    let Some(shown) = portal_sessions::shown(&mut app.db.read().await?, staff_id, session_id).await? else {
+        return Ok(None);
+    };
+    let kept = serde_json::from_str::<Kept<serde_json::Value>>(&shown.text).ok();
     let Some(kept) = kept.filter(|kept| kept.on == on) else {
         return Ok(None);
     };
     let is_first = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        Ok(portal_sessions::forget_shown(tx, member.session_id).await?)
+        Ok(portal_sessions::forget_shown(tx, session_id, &shown).await?)
     })?;
     Ok(serde_json::from_value(kept.what).ok().filter(|_| is_first))
 }

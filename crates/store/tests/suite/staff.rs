@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret as _, SecretString};
 use store::audit::{AuditCheck, Entry};
 use store::invitations::{self, Invitation, InvitationToken, Purpose};
-use store::portal_sessions::{self, NewSession, SignedIn, Stage};
+use store::portal_sessions::{self, NewSession, Shown, SignedIn, Stage};
 use store::sign_ups::{self, SignUp};
 use store::staff::{self, NewStaff, StaffMember};
 use store::{Db, Error, Keyring, merchant_profiles, operator_audit};
@@ -658,6 +658,73 @@ pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
         .await
         .unwrap();
     assert_eq!(older.len(), 1);
+    // Emptied with its head, where somebody became an operator.
+    let new = NewStaff {
+        email: "olga@example.com",
+        name: "Olga",
+        password_hash: "$argon2id$…",
+        operator: true,
+    };
+    store::transaction!(bench.db, |tx| -> Result<StaffMember, Error> {
+        staff::create(tx, &new).await
+    })
+    .unwrap();
+    bench.sql("delete from operator_audit").await;
+    let broken = AuditCheck::Broken { seq: 1 };
+    let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
+    assert_eq!(check, broken);
+    bench.sql("delete from operator_audit_heads").await;
+    let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
+    assert_eq!(check, broken);
+}
+
+pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
+    let ada = member(&bench, "ada@example.com").await;
+    let (id, _) = session(&bench, ada.id, None, Stage::Full).await;
+    let keep = async |text: &str| {
+        store::transaction!(bench.db, |tx| -> Result<(), Error> {
+            portal_sessions::keep_shown(tx, ada.id, id, text).await
+        })
+        .unwrap();
+    };
+    let shown = async || {
+        portal_sessions::shown(&mut bench.read().await, ada.id, id)
+            .await
+            .unwrap()
+    };
+    let forget = async |what: &Shown| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            portal_sessions::forget_shown(tx, id, what).await
+        })
+        .unwrap()
+    };
+    keep("first").await;
+    let first = shown().await.unwrap();
+    assert_eq!(first.text, "first");
+    keep("second").await;
+    assert!(!forget(&first).await, "another one lies there by now");
+    let second = shown().await.unwrap();
+    assert_eq!(second.text, "second");
+    assert!(forget(&second).await && !forget(&second).await, "once");
+    assert_eq!(shown().await, None);
+    // In time, and swept after.
+    let sweep = async || {
+        store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+            portal_sessions::sweep(tx).await
+        })
+        .unwrap()
+    };
+    let kept = "select count(*) from portal_sessions where shown_sealed is not null";
+    keep("third").await;
+    bench.pass(Duration::from_secs(5 * 60 - 1));
+    assert!(shown().await.is_some());
+    assert_eq!(sweep().await, 0);
+    bench.pass(Duration::from_secs(1));
+    assert_eq!(shown().await, None, "too late, swept or not");
+    assert_eq!(bench.count(kept).await, 1);
+    assert_eq!(sweep().await, 1);
+    assert_eq!(bench.count(kept).await, 0);
+    assert_eq!(bench.count("select count(*) from portal_sessions").await, 1);
 }
 
 pub(crate) async fn a_sign_up_waits_for_its_link(bench: Bench) {
