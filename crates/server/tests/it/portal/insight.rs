@@ -460,10 +460,13 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
     let owner = Browser::sign_up(&server, &draft.id, "owner").await;
     let wallet = [("kind", "address"), ("currency", "eth"), ("query", "nonsense")];
     let forms = [("/portal/monitoring", &wallet[..]), ("/portal/screening", &[])];
-    // Names are searched by the page that the form leads to.
-    let send = async |who: &Browser, path: &str, form: &[(&str, &str)]| match path {
-        "/portal/screening" => who.search(path, form).await,
-        _ => who.post(path, form).await,
+    // The gate stands at the form; what is wrong with a name is told by the page that its form leads to.
+    let send = async |who: &Browser, path: &str, form: &[(&str, &str)]| {
+        let answer = who.post(path, form).await;
+        match &answer.location {
+            Some(page) => who.get(page).await,
+            None => answer,
+        }
     };
     owner
         .post("/portal/mode", &[("sandbox", "false")])
