@@ -229,6 +229,50 @@ pub async fn find(
     )
 }
 
+/// A chain that is followed from its first row to the head that was read before.
+pub(crate) struct Walk {
+    owner: Uuid,
+    head: (i64, Vec<u8>),
+    /// The row that was reached.
+    pub(crate) seq: i64,
+    hash: Vec<u8>,
+}
+
+impl Walk {
+    /// From the beginning of an owner's chain to its head.
+    pub(crate) fn to(owner: Uuid, head: (i64, Vec<u8>)) -> Walk {
+        Walk {
+            owner,
+            head,
+            seq: 0,
+            hash: Vec::new(),
+        }
+    }
+
+    /// Follows the next [`PAGE`] rows; what was found, when there are no more to follow.
+    pub(crate) fn follow(&mut self, keyring: &Keyring, page: Vec<AuditRow>) -> Option<AuditCheck> {
+        let is_last = (page.len() as i64) < PAGE;
+        let broken = |seq| Some(AuditCheck::Broken { seq: seq + 1 });
+        for row in page {
+            // Rows beyond the head were written after it was read.
+            if self.seq == self.head.0 {
+                break;
+            }
+            if row.seq != self.seq + 1 || row.hash != link(keyring, self.owner, &self.hash, &row) {
+                return broken(self.seq);
+            }
+            (self.seq, self.hash) = (row.seq, row.hash);
+        }
+        if self.seq == self.head.0 && self.hash == self.head.1 {
+            Some(AuditCheck::Intact { rows: self.seq })
+        } else if is_last || self.seq == self.head.0 {
+            broken(self.seq)
+        } else {
+            None
+        }
+    }
+}
+
 /// Checks an account's whole chain.
 ///
 /// # Errors
@@ -236,30 +280,13 @@ pub async fn find(
 pub async fn verify(conn: &mut Conn, merchant_id: Uuid) -> Result<AuditCheck, Error> {
     let sql = "select seq, hash from audit_heads where merchant_id = $1";
     let head = fetch!(optional, conn, (i64, Vec<u8>), sql, merchant_id)?;
-    let (last, head_hash) = head.ok_or(Error::Missing("merchant"))?;
-    let (mut checked, mut hash) = (0, Vec::new());
+    let mut walk = Walk::to(merchant_id, head.ok_or(Error::Missing("merchant"))?);
     loop {
         let sql = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
                    where merchant_id = $1 and seq > $2 order by seq limit $3";
-        let page = fetch!(all, conn, AuditRow, sql, merchant_id, checked, PAGE)?;
-        let full = page.len() as i64 == PAGE;
-        for row in page {
-            // Rows beyond the head were written after it was read.
-            if checked == last {
-                break;
-            }
-            if row.seq != checked + 1 || row.hash != link(conn.keyring(), merchant_id, &hash, &row) {
-                return Ok(AuditCheck::Broken { seq: checked + 1 });
-            }
-            (checked, hash) = (row.seq, row.hash);
+        let page = fetch!(all, conn, AuditRow, sql, merchant_id, walk.seq, PAGE)?;
+        if let Some(check) = walk.follow(conn.keyring(), page) {
+            return Ok(check);
         }
-        if !full || checked == last {
-            break;
-        }
-    }
-    if checked == last && hash == head_hash {
-        Ok(AuditCheck::Intact { rows: checked })
-    } else {
-        Ok(AuditCheck::Broken { seq: checked + 1 })
     }
 }

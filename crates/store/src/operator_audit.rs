@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, link};
+use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, Walk, link};
 use crate::db::{execute, fetch};
 use crate::{Conn, Error, Tx, staff};
 
@@ -91,31 +91,21 @@ pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Ve
 pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
     let sql = "select seq, hash from operator_audit_heads where id = $1";
     let head = fetch!(optional, conn, (i64, Vec<u8>), sql, CHAIN)?;
-    let (last, head_hash) = head.unwrap_or_default();
-    let (mut checked, mut hash) = (0, Vec::new());
+    let Some(head) = head else {
+        let is_empty = list(conn, None, 1).await?.is_empty() && staff::operators(conn).await?.is_empty();
+        return Ok(match is_empty {
+            true => AuditCheck::Intact { rows: 0 },
+            false => AuditCheck::Broken { seq: 1 },
+        });
+    };
+    let mut walk = Walk::to(Uuid::nil(), head);
     loop {
         let sql = "select seq, at, actor, action, subject, detail, hash from operator_audit
                    where seq > $1 order by seq limit $2";
-        let page = fetch!(all, conn, Row, sql, checked, PAGE)?;
-        let full = page.len() as i64 == PAGE;
-        for row in page.into_iter().map(AuditRow::from) {
-            // Rows beyond the head were written after it was read; without a head there are none.
-            if checked == last && last > 0 {
-                break;
-            }
-            if row.seq != checked + 1 || row.hash != link(conn.keyring(), Uuid::nil(), &hash, &row) {
-                return Ok(AuditCheck::Broken { seq: checked + 1 });
-            }
-            (checked, hash) = (row.seq, row.hash);
+        let page = fetch!(all, conn, Row, sql, walk.seq, PAGE)?;
+        let page = page.into_iter().map(AuditRow::from).collect();
+        if let Some(check) = walk.follow(conn.keyring(), page) {
+            return Ok(check);
         }
-        if !full || checked == last {
-            break;
-        }
-    }
-    let is_emptied = last == 0 && !staff::operators(conn).await?.is_empty();
-    if checked == last && hash == head_hash && !is_emptied {
-        Ok(AuditCheck::Intact { rows: checked })
-    } else {
-        Ok(AuditCheck::Broken { seq: checked + 1 })
     }
 }

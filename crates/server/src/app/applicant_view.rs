@@ -19,8 +19,6 @@ use crate::error::Problem;
 
 /// Attempts of the same person that are told of at most.
 const MOST_ATTEMPTS: i64 = 100;
-/// Newest attempts of a similar person among which the one that their face proved is sought.
-const MOST_OPENED: usize = 50;
 
 /// An attempt with all around it.
 pub struct View {
@@ -131,39 +129,20 @@ async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<
         let Some(person) = people::resolve(conn, scope, face.facemap_id).await? else {
             continue;
         };
-        let proven = newest_proven(conn, scope, person.facemap_id).await?;
+        let known = super::people::known_by(conn, scope, &person).await?;
         found.push(Near {
             facemap_id: person.facemap_id,
             similarity: face.similarity,
-            name: proven
+            name: known
                 .as_ref()
                 .map(|(_, detail)| super::people::name(&detail.info))
                 .unwrap_or_default(),
-            log_id: proven
+            log_id: known
                 .filter(|(_, detail)| detail.seen.pictures.contains_key("selfie"))
                 .map(|(log_id, _)| log_id),
         });
     }
     Ok(found)
-}
-
-/// The person's newest attempt that their face proved to be theirs. What came later under their label may be anybody's.
-async fn newest_proven(
-    conn: &mut Conn,
-    scope: Scope,
-    facemap_id: Uuid,
-) -> Result<Option<(i64, Detail)>, Problem> {
-    let log_ids = attempts::log_ids(conn, scope, facemap_id).await?;
-    for log_id in log_ids.into_iter().rev().take(MOST_OPENED) {
-        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
-            continue;
-        };
-        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
-        if detail.face_proven {
-            return Ok(Some((log_id, detail)));
-        }
-    }
-    Ok(None)
 }
 
 /// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.

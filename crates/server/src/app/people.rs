@@ -17,6 +17,8 @@ use crate::error::Problem;
 pub const MOST_FOUND: usize = 25;
 /// Of the rarest word so many people are looked at.
 const MOST_LOOKED_AT: i64 = 20_000;
+/// Attempts that are opened at most to find the one that proved a face.
+const MOST_OPENED: usize = 50;
 /// Longest text that is searched, in characters.
 pub const MAX_TEXT: usize = 500;
 
@@ -26,7 +28,7 @@ pub struct Found {
     pub person: Person,
     /// Most recently active first.
     pub registrations: Vec<Registration>,
-    /// What the newest attempt submitted; empty when there is none.
+    /// What [they are known by](known_by); empty when nothing of it is kept.
     pub info: ApplicantInfo,
     /// The newest attempt.
     pub log_id: Option<i64>,
@@ -100,20 +102,36 @@ async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option
         return Ok(None);
     };
     let newest = attempts::newest_of_facemap(conn, scope, person.facemap_id).await?;
-    let info = newest
-        .as_ref()
-        .and_then(|attempt| serde_json::from_str::<Detail>(&attempt.detail).ok())
-        .unwrap_or_default()
-        .info;
+    let known = known_by(conn, scope, &person).await?;
     Ok(Some(Found {
         registrations: registrations::of_facemap(conn, scope, person.facemap_id).await?,
         person,
-        info,
+        info: known.map(|(_, detail)| detail.info).unwrap_or_default(),
         log_id: newest.map(|attempt| attempt.log_id),
     }))
 }
 
-/// The person's name as it was submitted last.
+/// The attempt that says who a person is: the newest that their face proved to be theirs, since what comes under their label may be
+/// anybody's; of people without a proven face the newest.
+pub async fn known_by(
+    conn: &mut Conn,
+    scope: Scope,
+    person: &Person,
+) -> Result<Option<(i64, Detail)>, Problem> {
+    let log_ids = attempts::log_ids(conn, scope, person.facemap_id).await?;
+    for log_id in log_ids.into_iter().rev().take(MOST_OPENED) {
+        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+            continue;
+        };
+        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+        if detail.face_proven || !person.proven {
+            return Ok(Some((log_id, detail)));
+        }
+    }
+    Ok(None)
+}
+
+/// The name that was submitted.
 pub fn name(info: &ApplicantInfo) -> String {
     [info.first_name.as_deref(), info.last_name.as_deref()]
         .into_iter()

@@ -185,7 +185,7 @@ pub async fn person(
     let facemap_id = person.facemap_id;
     let all = registrations::of_facemap(&mut conn, scope, facemap_id).await?;
     let tried = attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?;
-    let newest = attempts::newest_of_facemap(&mut conn, scope, facemap_id).await?;
+    let known = people::known_by(&mut conn, scope, &person).await?;
     let set_aside = suppressions::of_person(&mut conn, scope, facemap_id).await?;
     let names =
         applicant_view::names(&mut conn, set_aside.iter().map(|entry| entry.staff_id).collect()).await?;
@@ -194,9 +194,8 @@ pub async fn person(
     let groups = applicant_view::group_names(&mut conn, scope, in_groups.collect()).await?;
     drop(conn);
     applicant_view::seen(&app, scope, &member.actor(), &facemap_id.to_string(), &json!({})).await?;
-    let name = newest
-        .and_then(|attempt| serde_json::from_str::<crate::app::seen::Detail>(&attempt.detail).ok())
-        .map(|detail| people::name(&detail.info))
+    let name = known
+        .map(|(_, detail)| people::name(&detail.info))
         .unwrap_or_default();
     html(PersonPage {
         facemap_id: facemap_id.to_string(),
