@@ -143,7 +143,7 @@ impl Rpc {
         reply.read()
     }
 
-    /// Calls a method with many parameters at once; answers in their order.
+    /// Makes many calls, in batches that any node takes; answers in their order.
     ///
     /// # Errors
     /// As [`Rpc::call`], the first fault among them.
@@ -154,35 +154,50 @@ impl Rpc {
     ) -> Result<Vec<T>, RpcError> {
         let mut all = Vec::with_capacity(asked.len());
         for chunk in asked.chunks(BATCH) {
-            if let [(method, params)] = chunk {
-                all.push(self.call(calls, method, params.clone())?);
-                continue;
-            }
-            let body: Value = (0u64..)
-                .zip(chunk)
-                .map(|(id, (method, params))| {
-                    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-                })
-                .collect();
-            let answer = self.send(calls, &body)?;
-            if let Ok(Reply {
-                error: Some(fault), ..
-            }) = serde_json::from_slice(&answer)
-            {
-                return Err(RpcError::Fault(fault.code));
-            }
-            let replies: Vec<Reply<'_>> = serde_json::from_slice(&answer).map_err(|_| not_json())?;
-            let mut ordered: Vec<Option<Reply<'_>>> = chunk.iter().map(|_| None).collect();
-            for reply in replies {
-                let id = reply.id.as_ref().and_then(Value::as_u64);
-                let place = id.and_then(|id| ordered.get_mut(usize::try_from(id).ok()?));
-                *place.ok_or_else(wrong_batch)? = Some(reply);
-            }
-            for reply in ordered {
-                all.push(reply.ok_or_else(wrong_batch)?.read()?);
+            for answer in self.each(calls, chunk)? {
+                all.push(answer?);
             }
         }
         Ok(all)
+    }
+
+    /// Makes calls in one batch, however many; answers each by itself, in their order.
+    ///
+    /// # Errors
+    /// When the batch was not answered: the node's fault about the whole of it, or why it could not be asked.
+    pub fn each<T: DeserializeOwned>(
+        &self,
+        calls: &Calls<'_>,
+        asked: &[(&str, Value)],
+    ) -> Result<Vec<Result<T, RpcError>>, RpcError> {
+        if let [(method, params)] = asked {
+            return match self.call(calls, method, params.clone()) {
+                Err(error @ RpcError::Source(_)) => Err(error),
+                answer => Ok(vec![answer]),
+            };
+        }
+        let body: Value = (0u64..)
+            .zip(asked)
+            .map(|(id, (method, params))| {
+                json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+            })
+            .collect();
+        let answer = self.send(calls, &body)?;
+        if let Ok(Reply {
+            error: Some(fault), ..
+        }) = serde_json::from_slice(&answer)
+        {
+            return Err(RpcError::Fault(fault.code));
+        }
+        let replies: Vec<Reply<'_>> = serde_json::from_slice(&answer).map_err(|_| not_json())?;
+        let mut ordered: Vec<Option<Reply<'_>>> = asked.iter().map(|_| None).collect();
+        for reply in replies {
+            let id = reply.id.as_ref().and_then(Value::as_u64);
+            let place = id.and_then(|id| ordered.get_mut(usize::try_from(id).ok()?));
+            *place.ok_or_else(wrong_batch)? = Some(reply);
+        }
+        let read = |reply: Option<Reply<'_>>| Ok(reply.ok_or_else(wrong_batch)?.read());
+        ordered.into_iter().map(read).collect()
     }
 }
 

@@ -191,7 +191,8 @@ fn traced_address(
         totals: [&received.total, &sent.total],
         complete: history.complete && cluster.complete,
     };
-    let exposures = detail::Exposures::of(&context, &score, &traces);
+    let mut exposures = detail::Exposures::of(&context, &score, &traces);
+    exposures.coverage.token_transfers_incomplete = history.tokens_unseen_to.is_some();
     let detail = AddressDetail::of(request, address, &history, &cluster, &own, exposures);
     Ok(Screen {
         score,

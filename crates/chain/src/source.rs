@@ -222,6 +222,9 @@ pub struct History {
     pub complete: bool,
     /// The index's own counters, if it has any for this window.
     pub totals: Option<Totals>,
+    /// The newest block whose token transfers were not all seen; transactions that moved nothing but tokens may be missing up
+    /// to there. `None`: all were seen.
+    pub tokens_unseen_to: Option<u64>,
 }
 
 impl History {
@@ -301,7 +304,8 @@ pub trait Source: Send + Sync {
     /// When the source cannot say.
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError>;
 
-    /// The same without counters beyond the window, which may be dear to count.
+    /// The same without what is dear and no trace asks for: counters beyond the window, and transactions that moved nothing but
+    /// tokens.
     ///
     /// # Errors
     /// When the source cannot say.

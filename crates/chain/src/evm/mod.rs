@@ -5,6 +5,9 @@
 //! ERC-20 `Transfer` logs). Block rewards, withdrawals of validators and wrapping of coins are no transfers: money from there
 //! is unknown. Amounts are 256-bit integers throughout.
 
+#[cfg(test)]
+mod log_tests;
+mod logs;
 mod node;
 mod provider;
 #[cfg(test)]

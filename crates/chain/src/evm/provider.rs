@@ -1,17 +1,20 @@
 //! Histories of an EVM chain on demand, from a node that keeps an index of traces by address (`trace_filter`): Erigon,
-//! Nethermind, Reth and the like. Token transfers come from `eth_getLogs` by their parties' topics.
+//! Nethermind, Reth and the like. Token transfers come from `eth_getLogs` by their parties' topics ([`super::logs`]); where
+//! those cannot be searched whole, the rest is told and the history says so.
 //!
 //! A node without that index can tell of transactions, not of addresses; it says so.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::logs::{self, Logged};
 use super::trace::{Flat, Inner, flat, nested};
-use super::{TRANSFER, ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number, quantity};
+use super::{ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number};
 use crate::address::Address;
 use crate::currency::Currency;
 use crate::ondemand::{Calls, Provider, concerns};
@@ -20,13 +23,18 @@ use crate::source::{History, SourceError, Tip, Transaction, TxId};
 
 /// Frames asked for at once.
 const PAGE: usize = 1000;
-/// Ranges into which a search of logs that a node refuses is halved, at most.
-const RANGES: usize = 64;
+/// The search of logs may use one of so many parts of what is left of the budget, and so may fetching what it found: a score
+/// can do without tokens.
+const TOKENS_PART: u32 = 3;
+/// Transactions of tokens fetched at once.
+const TOKENS_AT_ONCE: usize = 50;
 
 /// A node's JSON-RPC.
 pub struct Evm {
     currency: Currency,
     rpc: Rpc,
+    /// Whether the logs of the whole chain were last searched in one call.
+    searches_whole: AtomicBool,
 }
 
 #[derive(Deserialize)]
@@ -36,22 +44,17 @@ struct ToldHeader {
     timestamp: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct FoundLog {
-    transaction_hash: String,
-    block_number: String,
-    transaction_index: String,
-    topics: Vec<String>,
-}
-
 /// Transactions by place, which an address takes part in.
-type Places = BTreeMap<(u64, u64), String>;
+pub(super) type Places = BTreeMap<(u64, u64), String>;
 
 impl Evm {
     /// A node.
     pub fn new(currency: Currency, rpc: Rpc) -> Evm {
-        Evm { currency, rpc }
+        Evm {
+            currency,
+            rpc,
+            searches_whole: AtomicBool::new(true),
+        }
     }
 
     /// The account's 40 digits, as the node takes them.
@@ -95,44 +98,82 @@ impl Evm {
         Ok(())
     }
 
-    /// Where tokens left or reached an account; stops beyond `limit` transactions.
-    fn logged(
+    /// Where tokens left or reached an account. For a trace, which follows no tokens, nothing is asked but what one call tells.
+    fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize, for_trace: bool) -> Logged {
+        if for_trace && !self.searches_whole.load(Ordering::Relaxed) {
+            return Logged::nothing(newest);
+        }
+        let logged = calls.with_part(TOKENS_PART, |calls| {
+            logs::search(&self.rpc, calls, digits, newest, limit, !for_trace)
+        });
+        self.searches_whole.store(logged.at_once, Ordering::Relaxed);
+        logged
+    }
+
+    fn gathered(
         &self,
         calls: &Calls<'_>,
-        digits: &str,
-        newest: u64,
+        party: &str,
         limit: usize,
-        places: &mut Places,
-    ) -> Result<(), SourceError> {
-        let topic = format!("0x{digits:0>64}");
-        for topics in [json!([TRANSFER, topic]), json!([TRANSFER, null, topic])] {
-            let mut ranges = vec![(0, newest)];
-            let mut asked = 0;
-            while let Some((from, to)) = ranges.pop() {
-                if places.len() > limit {
-                    return Ok(());
-                }
-                asked += 1;
-                let filter =
-                    json!([{"fromBlock": quantity(from), "toBlock": quantity(to), "topics": topics}]);
-                let logs: Vec<FoundLog> = match self.rpc.call(calls, "eth_getLogs", filter) {
-                    // Many nodes answer only so many blocks or logs at once.
-                    Err(RpcError::Fault(_)) if from < to && asked < RANGES => {
-                        let middle = from + (to - from) / 2;
-                        ranges.push((from, middle));
-                        ranges.push((middle + 1, to));
-                        continue;
+        for_trace: bool,
+    ) -> Result<History, SourceError> {
+        let digits = self.digits(party)?;
+        let newest = number(&self.header(calls)?.number)?;
+        let mut places = Places::new();
+        self.traced(calls, &digits, limit, &mut places)?;
+        if places.len() > limit {
+            // Searches begin with the oldest; which the latest are is not known before the end.
+            return Ok(History::default());
+        }
+        let Logged {
+            places: mut tokens,
+            mut unseen_to,
+            ..
+        } = self.logged(calls, &digits, newest, limit, for_trace);
+        tokens.retain(|place, _| !places.contains_key(place));
+        let room = limit - places.len();
+        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
+        if for_trace {
+            if tokens.len() > room {
+                // As in a graph, which counts tokens too.
+                return Ok(History::default());
+            }
+            unseen_to = tokens
+                .last_key_value()
+                .map(|((height, _), _)| *height)
+                .max(unseen_to);
+            tokens.clear();
+        }
+        let mut transactions = self.fetched(calls, &hashes)?;
+        // The newest first; what the budget does not reach was not seen.
+        let tokens: Vec<(u64, &str)> = tokens
+            .iter()
+            .rev()
+            .map(|((height, _), hash)| (*height, hash.as_str()))
+            .collect();
+        let (tokens, beyond) = tokens.split_at(room.min(tokens.len()));
+        let mut left = beyond.first();
+        calls.with_part(TOKENS_PART, |calls| {
+            for chunk in tokens.chunks(TOKENS_AT_ONCE) {
+                let hashes: Vec<&str> = chunk.iter().map(|(_, hash)| *hash).collect();
+                match self.fetched(calls, &hashes) {
+                    Ok(more) => transactions.extend(more),
+                    Err(_) => {
+                        left = chunk.first();
+                        break;
                     }
-                    Err(RpcError::Fault(_)) => return Err(SourceError::Budget),
-                    logs => logs?,
-                };
-                for log in logs.into_iter().filter(|log| log.topics.len() == 3) {
-                    let place = (number(&log.block_number)?, number(&log.transaction_index)?);
-                    places.insert(place, log.transaction_hash);
                 }
             }
-        }
-        Ok(())
+        });
+        // A call without value touches an account and moves nothing.
+        transactions.retain(|transaction| concerns(transaction, party));
+        transactions.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(History {
+            transactions: transactions.into_iter().map(Arc::new).collect(),
+            complete: true,
+            totals: None,
+            tokens_unseen_to: left.map(|(height, _)| *height).max(unseen_to),
+        })
     }
 
     /// What the traces of transactions say, in their order.
@@ -252,24 +293,11 @@ impl Provider for Evm {
     }
 
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
-        let digits = self.digits(party)?;
-        let newest = number(&self.header(calls)?.number)?;
-        let mut places = Places::new();
-        self.traced(calls, &digits, limit, &mut places)?;
-        self.logged(calls, &digits, newest, limit, &mut places)?;
-        if places.len() > limit {
-            // Searches begin with the oldest; which the latest are is not known before the end.
-            return Ok(History::default());
-        }
-        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
-        let mut transactions = self.fetched(calls, &hashes)?;
-        // A call without value touches an account and moves nothing.
-        transactions.retain(|transaction| concerns(transaction, party));
-        Ok(History {
-            transactions: transactions.into_iter().map(Arc::new).collect(),
-            complete: true,
-            totals: None,
-        })
+        self.gathered(calls, party, limit, false)
+    }
+
+    fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+        self.gathered(calls, party, limit, true)
     }
 
     fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {

@@ -19,17 +19,17 @@ use crate::rpc::Rpc;
 use crate::screen::{Request, Screen, Subject, screen_address, screen_transaction};
 use crate::source::{Movement, Source, Window};
 
-fn holder(number: u8) -> String {
+pub(super) fn holder(number: u8) -> String {
     format!("0x{}", hex::encode([number; 20]))
 }
 
-fn canonical(number: u8) -> String {
+pub(super) fn canonical(number: u8) -> String {
     account(Currency::Eth, &holder(number)).unwrap().to_string()
 }
 
 /// What a contract does inside a transaction.
 #[derive(Clone, Debug)]
-struct Call {
+pub(super) struct Call {
     from: u8,
     to: u8,
     value: u64,
@@ -40,14 +40,14 @@ struct Call {
 }
 
 #[derive(Clone, Debug)]
-struct Sent {
-    from: u8,
-    to: Option<u8>,
-    value: u64,
-    calls: Vec<Call>,
-    tokens: Vec<(u8, u8, u64)>,
-    failed: bool,
-    plain: bool,
+pub(super) struct Sent {
+    pub(super) from: u8,
+    pub(super) to: Option<u8>,
+    pub(super) value: u64,
+    pub(super) calls: Vec<Call>,
+    pub(super) tokens: Vec<(u8, u8, u64)>,
+    pub(super) failed: bool,
+    pub(super) plain: bool,
 }
 
 /// What a played node offers.
@@ -58,11 +58,13 @@ enum Traces {
     None,
 }
 
-struct Played {
+pub(super) struct Played {
     blocks: Vec<Vec<Sent>>,
     traces: Traces,
     /// Takes at most so many blocks in one search of logs.
     log_range: u64,
+    /// From one block to the next that anything happened in.
+    stretch: u64,
     reorganised: AtomicBool,
 }
 
@@ -70,11 +72,19 @@ const TOKEN: u8 = 0xee;
 const MADE: u8 = 0xcc;
 
 impl Played {
+    pub(super) fn stretched(blocks: Vec<Vec<Sent>>, stretch: u64) -> Played {
+        Played {
+            stretch,
+            ..Played::new(blocks, Traces::Parity)
+        }
+    }
+
     fn new(blocks: Vec<Vec<Sent>>, traces: Traces) -> Played {
         Played {
             blocks,
             traces,
             log_range: u64::MAX,
+            stretch: 1,
             reorganised: AtomicBool::new(false),
         }
     }
@@ -91,8 +101,23 @@ impl Played {
     fn sent(&self, hash: &str) -> Option<(u64, usize, &Sent)> {
         let number = u64::from_str_radix(hash.trim_start_matches("0x"), 16).ok()?;
         let (height, index) = (number / 1_000_000 - 1, usize::try_from(number % 1_000_000).ok()?);
-        let sent = self.blocks.get(usize::try_from(height).ok()?)?.get(index)?;
-        Some((height, index, sent))
+        Some((height, index, self.sent_in(height)?.get(index)?))
+    }
+
+    pub(super) fn newest(&self) -> u64 {
+        (self.blocks.len() as u64 - 1) * self.stretch
+    }
+
+    /// What was sent in a block; nothing in those between.
+    fn sent_in(&self, height: u64) -> Option<&[Sent]> {
+        if height > self.newest() {
+            return None;
+        }
+        if !height.is_multiple_of(self.stretch) {
+            return Some(&[]);
+        }
+        let block = self.blocks.get(usize::try_from(height / self.stretch).ok()?)?;
+        Some(block)
     }
 
     fn transaction(&self, height: u64, index: usize, sent: &Sent) -> Value {
@@ -197,10 +222,7 @@ impl Played {
     }
 
     fn block(&self, height: u64, full: bool) -> Value {
-        let Some(block) = usize::try_from(height)
-            .ok()
-            .and_then(|height| self.blocks.get(height))
-        else {
+        let Some(block) = self.sent_in(height) else {
             return Value::Null;
         };
         let transactions: Vec<Value> = block
@@ -221,19 +243,22 @@ impl Played {
     }
 
     fn every(&self) -> impl Iterator<Item = (u64, usize, &Sent)> {
-        (0u64..).zip(&self.blocks).flat_map(|(height, block)| {
+        (0u64..).zip(&self.blocks).flat_map(move |(number, block)| {
             block
                 .iter()
                 .enumerate()
-                .map(move |(index, sent)| (height, index, sent))
+                .map(move |(index, sent)| (number * self.stretch, index, sent))
         })
     }
 
-    fn result(&self, method: &str, params: &Value) -> Result<Value, i64> {
+    pub(super) fn result(&self, method: &str, params: &Value) -> Result<Value, i64> {
         let text = |place: usize| params[place].as_str().unwrap_or_default();
-        let height_of =
-            |hash: &str| (0..self.blocks.len() as u64).find(|height| self.block_hash(*height) == hash);
-        let newest = self.blocks.len() as u64 - 1;
+        let height_of = |hash: &str| {
+            (0..=self.newest())
+                .step_by(self.stretch.try_into().unwrap())
+                .find(|height| self.block_hash(*height) == hash)
+        };
+        let newest = self.newest();
         let full = params[1].as_bool().unwrap_or(false);
         let parity = self.traces == Traces::Parity;
         let geth = self.traces == Traces::Geth;
@@ -359,7 +384,7 @@ fn now() -> u64 {
     now - now % 3_600_000
 }
 
-struct Known;
+pub(super) struct Known;
 
 impl Labels for Known {
     fn labels(&self, _chain: Currency, address: &str, _at: i64) -> Vec<Label> {
@@ -384,7 +409,7 @@ impl Labels for Known {
     }
 }
 
-fn told(screen: &Screen) -> Value {
+pub(super) fn told(screen: &Screen) -> Value {
     let mut detail = serde_json::to_value(&screen.detail).unwrap();
     detail["exposures"]["source"] = Value::Null;
     detail["score"] = screen.score.value().into();
@@ -486,7 +511,7 @@ proptest! {
     }
 }
 
-fn plain(from: u8, to: u8, value: u64) -> Sent {
+pub(super) fn plain(from: u8, to: u8, value: u64) -> Sent {
     Sent {
         from,
         to: Some(to),

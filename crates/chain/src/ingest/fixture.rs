@@ -397,6 +397,7 @@ impl Source for Fixture {
             transactions,
             complete: skipped == 0,
             totals: None,
+            tokens_unseen_to: None,
         })
     }
 

@@ -64,6 +64,8 @@ pub(super) struct Cache {
     tip: Option<(Tip, Instant)>,
     transactions: Halves<Fetched<Arc<Transaction>>>,
     histories: Halves<Fetched<Arc<History>>>,
+    /// Histories that were fetched for a trace and lack tokens.
+    for_traces: Halves<Fetched<Arc<History>>>,
     spends: Halves<Fetched<Vec<Option<TxId>>>>,
 }
 
@@ -105,25 +107,45 @@ impl Cache {
         self.transactions.put(transaction.id.clone(), fetched, weight);
     }
 
-    pub(super) fn history(&mut self, party: &str, tip: &Tip, limit: usize) -> Option<Arc<History>> {
-        let found = self
-            .histories
-            .get(party, |found| found.value.transactions.len() + 1)?;
-        let enough = found.limit >= limit || found.value.complete;
-        (found.tip == tip.hash && enough).then_some(found.value)
+    /// A history; where it is for a trace, one without tokens is as good.
+    pub(super) fn history(
+        &mut self,
+        party: &str,
+        tip: &Tip,
+        limit: usize,
+        for_trace: bool,
+    ) -> Option<Arc<History>> {
+        let weigh = |found: &Fetched<Arc<History>>| found.value.transactions.len() + 1;
+        let fits = |found: &Fetched<Arc<History>>| {
+            found.tip == tip.hash && (found.limit >= limit || found.value.complete)
+        };
+        let mut found = self.histories.get(party, weigh).filter(fits);
+        if found.is_none() && for_trace {
+            found = self.for_traces.get(party, weigh).filter(fits);
+        }
+        found.map(|found| found.value)
     }
 
-    pub(super) fn keep_history(&mut self, party: &str, history: Arc<History>, limit: usize, tip: &Tip) {
+    pub(super) fn keep_history(
+        &mut self,
+        party: &str,
+        history: Arc<History>,
+        limit: usize,
+        tip: &Tip,
+        for_trace: bool,
+    ) {
+        let kept = if for_trace && history.tokens_unseen_to.is_some() {
+            &mut self.for_traces
+        } else {
+            &mut self.histories
+        };
         let weight = history.transactions.len() + 1;
-        self.histories.put(
-            party.into(),
-            Fetched {
-                value: history,
-                tip: tip.hash.clone(),
-                limit,
-            },
-            weight,
-        );
+        let fetched = Fetched {
+            value: history,
+            tip: tip.hash.clone(),
+            limit,
+        };
+        kept.put(party.into(), fetched, weight);
     }
 
     pub(super) fn spends(&mut self, id: &str, tip: &Tip) -> Option<Vec<Option<TxId>>> {

@@ -246,6 +246,7 @@ impl Provider for Electrum {
             transactions: transactions.into_iter().map(Arc::new).collect(),
             complete: skipped == 0,
             totals: None,
+            tokens_unseen_to: None,
         })
     }
 

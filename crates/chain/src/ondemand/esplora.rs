@@ -208,6 +208,7 @@ impl Provider for Esplora {
             transactions,
             complete,
             totals,
+            tokens_unseen_to: None,
         })
     }
 

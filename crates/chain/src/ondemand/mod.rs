@@ -129,6 +129,23 @@ impl<'a> Calls<'a> {
         }
     }
 
+    /// Asks with one of so many parts of what is left of the budget, so that what can be done without starves nothing else.
+    pub fn with_part<T>(&self, parts: u32, ask: impl FnOnce(&Calls<'_>) -> T) -> T {
+        let left = self.left.load(Ordering::Relaxed);
+        let part = left / (parts.max(1) as usize);
+        let now = Instant::now();
+        let calls = Calls {
+            transport: self.transport,
+            left: AtomicUsize::new(part),
+            deadline: now + self.deadline.saturating_duration_since(now) / parts.max(1),
+            request_timeout: self.request_timeout,
+        };
+        let answer = ask(&calls);
+        let used = part.saturating_sub(calls.left.into_inner());
+        self.left.store(left.saturating_sub(used), Ordering::Relaxed);
+        answer
+    }
+
     /// Sends a request; a failed one is tried once more. Answers the body of a 200.
     ///
     /// # Errors
@@ -222,6 +239,15 @@ pub trait Provider: Send + Sync {
     /// When it cannot be asked.
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError>;
 
+    /// The same as a trace needs it: transactions that moved nothing but tokens may be missing, if
+    /// [`History::tokens_unseen_to`] says so.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+        self.history(calls, party, limit)
+    }
+
     /// A transaction.
     ///
     /// # Errors
@@ -312,6 +338,48 @@ pub struct Screening<'a> {
     tip: Tip,
 }
 
+impl Screening<'_> {
+    /// A party's history up to the newest block, from the cache or the provider. For a trace, tokens need not be in it.
+    fn fetched(&self, party: &str, limit: usize, for_trace: bool) -> Result<Arc<History>, SourceError> {
+        let (on_demand, calls) = (self.on_demand, &self.calls);
+        if let Some(known) = on_demand.cache().history(party, &self.tip, limit, for_trace) {
+            return Ok(known);
+        }
+        let history = Arc::new(if for_trace {
+            on_demand.provider.latest(calls, party, limit)?
+        } else {
+            on_demand.provider.history(calls, party, limit)?
+        });
+        let mut cache = on_demand.cache();
+        for transaction in &history.transactions {
+            cache.keep_transaction(transaction.clone(), &self.tip);
+        }
+        cache.keep_history(party, history.clone(), limit, &self.tip, for_trace);
+        Ok(history)
+    }
+}
+
+/// The part of a history that is wanted.
+fn within(history: &History, window: Window) -> History {
+    let is_wanted = |transaction: &&Arc<Transaction>| {
+        window
+            .up_to
+            .is_none_or(|up_to| transaction.position.is_some_and(|at| at <= up_to))
+    };
+    let wanted: Vec<Arc<Transaction>> = history.transactions.iter().filter(is_wanted).cloned().collect();
+    let skipped = wanted.len().saturating_sub(window.limit);
+    let totals = history
+        .totals
+        .clone()
+        .filter(|_| wanted.len() == history.transactions.len());
+    History {
+        transactions: wanted.into_iter().skip(skipped).collect(),
+        complete: history.complete && skipped == 0,
+        totals,
+        tokens_unseen_to: history.tokens_unseen_to,
+    }
+}
+
 impl Source for Screening<'_> {
     fn name(&self) -> &str {
         self.on_demand.provider.name()
@@ -322,43 +390,11 @@ impl Source for Screening<'_> {
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        let known = self.on_demand.cache().history(party, &self.tip, window.limit);
-        let history = match known {
-            Some(history) => history,
-            None => {
-                let history = Arc::new(
-                    self.on_demand
-                        .provider
-                        .history(&self.calls, party, window.limit)?,
-                );
-                let mut cache = self.on_demand.cache();
-                for transaction in &history.transactions {
-                    cache.keep_transaction(transaction.clone(), &self.tip);
-                }
-                cache.keep_history(party, history.clone(), window.limit, &self.tip);
-                history
-            }
-        };
-        let wanted: Vec<Arc<Transaction>> = history
-            .transactions
-            .iter()
-            .filter(|transaction| {
-                window
-                    .up_to
-                    .is_none_or(|up_to| transaction.position.is_some_and(|at| at <= up_to))
-            })
-            .cloned()
-            .collect();
-        let skipped = wanted.len().saturating_sub(window.limit);
-        let totals = history
-            .totals
-            .clone()
-            .filter(|_| wanted.len() == history.transactions.len());
-        Ok(History {
-            transactions: wanted.into_iter().skip(skipped).collect(),
-            complete: history.complete && skipped == 0,
-            totals,
-        })
+        Ok(within(&*self.fetched(party, window.limit, false)?, window))
+    }
+
+    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        Ok(within(&*self.fetched(party, window.limit, true)?, window))
     }
 
     fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {

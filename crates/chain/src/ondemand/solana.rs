@@ -395,6 +395,7 @@ impl Provider for Solana {
             transactions: transactions.into_iter().map(Arc::new).collect(),
             complete: true,
             totals: None,
+            tokens_unseen_to: None,
         })
     }
 

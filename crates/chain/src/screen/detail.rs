@@ -239,6 +239,9 @@ pub struct Coverage {
     pub clusters_examined: usize,
     /// Whether a limit, not a definition, ended the trace.
     pub truncated: bool,
+    /// Transactions that moved nothing but tokens may be missing from the address's history; tokens are not traced.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub token_transfers_incomplete: bool,
     /// Why money was not followed, in percent by reason.
     pub cuts: BTreeMap<Cut, f64>,
     /// The same of the money sent.
@@ -579,14 +582,17 @@ impl AddressDetail {
             .collect();
         let received = sides.iter().filter(|side| side.receives).count() as u64;
         let sent = sides.iter().filter(|side| side.sends).count() as u64;
+        // Of transactions: a trace may be whole where tokens are missing.
+        let unseen_to = history.tokens_unseen_to;
+        let counted = history.complete && unseen_to.is_none();
         let seen = |chosen: fn(&&Side) -> bool, last: bool| {
-            let mut times = sides.iter().filter(chosen).filter_map(|side| side.time);
-            let time = if last {
-                times.next_back()
+            let mut chosen = sides.iter().filter(chosen);
+            let side = if last {
+                chosen.next_back().filter(|side| side.height > unseen_to)
             } else {
-                times.next().filter(|_| history.complete)
+                chosen.next().filter(|_| counted)
             };
-            time.and_then(iso)
+            side.and_then(|side| side.time).and_then(iso)
         };
         let totals = history.totals.clone().or_else(|| {
             history.complete.then(|| crate::source::Totals {
@@ -596,9 +602,10 @@ impl AddressDetail {
             })
         });
         AddressDetail {
-            new_address: Some(
-                sides.is_empty() && totals.as_ref().is_none_or(|totals| totals.transactions == 0),
-            ),
+            new_address: match sides.is_empty() {
+                true if unseen_to.is_some() => None,
+                is_empty => Some(is_empty && totals.as_ref().is_none_or(|totals| totals.transactions == 0)),
+            },
             cluster: (cluster.members.len() > 1).then(|| ClusterDetail {
                 size: cluster.members.len(),
                 addresses: cluster
@@ -618,9 +625,12 @@ impl AddressDetail {
             balance: totals
                 .as_ref()
                 .map(|totals| totals.received.saturating_sub(&totals.sent).to_coins(decimals)),
-            number_of_transactions: totals.as_ref().map(|totals| totals.transactions),
-            received_transactions: history.complete.then_some(received),
-            sent_transactions: history.complete.then_some(sent),
+            number_of_transactions: totals
+                .as_ref()
+                .filter(|_| unseen_to.is_none())
+                .map(|totals| totals.transactions),
+            received_transactions: counted.then_some(received),
+            sent_transactions: counted.then_some(sent),
             ..AddressDetail::unknown(own, exposures)
         }
     }
@@ -628,6 +638,7 @@ impl AddressDetail {
 
 /// One address's side of a transaction, in the chain's own money.
 struct Side {
+    height: Option<u64>,
     time: Option<i64>,
     received: Amount,
     sent: Amount,
@@ -639,6 +650,7 @@ impl Side {
     fn of(transaction: &Transaction, address: &str) -> Side {
         let is_it = |party: &Option<crate::source::Party>| party.as_deref() == Some(address);
         let mut side = Side {
+            height: transaction.position.map(|position| position.height),
             time: transaction.time,
             received: Amount::default(),
             sent: Amount::default(),
