@@ -9,6 +9,7 @@
 mod log_tests;
 mod logs;
 mod node;
+mod otterscan;
 mod provider;
 #[cfg(test)]
 mod tests;

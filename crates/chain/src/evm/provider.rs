@@ -1,5 +1,5 @@
-//! Histories of an EVM chain on demand, from a node that keeps an index of traces by address (`trace_filter`): Erigon,
-//! Nethermind, Reth and the like. Token transfers come from `eth_getLogs` by their parties' topics ([`super::logs`]); where
+//! Histories of an EVM chain on demand, from a node that keeps an index of traces by address (`trace_filter`, or Otterscan's
+//! [`super::otterscan`]): Erigon and the like. Token transfers come from `eth_getLogs` by their parties' topics ([`super::logs`]); where
 //! those cannot be searched whole, the rest is told and the history says so.
 //!
 //! A node without that index can tell of transactions, not of addresses; it says so.
@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::logs::{self, Logged};
+use super::otterscan;
 use super::trace::{Flat, Inner, flat, nested};
 use super::{ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number};
 use crate::address::Address;
@@ -78,8 +79,11 @@ impl Evm {
                 let filter = json!([{"fromBlock": "0x0", "toBlock": "latest", side: [format!("0x{digits}")],
                     "after": after, "count": PAGE}]);
                 let frames: Vec<Flat> = match self.rpc.call(calls, "trace_filter", filter) {
-                    // It keeps no index of addresses, and is no source for them.
-                    Err(RpcError::Fault(_)) => return Err(SourceError::NotFound),
+                    // Without that index, or only for a few blocks at a time. If it keeps the other neither, it is no source for
+                    // addresses.
+                    Err(RpcError::Fault(_)) => {
+                        return otterscan::list(&self.rpc, calls, digits, limit, places);
+                    }
                     frames => frames?,
                 };
                 let count = frames.len();
@@ -284,10 +288,13 @@ impl Provider for Evm {
     }
 
     fn knows_addresses(&self, calls: &Calls<'_>) -> Result<bool, SourceError> {
-        let filter = json!([{"fromBlock": "latest", "toBlock": "latest", "after": 0, "count": 1}]);
+        // The whole chain, as histories are asked for: many nodes search a few blocks only, which is no index. A precompiled
+        // contract sends nothing.
+        let nobody = format!("0x{:040x}", 1);
+        let filter = json!([{"fromBlock": "0x0", "toBlock": "latest", "fromAddress": [nobody], "after": 0, "count": 1}]);
         match self.rpc.call::<Vec<Flat>>(calls, "trace_filter", filter) {
             Ok(_) => Ok(true),
-            Err(RpcError::Fault(_)) => Ok(false),
+            Err(RpcError::Fault(_)) => otterscan::is_kept(&self.rpc, calls),
             Err(error) => Err(error.into()),
         }
     }

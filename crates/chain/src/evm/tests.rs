@@ -63,6 +63,8 @@ pub(super) struct Played {
     traces: Traces,
     /// Takes at most so many blocks in one search of logs.
     log_range: u64,
+    /// Transactions in a page of Otterscan's index, if it keeps one; then it keeps none of traces.
+    otterscan: Option<usize>,
     /// From one block to the next that anything happened in.
     stretch: u64,
     reorganised: AtomicBool,
@@ -84,6 +86,7 @@ impl Played {
             blocks,
             traces,
             log_range: u64::MAX,
+            otterscan: None,
             stretch: 1,
             reorganised: AtomicBool::new(false),
         }
@@ -251,6 +254,36 @@ impl Played {
         })
     }
 
+    /// A page as Erigon 3 makes it: the newest first, cut where it is full, also within a block.
+    fn listed(&self, params: &Value) -> Result<Value, i64> {
+        let (address, before) = (params[0].as_str().unwrap(), params[1].as_u64().unwrap());
+        let size = usize::try_from(params[2].as_u64().unwrap()).unwrap();
+        if Some(size) > self.otterscan {
+            return Err(-32000);
+        }
+        let touches = |frame: &Value| {
+            let action = &frame["action"];
+            ["from", "to", "address", "refundAddress"]
+                .iter()
+                .any(|key| action[*key] == address)
+                || frame["result"]["address"] == address
+        };
+        let mut all: Vec<Value> = self
+            .every()
+            .filter(|(height, ..)| before == 0 || *height < before)
+            .filter(|(height, index, sent)| self.flat(*height, *index, sent).iter().any(touches))
+            .map(|(height, index, sent)| self.transaction(height, index, sent))
+            .collect();
+        all.reverse();
+        let last = all.len() <= size;
+        all.truncate(size);
+        let receipts: Vec<Value> = all
+            .iter()
+            .map(|_| json!({"status": "0x1", "logs": null}))
+            .collect();
+        Ok(json!({"txs": all, "receipts": receipts, "firstPage": before == 0, "lastPage": last}))
+    }
+
     pub(super) fn result(&self, method: &str, params: &Value) -> Result<Value, i64> {
         let text = |place: usize| params[place].as_str().unwrap_or_default();
         let height_of = |hash: &str| {
@@ -297,6 +330,8 @@ impl Played {
                 let (height, index, sent) = self.sent(text(0)).ok_or(-32000)?;
                 self.flat(height, index, sent).into()
             }
+            "ots_searchTransactionsBefore" if self.otterscan.is_some() => self.listed(params)?,
+            "trace_filter" if self.otterscan.is_some() => return Err(-32602),
             "trace_filter" if parity => {
                 let filter = &params[0];
                 let side = |frame: &Value, name: &str, keys: [&str; 2]| {
@@ -483,12 +518,13 @@ proptest! {
     #[test]
     fn ingested_and_on_demand_give_the_same_answer(blocks in prop::collection::vec(prop::collection::vec(any_sent(), 0..6), 1..6)) {
         let parity = Arc::new(Played { log_range: 2, ..Played::new(blocks.clone(), Traces::Parity) });
+        let otterscan = Arc::new(Played { otterscan: Some(25), ..Played::new(blocks.clone(), Traces::Geth) });
         let geth = Arc::new(Played::new(blocks, Traces::Geth));
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let graphs: Vec<Graph> = folders.iter().map(|folder| Graph::open(folder.path(), Currency::Eth).unwrap()).collect();
         follow(&graphs[0], 0, &node(&parity, false), |_| true).unwrap();
         follow(&graphs[1], 0, &node(&geth, false), |_| true).unwrap();
-        let index = index(&parity);
+        let (index, listed) = (index(&parity), index(&otterscan));
         let profile = Profile::built_in();
         for number in (1..8).chain([TOKEN, MADE]) {
             let address = canonical(number);
@@ -498,6 +534,8 @@ proptest! {
                 let nested = screen_address(&graphs[1], &Known, &profile, &request).unwrap();
                 let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
                 prop_assert_eq!(told(&bulk), told(&nested));
+                prop_assert_eq!(told(&bulk), told(&fetched));
+                let fetched = screen_address(&listed.screening().unwrap(), &Known, &profile, &request).unwrap();
                 prop_assert_eq!(told(&bulk), told(&fetched));
             }
         }
@@ -647,6 +685,51 @@ fn what_a_node_cannot_do_is_told() {
         source.transaction(&format!("0x{:064x}", 77_000_000)),
         Err(SourceError::NotFound)
     );
+}
+
+#[test]
+fn the_index_of_otterscan_lists_addresses_too() {
+    // 60 payments in one block: more than a page holds.
+    let full: Vec<Sent> = (0..60).map(|_| plain(1, 4, 1)).collect();
+    let blocks = vec![
+        vec![plain(1, 4, 1)],
+        full,
+        vec![plain(4, 3, 2), plain(1, 3, 1)],
+        vec![],
+    ];
+    for (largest, known) in [(25, None), (100, Some(62)), (10, None)] {
+        let played = Arc::new(Played {
+            otterscan: Some(largest),
+            ..Played::new(blocks.clone(), Traces::Parity)
+        });
+        let index = index(&played);
+        assert_eq!(index.check().unwrap().1, largest > 10);
+        let source = index.screening().unwrap();
+        let window = Window {
+            up_to: None,
+            limit: 1000,
+        };
+        let history = source.history(&canonical(4), window);
+        match known {
+            Some(known) => {
+                let history = history.unwrap();
+                assert_eq!((history.transactions.len(), history.complete), (known, true));
+            }
+            // Never taken for the whole.
+            None if largest == 25 => {
+                assert!(matches!(history, Err(SourceError::Unsupported(_))), "{history:?}")
+            }
+            None => assert_eq!(history, Err(SourceError::NotFound)),
+        }
+        let short = source.history(&canonical(3), window);
+        assert_eq!(
+            short.map(|history| history.transactions.len()).ok(),
+            (largest > 10).then_some(2)
+        );
+        let cut = Window { limit: 30, ..window };
+        let long = index.screening().unwrap().history(&canonical(1), cut);
+        assert!(long.is_err() || !long.unwrap().complete);
+    }
 }
 
 /// Answers everything alike.
