@@ -45,9 +45,12 @@ const LAYOUT: &str = "2";
 /// Why the graph could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// The store beneath failed; another process may hold the folder.
+    /// Another process has the folder open.
+    #[error("another process holds it")]
+    Held,
+    /// The store beneath failed.
     #[error("the graph's store: {0}")]
-    Store(#[from] fjall::Error),
+    Store(#[source] fjall::Error),
     /// A record is damaged.
     #[error(transparent)]
     Damaged(#[from] Damaged),
@@ -65,6 +68,15 @@ pub enum GraphError {
     /// More outputs, inputs or blocks than can be numbered.
     #[error("a block too large to be numbered")]
     TooLarge,
+}
+
+impl From<fjall::Error> for GraphError {
+    fn from(error: fjall::Error) -> GraphError {
+        match error {
+            fjall::Error::Locked => GraphError::Held,
+            error => GraphError::Store(error),
+        }
+    }
 }
 
 /// A block as it comes in: its inputs are not yet resolved.

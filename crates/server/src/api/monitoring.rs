@@ -233,10 +233,7 @@ pub async fn picture(
         Some(_) => return Err(Problem::validation(vec!["format - must be json or svg".into()])),
     };
     let picture = match Uuid::parse_str(&id) {
-        Ok(id) => {
-            let evidence = monitoring::evidence(&app, caller.scope, id).await?;
-            evidence.map(|(_, picture)| picture)
-        }
+        Ok(id) => monitoring::picture(&app, caller.scope, id).await?,
         Err(_) => None,
     };
     let picture = picture.ok_or_else(|| Problem::not_found("No screening with a score has this queryId"))?;

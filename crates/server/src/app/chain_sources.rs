@@ -178,7 +178,7 @@ pub fn open_graph(folder: &Path, currency: Currency) -> anyhow::Result<Arc<Graph
     };
     let graph = open().with_context(|| {
         let folder = folder.display();
-        format!("the graph in {folder} cannot be opened (does another process hold it?)")
+        format!("the graph in {folder} cannot be opened")
     })?;
     Ok(Arc::new(graph))
 }
@@ -209,11 +209,16 @@ pub struct ChainSources {
 }
 
 impl ChainSources {
-    /// Opens the graphs that exist, and remembers the indexes and vendors.
+    /// Opens the graphs that exist of these chains, and remembers the indexes and vendors.
     ///
     /// # Errors
     /// When a graph cannot be opened (another process holds it), an index is not `CHAIN=URL` or a vendor is badly described.
-    pub fn open(data: &Path, config: &ChainConfig, runtime: Handle) -> anyhow::Result<ChainSources> {
+    pub fn open(
+        data: &Path,
+        config: &ChainConfig,
+        runtime: Handle,
+        chains: &[Currency],
+    ) -> anyhow::Result<ChainSources> {
         let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime)?);
         let mut sources = ChainSources {
             graphs: HashMap::new(),
@@ -221,7 +226,7 @@ impl ChainSources {
             upstreams: config.upstreams()?,
             transport,
         };
-        for currency in Currency::ALL {
+        for &currency in chains {
             let folder = graph_folder(data, currency);
             if folder.is_dir() {
                 sources.graphs.insert(currency, open_graph(&folder, currency)?);

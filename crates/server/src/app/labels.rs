@@ -114,14 +114,14 @@ impl AccountLabels {
         })
     }
 
-    /// The same for a question about an earlier day.
+    /// The same for a question about an earlier day. Reads files.
     pub fn at_past(
         sets: &LabelSets,
         lists: &Lists,
-        past: PastWallets,
         scope: Scope,
         settings: &merchants::MerchantSettings,
     ) -> Result<Self, String> {
+        let past = PastWallets::open(&sets.config).map_err(|error| format!("{error:#}"))?;
         let mut labels = Self::with(sets, lists, scope, settings)?;
         labels.wallets.past = Some(past);
         Ok(labels)

@@ -19,10 +19,10 @@ use store::Scope;
 use store::monitoring::{self, NewScreening};
 use uuid::Uuid;
 
-pub(crate) use self::kept::{Evidence, page};
-pub use self::kept::{Page, Wanted, evidence, find, list};
+pub(crate) use self::kept::{Evidence, Said, page};
+pub use self::kept::{Page, Wanted, find, list, picture};
 pub use self::profiles::{NotSet, profile, set_profile};
-pub(crate) use self::replay::replay;
+pub(crate) use self::replay::{Change, Decision, NotAgain, Replay, again};
 use super::App;
 use super::chain_sources::Answered;
 use super::labels::AccountLabels;
@@ -173,7 +173,7 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
         };
         let evidence = answered.own().map(|screen| {
             let picture = Picture::of(&query.text, screen, &profile);
-            Evidence::of(request.at, screen, picture)
+            Evidence::of(&request, &labels, screen, picture)
         });
         Ok::<_, SourceError>((answered, own_name, evidence))
     });

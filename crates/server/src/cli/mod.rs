@@ -26,6 +26,7 @@ mod webhook;
 
 use std::process::ExitCode;
 
+use ::chain::graph::GraphError;
 use clap::{Parser, Subcommand};
 
 use crate::config::{DataConfig, ServeConfig};
@@ -154,6 +155,14 @@ pub(crate) fn say(line: &str) -> anyhow::Result<()> {
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())
+}
+
+/// Says what to do instead where another process, a running server above all, holds a chain's graph.
+pub(crate) fn held(error: anyhow::Error, instead: &str) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(GraphError::Held) => anyhow::anyhow!("{error:#}: {instead}"),
+        _ => error,
+    }
 }
 
 /// The runtime of the commands that touch data.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use chain::currency::Currency;
+use chain::labels::Labels;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use store::Scope;
@@ -11,12 +12,12 @@ use store::merchants;
 use store::monitoring::{self as screenings, Screening};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
+use super::{Unusable, block_on, data, held, say};
 use crate::api::time::iso;
 use crate::app::chain_sources::{ChainConfig, ChainSources};
 use crate::app::labels::{AccountLabels, LabelSets};
-use crate::app::lists::{Lists, PastWallets};
-use crate::app::monitoring::{self, Evidence, NotSet, Wanted, page};
+use crate::app::lists::Lists;
+use crate::app::monitoring::{self, Decision, NotSet, Wanted, page};
 use crate::config::DataConfig;
 
 /// `bonafide monitoring`.
@@ -150,7 +151,7 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
         merchant_id: again.merchant,
         sandbox: again.sandbox,
     };
-    let (screening, evidence, profile, merchant) = runtime.block_on(async {
+    let (decision, merchant) = runtime.block_on(async {
         let db = data::open(data).await?.db;
         let conn = &mut db.read().await?;
         let merchant = merchants::get(conn, again.merchant)
@@ -158,22 +159,27 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
             .with_context(|| format!("no account {}", again.merchant))?;
         let none = || format!("no screening {} of this account and mode", again.id);
         let screening = screenings::get(conn, scope, again.id).await?.with_context(none)?;
-        let evidence = Evidence::read(conn, scope, again.id)
-            .await?
-            .context("this screening has no score that could be made again")?;
-        let profile = monitoring::profile(conn, again.merchant, evidence.profile_version())
-            .await
-            .ok()
-            .flatten()
-            .context("the profile of that day cannot be read")?;
-        anyhow::Ok((screening, evidence, profile, merchant))
+        let decision = Decision::read(conn, scope, screening).await??;
+        anyhow::Ok((decision, merchant))
     })?;
-    let chains = ChainSources::open(&data.data, &again.chains, runtime.handle().clone())?;
+    let needed: Vec<Currency> = decision
+        .is_traced()
+        .then(|| decision.currency().parse())
+        .transpose()
+        .context("the chain cannot be read any more")?
+        .into_iter()
+        .collect();
+    let chains = ChainSources::open(&data.data, &again.chains, runtime.handle().clone(), &needed);
+    let there = format!(
+        "let the server that holds it do it: \"Make this decision again\" in the portal, /portal/monitoring/{}",
+        again.id
+    );
+    let chains = chains.map_err(|error| held(error, &there))?;
     let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
-    let past = PastWallets::open(data)?;
     let settings = crate::app::merchants::settings(&merchant);
-    let labels = AccountLabels::at_past(&sets, &lists, past, scope, &settings).map_err(anyhow::Error::msg)?;
-    let replay = monitoring::replay(&screening, &evidence, &profile, &labels, &chains);
+    let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
+    let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
+    let replay = decision.again(labels.map_err(Clone::clone), &chains);
     say(&serde_json::to_string(&replay)?)
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::engines::{Source, answer};
-use super::{Unusable, say};
+use super::{Unusable, held, say};
 use crate::app::chain_sources::{Answered, ChainConfig, ChainSources};
 use crate::app::lists::{Lists, PastWallets, Wallets};
 use crate::app::monitoring::{answer_body, status};
@@ -62,6 +62,9 @@ pub(crate) struct Score {
 /// Nothing may be called clean then.
 const NO_LISTS: &str =
     "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
+/// What to do where a running server holds a graph.
+const HELD: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
+                    decision's page makes it again (\"Make this decision again\"); or stop the server first";
 /// Members of a line; others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
 
@@ -75,7 +78,10 @@ impl Score {
             .worker_threads(1)
             .enable_all()
             .build()?;
-        let sources = ChainSources::open(&self.data.data, &self.chains, runtime.handle().clone())?;
+        let asked: Option<Currency> = self.currency.as_deref().and_then(|code| code.parse().ok());
+        let chains = asked.as_ref().map_or(&Currency::ALL[..], std::slice::from_ref);
+        let sources = ChainSources::open(&self.data.data, &self.chains, runtime.handle().clone(), chains)
+            .map_err(|error| held(error, HELD))?;
         let common = self.data.label_store(None)?.load()?;
         let past = self.at.map(|_| PastWallets::open(&self.data)).transpose()?;
         let (listed, unlisted) = match Lists::open(&self.data)?.all_wallets(past) {

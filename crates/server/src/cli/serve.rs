@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use chain::currency::Currency;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
@@ -69,7 +70,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let (api_log, calls) = ApiLog::new();
     let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
     let runtime = tokio::runtime::Handle::current();
-    let mut chains = ChainSources::open(&config.data.data, &config.chains, runtime)?;
+    let mut chains = ChainSources::open(&config.data.data, &config.chains, runtime, &Currency::ALL)?;
     let followers = chains.followers(&config.data.data, &config.chains)?;
     let app: Shared = Arc::new(App {
         api_log,

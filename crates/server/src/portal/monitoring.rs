@@ -1,8 +1,11 @@
-//! Wallets and transactions: screened by hand, stored like those of the API, found again, and shown with what led to their score.
+//! Wallets and transactions: screened by hand, stored like those of the API, found again, and shown with what led to their score, and
+//! decided again as on their day.
+
+mod again;
+mod query;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
@@ -24,7 +27,6 @@ use crate::app::monitoring::{self, Wanted};
 use crate::error::{Family, Problem};
 use crate::http::gate;
 use crate::http::idempotency::{self, Start};
-use crate::http::path::PathText;
 
 const PAGE: u16 = 30;
 /// The label of a screening by hand that was given none.
@@ -38,8 +40,9 @@ pub fn routes(routes: Routes) -> Routes {
         .get("/portal/monitoring", Action::Screen, list)
         .post("/portal/monitoring-search", Action::Screen, search)
         .post("/portal/monitoring", Action::ScreenWallet, screen)
-        .get("/portal/monitoring/{id}", Action::Screen, detail)
-        .get("/portal/monitoring/{id}/picture", Action::Screen, picture)
+        .get("/portal/monitoring/{id}", Action::Screen, query::detail)
+        .get("/portal/monitoring/{id}/picture", Action::Screen, query::picture)
+        .post("/portal/monitoring/{id}/again", Action::Screen, again::make)
 }
 
 /// What is to be screened.
@@ -247,129 +250,11 @@ fn body(asked: &Asked) -> Map<String, Value> {
     members.collect()
 }
 
-#[derive(Template)]
-#[template(path = "portal/monitoring-query.html")]
-struct QueryPage {
-    page: Page,
-    screening: Screening,
-    /// The stored answer.
-    answer: Value,
-    /// What the score was made of, also where the answer did not say so; null when it is not known.
-    exposures: Value,
-    pretty: String,
-    has_picture: bool,
-    /// Money was followed: the picture shows it.
-    was_traced: bool,
-}
-
-impl QueryPage {
-    /// The items of a member of `exposures`.
-    fn exposures(&self, name: &str) -> &[Value] {
-        self.exposures[name].as_array().map_or(&[], Vec::as_slice)
-    }
-
-    /// A member as text.
-    fn text(&self, item: &Value, name: &str) -> String {
-        plain(&item[name])
-    }
-
-    /// A word of a fixed list.
-    fn word(&self, item: &Value, name: &str) -> String {
-        self.page.word("monitoring.word", &plain(&item[name]))
-    }
-
-    /// A number with one digit behind the point.
-    fn number(&self, item: &Value, name: &str) -> String {
-        item[name].as_f64().map_or_else(|| "–".to_owned(), one_digit)
-    }
-
-    fn coverage(&self) -> &Value {
-        &self.exposures["coverage"]
-    }
-
-    /// What is said where the score has no parts to list.
-    fn no_contributions(&self) -> String {
-        self.page.t(match self.screening.score {
-            _ if self.exposures.is_null() => "monitoring.not_kept",
-            Some(score) if score > 0.0 => "monitoring.no_parts",
-            _ => "monitoring.no_contributions",
-        })
-    }
-
-    /// The answer's own facts: what stands beside the exposures.
-    fn facts(&self) -> Vec<(String, String)> {
-        const ELSEWHERE: [&str; 8] = [
-            "queryId",
-            "type",
-            "query",
-            "currency",
-            "score",
-            "label",
-            "exposures",
-            "report",
-        ];
-        let Some(members) = self.answer.as_object() else {
-            return Vec::new();
-        };
-        let shown = |(name, value): (&String, &Value)| match value {
-            Value::String(_) | Value::Number(_) | Value::Bool(_) if !ELSEWHERE.contains(&name.as_str()) => {
-                Some((self.page.word("monitoring.fact", name), plain(value)))
-            }
-            _ => None,
-        };
-        members.iter().filter_map(shown).collect()
-    }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "–".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-async fn detail(
-    State(app): State<Shared>,
-    page: Page,
-    member: Member,
-    PathText(id): PathText,
-) -> Result<Response, Problem> {
-    let scope = member.scope()?;
+/// A screening of the chosen account and mode, by the id of an address.
+async fn found(app: &Shared, member: &Member, id: &str) -> Result<Screening, Problem> {
     let missing = || Problem::not_found("There is no such screening in this account");
-    let id = Uuid::parse_str(&id).map_err(|_| missing())?;
-    let screening = monitoring::find(&app, scope, id).await?.ok_or_else(missing)?;
-    let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
-    let (kept, picture) = monitoring::evidence(&app, scope, id).await?.unzip();
-    let exposures = match &answer["exposures"] {
-        Value::Null => kept.unwrap_or_default(),
-        answered => answered.clone(),
-    };
-    page::html(QueryPage {
-        exposures,
-        has_picture: picture.is_some(),
-        was_traced: picture.is_some_and(|picture| !picture.links.is_empty()),
-        pretty: serde_json::to_string_pretty(&answer).unwrap_or_default(),
-        page,
-        screening,
-        answer,
-    })
-}
-
-async fn picture(
-    State(app): State<Shared>,
-    member: Member,
-    PathText(id): PathText,
-) -> Result<Response, Problem> {
-    let missing = || Problem::not_found("There is no such screening in this account");
-    let id = Uuid::parse_str(&id).map_err(|_| missing())?;
-    let (_, picture) = monitoring::evidence(&app, member.scope()?, id)
+    let id = Uuid::parse_str(id).map_err(|_| missing())?;
+    monitoring::find(app, member.scope()?, id)
         .await?
-        .ok_or_else(missing)?;
-    let headers = [
-        (CONTENT_TYPE, "image/svg+xml"),
-        // Opened by itself it runs nothing and fetches nothing, whatever a label was called.
-        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
-    ];
-    Ok((headers, picture.svg()).into_response())
+        .ok_or_else(missing)
 }

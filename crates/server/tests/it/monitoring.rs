@@ -550,6 +550,9 @@ on_both!(too_many_screenings_are_told_so, |backend| {
         key: demo["apiKey"].as_str().unwrap().into(),
         secret: demo["secret"].as_str().unwrap().into(),
     };
+    let (_, labelled) = server.post(PATH, &key, ask("address", "eth", LISTED)).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let auditor = crate::portal::Browser::sign_up(&server, merchant, "auditor").await;
     let mut asked: tokio::task::JoinSet<(u16, Value)> = tokio::task::JoinSet::new();
     for _ in 0..60 {
         let request = server.request(Method::POST, PATH, &key);
@@ -565,6 +568,13 @@ on_both!(too_many_screenings_are_told_so, |backend| {
         (status, &body["message"]),
         (503, &json!("The server is busy; please try again shortly"))
     );
+    // Making an old decision again waits in the same queue.
+    let again = labelled["queryId"].as_str().unwrap();
+    let busy = auditor
+        .post(&format!("/portal/monitoring/{again}/again"), &[])
+        .await;
+    assert_eq!(busy.status, 503, "{}", busy.body);
+    assert!(busy.body.contains("busy"), "{}", busy.body);
 });
 
 /// A secret that someone pastes is in no answer, no log and no file.

@@ -13,6 +13,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use crate::harness::{Key, Server, on_both};
+use crate::portal::Browser;
 
 const PATH: &str = "/v2/public/transaction-monitoring";
 const SECRET: &str = "vendor-secret-7f3a";
@@ -144,6 +145,22 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
             &json!([{"name": "Vendor's name", "category": "mixer"}]),
             &json!({"source": "riskhouse"})
         )
+    );
+    // What a vendor does not say cannot be reckoned again.
+    let demo = std::fs::read(server.dir.path().join("demo.json")).unwrap();
+    let demo: Value = serde_json::from_slice(&demo).unwrap();
+    let auditor = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "auditor").await;
+    let page = format!("/portal/monitoring/{}", body["queryId"].as_str().unwrap());
+    let again = format!("{page}/again");
+    let shown = auditor.get(&page).await.page();
+    assert!(
+        shown.contains("the score is a vendor&#39;s") && !shown.contains(&again),
+        "{shown}"
+    );
+    let refused = auditor.submit(&again, &[]).await;
+    assert!(
+        refused.contains("It cannot be made again: the score is a vendor&#39;s"),
+        "{refused}"
     );
     let simple = json!({"type": "address", "query": stranger(GOOD), "currency": "eth"});
     let (_, body) = server.post(PATH, &key, simple).await;

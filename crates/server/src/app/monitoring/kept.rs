@@ -1,10 +1,13 @@
 //! Screenings that were kept: found by id, listed by what was asked and how it was labelled, drawn.
 
+use std::collections::HashSet;
+
 use chain::address::Address;
 use chain::currency::Currency;
 use chain::hash::TransactionHash;
+use chain::labels::{Label, Labels};
 use chain::picture::Picture;
-use chain::screen::Screen;
+use chain::screen::{Detail, Request, Screen, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::monitoring::{self, Filter, MOST_FORMS, Screening};
@@ -12,41 +15,120 @@ use store::{Conn, Error, Scope};
 use uuid::Uuid;
 
 use super::App;
+use super::replay::NotAgain;
 use crate::error::Problem;
 
-/// What led to a score, kept beside the answer: enough to draw it and to reckon it again.
+/// What [`Evidence::source`] is where no chain's history was asked for.
+pub(super) const BY_LABELS: &str = "labels";
+/// At most so many labels are kept beside a score.
+const MOST_LABELS: usize = 100;
+
+/// What led to a score, kept beside the answer: enough to explain it, to draw it and to reckon it again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Evidence {
     /// The labels of which time (ms).
-    pub(super) at: i64,
+    pub(crate) at: i64,
     /// The score.
-    pub(super) score: f64,
+    pub(crate) score: f64,
     /// The answer's `exposures`, also where only a simple report was asked for.
-    pub(super) exposures: Value,
+    pub(crate) exposures: Value,
     /// The flow.
-    pub(super) picture: Picture,
+    pub(crate) picture: Picture,
+    /// What was said of the addresses that counted; absent in what earlier versions kept.
+    #[serde(default)]
+    pub(crate) labels: Vec<Said>,
+}
+
+/// What one source said about one address.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Said {
+    /// The address, in canonical form.
+    pub(crate) address: String,
+    /// The label.
+    #[serde(flatten)]
+    pub(crate) label: Label,
 }
 
 impl Evidence {
-    pub(super) fn of(at: i64, screen: &Screen, picture: Picture) -> Result<Evidence, Problem> {
+    pub(super) fn of(
+        request: &Request<'_>,
+        labels: &dyn Labels,
+        screen: &Screen,
+        picture: Picture,
+    ) -> Result<Evidence, Problem> {
         Ok(Evidence {
-            at,
+            at: request.at,
             score: screen.score.value(),
             exposures: serde_json::to_value(screen.detail.exposures()).map_err(Problem::internal)?,
             picture,
+            labels: said(request, labels, screen),
         })
     }
 
+    /// What led to a screening's score.
+    ///
+    /// # Errors
+    /// When the store fails. The inner error: why there is nothing.
     pub(crate) async fn read(
         conn: &mut Conn,
         scope: Scope,
-        id: Uuid,
-    ) -> Result<Option<Evidence>, store::Error> {
-        let kept = monitoring::evidence(conn, scope, id).await?;
-        // What another version wrote and this one cannot read counts as absent.
-        Ok(kept.and_then(|kept| serde_json::from_str(&kept).ok()))
+        screening: &Screening,
+    ) -> Result<Result<Evidence, NotAgain>, Error> {
+        if screening.score.is_none() {
+            return Ok(Err(NotAgain::NoScore));
+        }
+        let kept = monitoring::evidence(conn, scope, screening.id).await?;
+        Ok(match kept {
+            None => Err(NotAgain::Vendor),
+            Some(kept) => serde_json::from_str(&kept).map_err(|_| NotAgain::Unreadable),
+        })
     }
+
+    /// Who told the chain's history, such as `graph`; `labels` where nobody did.
+    pub(crate) fn source(&self) -> &str {
+        self.exposures["source"].as_str().unwrap_or(BY_LABELS)
+    }
+
+    /// Up to which block money was followed.
+    pub(crate) fn block(&self) -> Option<u64> {
+        self.exposures["asOfBlock"].as_u64()
+    }
+
+    /// By which version of the account's profile it was decided.
+    pub(crate) fn profile_version(&self) -> Option<u32> {
+        u32::try_from(self.exposures["profileVersion"].as_u64()?).ok()
+    }
+}
+
+/// The labels of the screened address, of what its holder holds besides, and of everybody who absorbed money.
+fn said(request: &Request<'_>, labels: &dyn Labels, screen: &Screen) -> Vec<Said> {
+    let own = match request.subject {
+        Subject::Address(address) => Some(address),
+        Subject::Transaction(_) => None,
+    };
+    let held = match &screen.detail {
+        Detail::Address(detail) => detail.cluster.as_ref(),
+        Detail::Transaction(_) => None,
+    };
+    let held = held.into_iter().flat_map(|cluster| &cluster.addresses);
+    let nodes = screen.traces.iter().flat_map(|trace| &trace.nodes);
+    let absorbing = nodes.filter(|node| node.absorbed.is_some());
+    let absorbing = absorbing.filter_map(|node| node.party.as_deref());
+    let mut seen = HashSet::new();
+    own.into_iter()
+        .chain(held.map(String::as_str))
+        .chain(absorbing)
+        .filter(|address| seen.insert(*address))
+        .flat_map(|address| {
+            let known = labels.labels(request.chain, address, request.at);
+            known.into_iter().map(|label| Said {
+                address: address.to_owned(),
+                label,
+            })
+        })
+        .take(MOST_LABELS)
+        .collect()
 }
 
 /// Which screenings to list.
@@ -138,14 +220,18 @@ fn forms(text: &str, currency: Option<Currency>) -> Vec<String> {
     forms
 }
 
-/// What led to a screening's score: its `exposures`, also where only a simple report was asked for, and the flow. `None` when there is no
-/// such screening of this account, it has no score, or another source made it.
+/// The flow that led to a screening's score. `None` when there is no such screening of this account, it has no score, or another
+/// source made it.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn evidence(app: &App, scope: Scope, id: Uuid) -> Result<Option<(Value, Picture)>, Problem> {
-    let evidence = Evidence::read(&mut app.db.read().await?, scope, id).await?;
-    Ok(evidence.map(|evidence| (evidence.exposures, evidence.picture)))
+pub async fn picture(app: &App, scope: Scope, id: Uuid) -> Result<Option<Picture>, Problem> {
+    let conn = &mut app.db.read().await?;
+    let Some(screening) = monitoring::get(conn, scope, id).await? else {
+        return Ok(None);
+    };
+    let evidence = Evidence::read(conn, scope, &screening).await?;
+    Ok(evidence.ok().map(|evidence| evidence.picture))
 }
 
 #[cfg(test)]

@@ -1,21 +1,83 @@
-//! An old decision made again, with the labels, the block and the profile of its day, and what came out otherwise.
+//! An old decision made again, with the labels, the block and the profile of its day, and what came out otherwise. The one way to do
+//! so: the command line's and the portal's.
+
+use std::sync::Arc;
 
 use chain::labels::Labels;
 use chain::profile::Profile;
 use chain::query::Query;
-use chain::screen::Request;
-use serde::Serialize;
+use chain::score::{Request, Screen, screen_labels};
+use chain::source::SourceError;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::monitoring::Screening;
+use store::{Conn, Scope};
 
-use super::kept::Evidence;
-use super::read;
+use super::kept::{BY_LABELS, Evidence};
+use super::{profile, read};
+use crate::app::App;
 use crate::app::chain_sources::ChainSources;
+use crate::app::labels::AccountLabels;
+use crate::app::merchants;
+use crate::error::Problem;
+use crate::http::gate::Caller;
 
 /// So many differences are told.
 const MOST_CHANGES: usize = 100;
 /// Numbers nearer than this are one.
 const NEAR: f64 = 1e-9;
+/// Members that say who was asked and what is known by now, not what came out: told, and of no account. Tokens make no score.
+const TOLD_ONLY: [&str; 3] = [
+    "/labelSetVersion",
+    "/source",
+    "/coverage/tokenTransfersIncomplete",
+];
+
+/// Why a decision cannot be made again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotAgain {
+    /// There was none.
+    #[error("this screening has no score: the source gave no answer then")]
+    NoScore,
+    /// Our own engine did not make it.
+    #[error("the score is a vendor's, who does not say what it was made of")]
+    Vendor,
+    /// Another version kept what it was made of.
+    #[error("what the score was made of cannot be read any more")]
+    Unreadable,
+    /// Its version of the account's profile is not there.
+    #[error("the risk profile of that day cannot be read")]
+    ProfileGone,
+    /// Nothing may be called clean then.
+    #[error("the sanctions lists or labels cannot be used: {0}")]
+    NoLabels(String),
+    /// Whoever told the chain's history then does not now.
+    #[error("the source that answered then ({0}) gives no answer now")]
+    SourceGone(String),
+    /// A graph that was begun anew, or a node that lags behind.
+    #[error("the source has come to block {0} only")]
+    Behind(u64),
+    /// The source gives no answer.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl NotAgain {
+    /// Its name, in the audit trail and in the texts' keys.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            NotAgain::NoScore => "no_score",
+            NotAgain::Vendor => "vendor",
+            NotAgain::Unreadable => "unreadable",
+            NotAgain::ProfileGone => "profile_gone",
+            NotAgain::NoLabels(_) => "no_labels",
+            NotAgain::SourceGone(_) => "source_gone",
+            NotAgain::Behind(_) => "behind",
+            NotAgain::Source(SourceError::TimedOut | SourceError::Budget) => "timed_out",
+            NotAgain::Source(_) => "source_failed",
+        }
+    }
+}
 
 /// A decision and what it would be again.
 #[derive(Debug, PartialEq, Serialize)]
@@ -28,21 +90,28 @@ pub(crate) struct Replay {
     /// The score again; `None` when there was no answer.
     pub score_again: Option<f64>,
     /// Why there was no answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
+    pub failed: Option<NotAgain>,
     /// The labels of which time (ISO 8601).
     pub at: String,
     /// Up to which block; absent where nothing was traced.
     pub as_of_block: Option<u64>,
     /// By which version of the profile.
-    pub profile_version: u64,
+    pub profile_version: u32,
     /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version names all labels,
-    /// later ones included, and is told although it does not count.
+    /// later ones included, and the source who told of the chain: such are told although they do not count.
     pub changed: Vec<Change>,
 }
 
+fn in_words<S: serde::Serializer>(failed: &Option<NotAgain>, serializer: S) -> Result<S::Ok, S::Error> {
+    match failed {
+        Some(reason) => serializer.collect_str(reason),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// A member that differs.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Change {
     /// Its JSON Pointer.
     pub member: String,
@@ -52,56 +121,131 @@ pub(crate) struct Change {
     pub again: Value,
 }
 
-impl Evidence {
-    /// By which version of the account's profile it was decided.
-    pub(crate) fn profile_version(&self) -> Option<u32> {
-        u32::try_from(self.exposures["profileVersion"].as_u64()?).ok()
+/// An old decision, with what it was made by.
+pub(crate) struct Decision {
+    screening: Screening,
+    evidence: Evidence,
+    profile: Profile,
+}
+
+impl Decision {
+    /// Reads what led to a screening's score, and the profile of its day.
+    ///
+    /// # Errors
+    /// When the store fails. The inner error: why it cannot be made again.
+    pub(crate) async fn read(
+        conn: &mut Conn,
+        scope: Scope,
+        screening: Screening,
+    ) -> Result<Result<Decision, NotAgain>, store::Error> {
+        let evidence = match Evidence::read(conn, scope, &screening).await? {
+            Ok(evidence) => evidence,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let kept = profile(conn, scope.merchant_id, evidence.profile_version()).await;
+        Ok(match kept {
+            Ok(Some(profile)) => Ok(Decision {
+                screening,
+                evidence,
+                profile,
+            }),
+            _ => Err(NotAgain::ProfileGone),
+        })
+    }
+
+    /// The chain.
+    pub(crate) fn currency(&self) -> &str {
+        &self.screening.currency
+    }
+
+    /// Whether money was followed, so that a source is needed.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.evidence.source() != BY_LABELS
+    }
+
+    /// Makes it again. Reads sources: blocks.
+    pub(crate) fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
+        let mut replay = Replay {
+            same: false,
+            score: self.evidence.score,
+            score_again: None,
+            failed: None,
+            at: crate::api::time::iso(self.evidence.at),
+            as_of_block: self.evidence.block(),
+            profile_version: self.profile.version,
+            changed: Vec::new(),
+        };
+        let screened = labels
+            .map_err(NotAgain::NoLabels)
+            .and_then(|labels| self.screen(labels, chains));
+        match screened {
+            Ok(screen) => replay.compare(&self.evidence, &screen),
+            Err(reason) => replay.failed = Some(reason),
+        }
+        replay
+    }
+
+    fn screen(&self, labels: &dyn Labels, chains: &ChainSources) -> Result<Screen, NotAgain> {
+        let query = asked(&self.screening).ok_or(NotAgain::Unreadable)?;
+        let mut request = Request::new(query.currency, query.subject());
+        request.at = self.evidence.at;
+        request.as_of_block = self.evidence.block();
+        request.options = self.profile.options();
+        if !self.is_traced() {
+            // No source was asked, or none answered: what it would say today is another decision.
+            return Ok(screen_labels(labels, &self.profile, &request));
+        }
+        let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
+        let screen = match chains.own(labels, &self.profile, &request) {
+            Err(SourceError::NotFound) => return Err(gone()),
+            screen => screen?,
+        };
+        let exposures = screen.detail.exposures();
+        match exposures.as_of_block {
+            // Labels stand in where a source gives no answer.
+            None => Err(gone()),
+            Some(block) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
+            Some(_) => Ok(screen),
+        }
     }
 }
 
-/// Makes a decision again. Reads sources: blocks.
-pub(crate) fn replay(
-    screening: &Screening,
-    evidence: &Evidence,
-    profile: &Profile,
-    labels: &dyn Labels,
-    chains: &ChainSources,
-) -> Replay {
-    let mut replay = Replay {
-        same: false,
-        score: evidence.score,
-        score_again: None,
-        failed: None,
-        at: crate::api::time::iso(evidence.at),
-        as_of_block: evidence.exposures["asOfBlock"].as_u64(),
-        profile_version: evidence.profile_version().unwrap_or_default().into(),
-        changed: Vec::new(),
+impl Replay {
+    fn compare(&mut self, then: &Evidence, again: &Screen) {
+        let exposures = serde_json::to_value(again.detail.exposures()).unwrap_or_default();
+        let score = again.score.value();
+        self.score_again = Some(score);
+        differences("", &then.exposures, &exposures, &mut self.changed);
+        let counts = |change: &Change| !TOLD_ONLY.contains(&change.member.as_str());
+        self.same = near(then.score, score) && !self.changed.iter().any(counts);
+        self.changed.truncate(MOST_CHANGES);
+    }
+}
+
+/// Makes a kept screening's decision again where the graphs are, within the limits of new screenings. The inner error: why it cannot
+/// be made again.
+///
+/// # Errors
+/// 503 when too many screenings are under way; when the store fails.
+pub(crate) async fn again(
+    app: &Arc<App>,
+    caller: &Caller,
+    screening: Screening,
+) -> Result<Result<Replay, NotAgain>, Problem> {
+    let decision = match Decision::read(&mut app.db.read().await?, caller.scope, screening).await? {
+        Ok(decision) => decision,
+        Err(reason) => return Ok(Err(reason)),
     };
-    let Some(query) = asked(screening) else {
-        replay.failed = Some("the query cannot be read any more".to_owned());
-        return replay;
-    };
-    let mut request = Request::new(query.currency, query.subject());
-    request.at = evidence.at;
-    request.as_of_block = replay.as_of_block;
-    request.options = profile.options();
-    let again = match chains.own(labels, profile, &request) {
-        Ok(screen) => screen,
-        Err(error) => {
-            replay.failed = Some(error.to_string());
-            return replay;
-        }
-    };
-    let exposures = serde_json::to_value(again.detail.exposures()).unwrap_or_default();
-    replay.score_again = Some(again.score.value());
-    differences("", &evidence.exposures, &exposures, &mut replay.changed);
-    replay.same = near(evidence.score, again.score.value())
-        && replay
-            .changed
-            .iter()
-            .all(|change| change.member == "/labelSetVersion");
-    replay.changed.truncate(MOST_CHANGES);
-    replay
+    let permit = app.screenings.permit().await?;
+    let (app, scope) = (Arc::clone(app), caller.scope);
+    let settings = merchants::settings(&caller.merchant);
+    let replayed = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);
+        let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
+        decision.again(labels.map_err(Clone::clone), &app.chains)
+    });
+    replayed.await.map(Ok).map_err(Problem::internal)
 }
 
 fn asked(screening: &Screening) -> Option<Query> {

@@ -409,6 +409,12 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     let failed = screen(503).await;
     assert_eq!(failed.status, 503);
     assert!(failed.body.contains("unreachable"), "{}", failed.body);
+    let failed = reviewer.get("/portal/monitoring").await.page();
+    let failed = reviewer.get(&link(&failed, "/portal/monitoring/")).await.page();
+    assert!(
+        failed.contains("There is no score") && !failed.contains("/again"),
+        "what never was is not made again: {failed}"
+    );
 
     let body = json!({"type": "address", "currency": "eth", "label": "by the API", "query": address(10)});
     assert_eq!(

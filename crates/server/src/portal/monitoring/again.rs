@@ -1,0 +1,177 @@
+//! An old decision made again by its page's button: asked for by a form, shown once on the page, noted in the audit trail.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::audit::{self, Entry};
+
+use super::super::page::Page;
+use super::super::session::Member;
+use super::super::shown;
+use super::query::plain;
+use super::{found, one_digit};
+use crate::app::Shared;
+use crate::app::monitoring::{self, Change, NotAgain, Replay};
+use crate::error::Problem;
+use crate::http::gate;
+use crate::http::path::PathText;
+
+/// What came of it, as the page shows it.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Again {
+    /// When it was made again (ms).
+    pub made_at: i64,
+    /// Why it could not be, in the reader's words; empty: it was, and the rest is said.
+    pub failed: String,
+    /// The same came out.
+    pub same: bool,
+    /// The score then.
+    pub score: f64,
+    /// The score again.
+    pub score_again: f64,
+    /// Up to which block.
+    pub as_of_block: Option<u64>,
+    /// By which version of the profile.
+    pub profile_version: u32,
+    /// What differs.
+    pub changed: Vec<Change>,
+}
+
+impl Again {
+    fn failed(page: &Page, reason: &NotAgain) -> Again {
+        Again {
+            made_at: page.now(),
+            failed: why_not(page, reason),
+            ..Again::default()
+        }
+    }
+
+    fn of(page: &Page, replay: Replay) -> Again {
+        Again {
+            made_at: page.now(),
+            failed: String::new(),
+            same: replay.same,
+            score: replay.score,
+            score_again: replay.score_again.unwrap_or_default(),
+            as_of_block: replay.as_of_block,
+            profile_version: replay.profile_version,
+            changed: replay.changed,
+        }
+    }
+
+    /// Both scores, with as many digits as tell them apart.
+    pub(super) fn scores(&self) -> (String, String) {
+        match (one_digit(self.score), one_digit(self.score_again)) {
+            (then, again) if self.same || then != again => (then, again),
+            _ => (self.score.to_string(), self.score_again.to_string()),
+        }
+    }
+}
+
+/// Why a decision cannot be made again, in the reader's words.
+pub(super) fn why_not(page: &Page, reason: &NotAgain) -> String {
+    let key = format!("monitoring.not_again.{}", reason.word());
+    match reason {
+        NotAgain::SourceGone(source) => {
+            let source = page.word("monitoring.source", source);
+            page.tf(&key, &[("source", &source)])
+        }
+        NotAgain::Behind(block) => page.tf(&key, &[("block", &block.to_string())]),
+        _ => page.t(&key),
+    }
+}
+
+/// A change in words.
+pub(super) struct Told {
+    /// Which member: `/contributions/0/points` is "Parts of the score 1, Points".
+    pub member: String,
+    /// Then, and again.
+    pub values: [Shown; 2],
+}
+
+/// A value: in one line, or how many members it has, and the whole of it.
+pub(super) struct Shown {
+    pub text: String,
+    /// Empty where the line says it.
+    pub whole: String,
+}
+
+impl Told {
+    pub(super) fn of(page: &Page, change: &Change) -> Told {
+        Told {
+            member: member(page, &change.member),
+            values: [Shown::of(page, &change.then), Shown::of(page, &change.again)],
+        }
+    }
+}
+
+impl Shown {
+    fn of(page: &Page, value: &Value) -> Shown {
+        let members = match value {
+            Value::Array(items) => items.len(),
+            Value::Object(members) => members.len(),
+            one => {
+                return Shown {
+                    text: plain(one),
+                    whole: String::new(),
+                };
+            }
+        };
+        Shown {
+            text: page.t1("monitoring.entries", "n", members),
+            whole: serde_json::to_string_pretty(value).unwrap_or_default(),
+        }
+    }
+}
+
+fn member(page: &Page, pointer: &str) -> String {
+    let mut words = String::new();
+    for part in pointer.split('/').skip(1) {
+        let (between, word) = match part.parse::<usize>() {
+            Ok(place) => (" ", place.saturating_add(1).to_string()),
+            Err(_) => (", ", page.word("monitoring.member", part)),
+        };
+        if !words.is_empty() {
+            words.push_str(between);
+        }
+        words.push_str(&word);
+    }
+    words
+}
+
+/// Makes a screening's decision again, and leads back to its page, which shows what came out.
+pub(super) async fn make(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let screening = found(&app, &member, &id).await?;
+    let caller = member.caller()?;
+    gate::screens(&app, &caller).await?;
+    let id = screening.id.to_string();
+    let (again, outcome) = match monitoring::again(&app, &caller, screening).await? {
+        Ok(Replay {
+            failed: Some(reason), ..
+        })
+        | Err(reason) => {
+            let outcome = json!({"failed": reason.word()});
+            (Again::failed(&page, &reason), outcome)
+        }
+        Ok(replay) => {
+            let outcome = json!({"same": replay.same});
+            (Again::of(&page, replay), outcome)
+        }
+    };
+    let entry = Entry {
+        detail: &outcome.to_string(),
+        ..caller.did("screening.repeated", &id)
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, caller.scope, &entry).await?)
+    })?;
+    let on = format!("/portal/monitoring/{id}");
+    shown::keep(&app, &member, &on, &again).await?;
+    Ok(Redirect::to(&format!("{on}#again")).into_response())
+}

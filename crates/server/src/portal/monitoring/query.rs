@@ -1,0 +1,283 @@
+//! One screening: what was asked, what led to its score (every part of it can be opened), and its decision made again.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use chain::picture::Picture;
+use chain::profile::Profile;
+use serde_json::Value;
+use store::monitoring::Screening;
+
+use super::super::page::{self, Page};
+use super::super::session::Member;
+use super::super::shown;
+use super::again::{self, Again, Told};
+use super::{band, found, one_digit, score};
+use crate::app::Shared;
+use crate::app::monitoring::{self, Evidence, NotAgain, Said};
+use crate::error::Problem;
+use crate::http::path::PathText;
+
+#[derive(Template)]
+#[template(path = "portal/monitoring-query.html")]
+struct QueryPage {
+    page: Page,
+    screening: Screening,
+    /// The stored answer.
+    answer: Value,
+    /// What the score was made of, also where the answer did not say so; null when it is not known.
+    exposures: Value,
+    /// The same as text, where the answer did not say so.
+    pretty_exposures: String,
+    pretty: String,
+    evidence: Option<Evidence>,
+    /// What weighed how much.
+    profile: Option<Profile>,
+    /// Why the decision cannot be made again; empty: it may be.
+    why_not: String,
+    /// It was just made again.
+    again: Option<Again>,
+}
+
+/// What was seen of the money that came in or went out.
+struct Seen<'a> {
+    direction: &'static str,
+    of: &'a Value,
+    /// Why the rest was not followed, with how much for each reason.
+    cuts: Vec<(String, String)>,
+}
+
+/// Money between two parties of the picture.
+struct Flow<'a> {
+    from: &'a str,
+    to: &'a str,
+    percentage: String,
+}
+
+impl QueryPage {
+    fn labels(&self) -> &[Said] {
+        self.evidence.as_ref().map_or(&[], |evidence| &evidence.labels)
+    }
+
+    fn picture(&self) -> Option<&Picture> {
+        self.evidence.as_ref().map(|evidence| &evidence.picture)
+    }
+
+    /// The picture as rows.
+    fn flows(&self) -> Vec<Flow<'_>> {
+        let Some(picture) = self.picture() else {
+            return Vec::new();
+        };
+        let name = |place: usize| picture.nodes.get(place).map_or("", |node| node.name.as_str());
+        let flows = picture.links.iter().map(|link| Flow {
+            from: name(link.from),
+            to: name(link.to),
+            percentage: one_digit(link.percentage),
+        });
+        flows.collect()
+    }
+
+    /// What the decision was made by.
+    fn basis(&self) -> Vec<(String, String)> {
+        let of = |name: &str| {
+            (
+                self.page.word("monitoring.member", name),
+                self.text(&self.exposures, name),
+            )
+        };
+        let word = |name: &str| {
+            let (what, word) = of(name);
+            (what, self.page.word(&format!("monitoring.{name}"), &word))
+        };
+        let mut basis = vec![word("source")];
+        if self.is_traced() {
+            basis.extend([of("asOfBlock"), word("method")]);
+        }
+        if let Some(evidence) = &self.evidence {
+            let at = (self.page.t("monitoring.labels_at"), self.page.time(evidence.at));
+            basis.extend([at, of("labelSetVersion"), of("profileVersion")]);
+        }
+        basis
+    }
+
+    /// Coverage by direction; nothing where no money was followed.
+    fn seen(&self) -> Vec<Seen<'_>> {
+        let coverage = self.coverage();
+        let sides = [("incoming", coverage), ("outgoing", &coverage["outgoing"])];
+        let seen = sides.into_iter().filter(|(_, of)| of.is_object());
+        let seen = seen.map(|(direction, of)| {
+            let cuts = of["cuts"].as_object().into_iter().flatten();
+            let cuts = cuts.map(|(why, part)| {
+                let part = part.as_f64().map_or_else(String::new, one_digit);
+                (self.page.word("monitoring.cut", why), part)
+            });
+            Seen {
+                direction,
+                of,
+                cuts: cuts.collect(),
+            }
+        });
+        seen.collect()
+    }
+
+    /// What changed, in words.
+    fn told(&self, change: &monitoring::Change) -> Told {
+        Told::of(&self.page, change)
+    }
+
+    /// Whether a source told of the chain.
+    fn is_traced(&self) -> bool {
+        self.exposures["asOfBlock"].is_u64()
+    }
+
+    fn is_truncated(&self) -> bool {
+        self.coverage()["truncated"] == true
+    }
+
+    /// The items of a member of `exposures`.
+    fn exposures(&self, name: &str) -> &[Value] {
+        self.exposures[name].as_array().map_or(&[], Vec::as_slice)
+    }
+
+    /// A member as text.
+    fn text(&self, item: &Value, name: &str) -> String {
+        plain(&item[name])
+    }
+
+    /// A word of a fixed list.
+    fn word(&self, item: &Value, name: &str) -> String {
+        self.page.word("monitoring.word", &plain(&item[name]))
+    }
+
+    /// A number with one digit behind the point.
+    fn number(&self, item: &Value, name: &str) -> String {
+        item[name].as_f64().map_or_else(|| "–".to_owned(), one_digit)
+    }
+
+    /// A number with at most three digits behind the point: enough to add up.
+    fn exact(&self, item: &Value, name: &str) -> String {
+        item[name].as_f64().map_or_else(|| "–".to_owned(), three_digits)
+    }
+
+    /// The sum of the parts, which is the score.
+    fn sum(&self) -> String {
+        let points = self.exposures("contributions").iter();
+        three_digits(points.filter_map(|item| item["points"].as_f64()).sum())
+    }
+
+    fn coverage(&self) -> &Value {
+        &self.exposures["coverage"]
+    }
+
+    /// What is said where the score has no parts to list.
+    fn no_contributions(&self) -> String {
+        self.page.t(match self.screening.score {
+            _ if self.exposures.is_null() => "monitoring.not_kept",
+            Some(score) if score > 0.0 => "monitoring.no_parts",
+            _ => "monitoring.no_contributions",
+        })
+    }
+
+    /// The answer's own facts: what stands beside the exposures.
+    fn facts(&self) -> Vec<(String, String)> {
+        const ELSEWHERE: [&str; 8] = [
+            "queryId",
+            "type",
+            "query",
+            "currency",
+            "score",
+            "label",
+            "exposures",
+            "report",
+        ];
+        let Some(members) = self.answer.as_object() else {
+            return Vec::new();
+        };
+        let shown = |(name, value): (&String, &Value)| match value {
+            Value::String(_) | Value::Number(_) | Value::Bool(_) if !ELSEWHERE.contains(&name.as_str()) => {
+                Some((self.page.word("monitoring.fact", name), plain(value)))
+            }
+            _ => None,
+        };
+        members.iter().filter_map(shown).collect()
+    }
+}
+
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// At most three digits behind the point, and no zeros at the end.
+fn three_digits(number: f64) -> String {
+    ((number * 1_000.0).round() / 1_000.0 + 0.0).to_string()
+}
+
+/// A screening's page.
+pub(super) async fn detail(
+    State(app): State<Shared>,
+    page: Page,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let screening = found(&app, &member, &id).await?;
+    let scope = member.scope()?;
+    let (evidence, profile) = {
+        let conn = &mut app.db.read().await?;
+        let evidence = Evidence::read(conn, scope, &screening).await?;
+        let version = evidence.as_ref().ok().and_then(Evidence::profile_version);
+        let profile = match version {
+            Some(_) => monitoring::profile(conn, scope.merchant_id, version).await?,
+            None => None,
+        };
+        (evidence, profile)
+    };
+    let why_not = match (&evidence, &profile) {
+        (Err(reason), _) => again::why_not(&page, reason),
+        (Ok(_), None) => again::why_not(&page, &NotAgain::ProfileGone),
+        (Ok(_), Some(_)) => String::new(),
+    };
+    let on = format!("/portal/monitoring/{}", screening.id);
+    let again = shown::take::<Again>(&app, &member, &on).await?;
+    let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
+    let pretty = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
+    let evidence = evidence.ok();
+    let kept = evidence.as_ref().map(|evidence| &evidence.exposures);
+    let (exposures, pretty_exposures) = match (&answer["exposures"], kept) {
+        (Value::Null, Some(kept)) => (kept.clone(), pretty(kept)),
+        (answered, _) => (answered.clone(), String::new()),
+    };
+    page::html(QueryPage {
+        exposures,
+        pretty_exposures,
+        pretty: pretty(&answer),
+        evidence,
+        profile,
+        why_not,
+        again,
+        page,
+        screening,
+        answer,
+    })
+}
+
+/// The flow of money, drawn.
+pub(super) async fn picture(
+    State(app): State<Shared>,
+    member: Member,
+    PathText(id): PathText,
+) -> Result<Response, Problem> {
+    let screening = found(&app, &member, &id).await?;
+    let missing = || Problem::not_found("There is no picture of this screening");
+    let picture = monitoring::picture(&app, member.scope()?, screening.id).await?;
+    let headers = [
+        (CONTENT_TYPE, "image/svg+xml"),
+        // Opened by itself it runs nothing and fetches nothing, whatever a label was called.
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ];
+    Ok((headers, picture.ok_or_else(missing)?.svg()).into_response())
+}
