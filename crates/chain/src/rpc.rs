@@ -85,7 +85,8 @@ pub(crate) fn untold(error: &serde_json::Error) -> SourceError {
 }
 
 impl Rpc {
-    /// A node at a URL, which may hold `user:password@`; `tcp://host:port` is a bare connection, a line a message.
+    /// A node at a URL, which may hold `user:password@`; `tcp://host:port` is a bare connection, a line a message, and so is
+    /// `ssl://` (or `tls://`), over TLS.
     pub fn new(url: impl Into<String>) -> Rpc {
         Rpc {
             url: url.into(),
@@ -105,7 +106,7 @@ impl Rpc {
     /// Sends a call, or an array of calls; answers the reply, or an array of replies.
     fn send(&self, calls: &Calls<'_>, body: &Value) -> Result<Vec<u8>, SourceError> {
         let mut request = HttpRequest::get(self.url.clone(), std::time::Duration::ZERO);
-        if self.url.starts_with("tcp://") {
+        if is_bare(&self.url) {
             return lines(calls, request, body);
         }
         request.body = Some(body.to_string());
@@ -199,6 +200,13 @@ impl Rpc {
         let read = |reply: Option<Reply<'_>>| Ok(reply.ok_or_else(wrong_batch)?.read());
         ordered.into_iter().map(read).collect()
     }
+}
+
+/// Whether an address is one of a bare connection.
+pub fn is_bare(url: &str) -> bool {
+    ["tcp://", "ssl://", "tls://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme))
 }
 
 /// Calls over a bare connection, as Electrum's servers take them: a line each, answered by a line each, in any order.

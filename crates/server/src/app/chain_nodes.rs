@@ -11,7 +11,9 @@ use chain::evm::{Evm, EvmNode};
 use chain::ingest::blk;
 use chain::ingest::node::{Bitcoind, EsploraNode, Node};
 use chain::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
-use chain::rpc::Rpc;
+use chain::rpc::{Rpc, is_bare};
+
+use super::chain_tls::Address;
 
 /// A chain's index or node.
 #[derive(Clone, Debug)]
@@ -57,6 +59,11 @@ impl Place {
         self.currency.ledger() == Ledger::Utxo && self.currency != Currency::Ada
     }
 
+    /// The address behind `ssl://`, if it is one.
+    pub fn tls(&self) -> Option<Address> {
+        Address::parse(&self.url).ok().flatten()
+    }
+
     /// The address's scheme, host and port alone.
     pub fn origin(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
@@ -73,7 +80,8 @@ impl Place {
         let currency = self.currency;
         Ok(if self.is_utxo() && self.is_http() {
             Box::new(Esplora::new(currency, &self.url))
-        } else if self.is_utxo() && self.url.starts_with("tcp://") {
+        } else if self.is_utxo() && is_bare(&self.url) {
+            Address::parse(&self.url)?;
             Box::new(Electrum::new(currency, self.rpc()))
         } else if currency.is_evm() && self.is_http() {
             Box::new(Evm::new(currency, self.rpc()))
@@ -82,7 +90,7 @@ impl Place {
         } else {
             anyhow::bail!(
                 "{currency} has no index that is read from such an address: Bitcoin's kind has Esplora (http, https) and \
-                 Electrum (tcp), the EVM family and Solana have JSON-RPC (http, https)"
+                 Electrum (tcp, ssl), the EVM family and Solana have JSON-RPC (http, https)"
             )
         })
     }
@@ -122,6 +130,9 @@ mod tests {
         for (chain, url, expected) in [
             (Currency::Btc, "http://localhost:3000", Some("esplora")),
             (Currency::Btc, "tcp://localhost:50001", Some("electrum")),
+            (Currency::Ltc, "ssl://localhost:50002", Some("electrum")),
+            (Currency::Ltc, "tls://electrum.example:50002", Some("electrum")),
+            (Currency::Ltc, "ssl://electrum.example", None),
             (Currency::Zec, "tcp://localhost:50001", Some("electrum")),
             (Currency::Eth, "https://node", Some("evm")),
             (Currency::Xdc, "https://node", Some("evm")),
@@ -129,6 +140,7 @@ mod tests {
             (Currency::Xrp, "https://node", None),
             (Currency::Ada, "https://node", None),
             (Currency::Eth, "tcp://node", None),
+            (Currency::Eth, "ssl://node:50002", None),
             (Currency::Btc, "ftp://node", None),
         ] {
             let provider = Place::new(chain, url, None).provider();

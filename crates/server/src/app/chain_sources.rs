@@ -28,8 +28,8 @@ use super::chain_transport::HttpTransport;
 /// Which sources there are besides the graphs of the data folder.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChainConfig {
-    /// Who lists addresses' histories, such as `btc=http://localhost:3000` (Esplora), `ltc=tcp://localhost:50001` (Electrum),
-    /// `eth=http://localhost:8545`, `sol=http://localhost:8899` (JSON-RPC); several with commas.
+    /// Who lists addresses' histories, such as `btc=http://localhost:3000` (Esplora), `ltc=tcp://localhost:50001` or
+    /// `ltc=ssl://HOST:50002#sha256=HEX` (Electrum, over TLS with a pinned certificate), `eth=http://localhost:8545`, `sol=http://localhost:8899` (JSON-RPC); several with commas.
     #[arg(
         long = "chain-index",
         env = "BONAFIDE_CHAIN_INDEX",

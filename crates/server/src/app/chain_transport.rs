@@ -1,17 +1,21 @@
 //! HTTP, and lines over a bare connection, for the chain engine: indexes, nodes and vendors are asked through it. Nothing
 //! that is asked or answered is logged.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chain::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, Transport, TransportError};
+use chain::rpc::is_bare;
 use tokio::runtime::Handle;
+
+use super::chain_tls::{Address, Tls};
 
 /// HTTP by reqwest; redirects are not followed, so credentials stay where they were meant for.
 pub struct HttpTransport {
     client: reqwest::Client,
     runtime: Handle,
+    tls: Tls,
 }
 
 impl HttpTransport {
@@ -24,7 +28,21 @@ impl HttpTransport {
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("Bonafide/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(HttpTransport { client, runtime })
+        Ok(HttpTransport {
+            client,
+            runtime,
+            tls: Tls::default(),
+        })
+    }
+
+    /// The SHA-256 of the certificate that a server shows, if it is believed.
+    ///
+    /// # Errors
+    /// When it does not answer in time or is not believed.
+    pub fn certificate(&self, address: &Address, within: Duration) -> Result<Option<String>, TransportError> {
+        let socket = Socket::open(&address.place, Instant::now() + within)?;
+        self.tls.begin(address, socket).map_err(failed)?;
+        Ok(self.tls.fingerprint(address))
     }
 
     async fn sent(&self, request: &HttpRequest) -> Result<HttpResponse, reqwest::Error> {
@@ -54,16 +72,16 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        let answer = match request.url.strip_prefix("tcp://") {
-            Some(place) => lines(place, request)?,
+        let answer = if is_bare(&request.url) {
+            bare(&self.tls, request)?
+        } else {
             // The URL holds the address asked about, perhaps a credential.
-            None => self
-                .runtime
+            self.runtime
                 .block_on(self.sent(request))
                 .map_err(|error| match error {
                     error if error.is_timeout() => TransportError::TimedOut,
                     error => TransportError::Unreachable(error.without_url().to_string()),
-                })?,
+                })?
         };
         if answer.body.len() > LARGEST_BODY {
             return Err(TransportError::TooLarge);
@@ -72,45 +90,93 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Sends the body's lines and waits for as many.
-fn lines(place: &str, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-    let unreachable = |error: io::Error| match error.kind() {
+fn failed(error: io::Error) -> TransportError {
+    match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => TransportError::TimedOut,
         _ => TransportError::Unreachable(error.to_string()),
-    };
+    }
+}
+
+/// A connection that ends at a moment: a server that sends a byte now and then is not waited for longer than one that sends
+/// nothing.
+struct Socket {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Socket {
+    fn open(place: &str, until: Instant) -> Result<Socket, TransportError> {
+        let mut addresses = place.to_socket_addrs().map_err(failed)?;
+        let address = addresses
+            .next()
+            .ok_or_else(|| TransportError::Unreachable("its name has no address".to_owned()))?;
+        let stream = TcpStream::connect_timeout(&address, left(until).map_err(failed)?).map_err(failed)?;
+        Ok(Socket { stream, until })
+    }
+}
+
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(left)
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(left(self.until)?))?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(left(self.until)?))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Asks over a connection of its own, with TLS where the address says so.
+pub(super) fn bare(tls: &Tls, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let until = Instant::now() + request.timeout;
-    let left = || {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            Err(TransportError::TimedOut)
-        } else {
-            Ok(left)
+    let wrong = |error: anyhow::Error| TransportError::Unreachable(error.to_string());
+    match Address::parse(&request.url).map_err(wrong)? {
+        Some(address) => {
+            let socket = Socket::open(&address.place, until)?;
+            lines(tls.begin(&address, socket).map_err(failed)?, request)
         }
-    };
-    let mut addresses = place.to_socket_addrs().map_err(unreachable)?;
-    let address = addresses
-        .next()
-        .ok_or_else(|| TransportError::Unreachable("its name has no address".to_owned()))?;
-    let mut stream = TcpStream::connect_timeout(&address, left()?).map_err(unreachable)?;
-    stream.set_write_timeout(Some(left()?)).map_err(unreachable)?;
+        None => {
+            let place = request.url.strip_prefix("tcp://").unwrap_or(&request.url);
+            lines(Socket::open(place, until)?, request)
+        }
+    }
+}
+
+/// Sends the body's lines and waits for as many.
+fn lines(mut stream: impl Read + Write, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let sent = request.body.as_deref().unwrap_or_default();
     stream
         .write_all(format!("{sent}\n").as_bytes())
-        .map_err(unreachable)?;
+        .and_then(|()| stream.flush())
+        .map_err(failed)?;
     let wanted = sent.lines().count();
     let mut body = Vec::new();
     let mut reader = BufReader::new(stream);
     let mut read = 0;
     while read < wanted {
-        // A server that sends a byte now and then is not waited for longer than one that sends nothing.
-        reader
-            .get_ref()
-            .set_read_timeout(Some(left()?))
-            .map_err(unreachable)?;
-        let chunk = reader.fill_buf().map_err(unreachable)?;
+        let chunk = match reader.fill_buf() {
+            // Many servers end TLS without saying so.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => &[],
+            chunk => chunk.map_err(failed)?,
+        };
         if chunk.is_empty() {
             return Err(TransportError::Unreachable(
-                "the connection was closed".to_owned(),
+                "the connection was closed (a server that wants TLS is ssl://HOST:PORT)".to_owned(),
             ));
         }
         let length = chunk.len();
@@ -126,9 +192,7 @@ fn lines(place: &str, request: &HttpRequest) -> Result<HttpResponse, TransportEr
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
     use std::net::TcpListener;
-    use std::time::Duration;
 
     use super::*;
 
@@ -137,9 +201,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap().to_string();
         let server = std::thread::spawn(move || serve(listener.accept().unwrap().0));
-        let mut request = HttpRequest::get("", Duration::from_millis(400));
+        let mut request = HttpRequest::get(format!("tcp://{place}"), Duration::from_millis(400));
         request.body = Some("one\ntwo".to_owned());
-        let answer = lines(&place, &request).map(|answer| answer.body);
+        let answer = bare(&Tls::default(), &request).map(|answer| answer.body);
         server.join().unwrap();
         answer
     }
@@ -175,9 +239,9 @@ mod tests {
         });
         assert_eq!(dripping, Err(TransportError::TimedOut));
         let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let request = HttpRequest::get("", Duration::from_millis(400));
+        let request = HttpRequest::get(format!("tcp://{nobody}"), Duration::from_millis(400));
         assert!(matches!(
-            lines(&nobody.to_string(), &request),
+            bare(&Tls::default(), &request),
             Err(TransportError::Unreachable(_))
         ));
     }

@@ -12,6 +12,7 @@ pub mod branding;
 pub mod chain_follow;
 pub mod chain_nodes;
 pub mod chain_sources;
+pub mod chain_tls;
 pub mod chain_transport;
 pub mod checks;
 pub mod comparison;

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chain::ondemand::{Budget, OnDemand, Transport};
+use chain::ondemand::{Budget, OnDemand, Transport, TransportError};
+use chain::source::SourceError;
 use clap::Args;
 use faces::FaceEngine;
 
@@ -100,11 +101,23 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
             .worker_threads(1)
             .enable_all()
             .build()?;
-        let transport: Arc<dyn Transport> = Arc::new(HttpTransport::new(runtime.handle().clone())?);
+        let http = Arc::new(HttpTransport::new(runtime.handle().clone())?);
+        let transport: Arc<dyn Transport> = Arc::<HttpTransport>::clone(&http);
         let mut findings = Vec::new();
         for place in config.chains.indexes()? {
             let index = OnDemand::new(place.provider()?, Arc::clone(&transport), Budget::default());
-            findings.push(index_finding(&place, &index));
+            findings.push(match certificate(&place, &http) {
+                Ok(seen) => index_finding(&place, &index, &seen),
+                Err(why) => Check::bad(
+                    "chains",
+                    format!(
+                        "{}: {} at {}: {why}",
+                        place.currency,
+                        index.name(),
+                        place.origin()
+                    ),
+                ),
+            });
         }
         for place in config.chains.followed()? {
             let (node, origin) = (place.node(Arc::clone(&transport))?, place.origin());
@@ -124,18 +137,51 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
     checked().unwrap_or_else(|error| vec![Check::bad("chains", format!("{error:#}"))])
 }
 
-fn index_finding(place: &Place, index: &OnDemand) -> Check {
+/// What there is to say of the certificate of a server asked over TLS.
+fn certificate(place: &Place, transport: &HttpTransport) -> Result<String, String> {
+    let Some(address) = place.tls() else {
+        return Ok(String::new());
+    };
+    match transport.certificate(&address, Duration::from_secs(10)) {
+        Ok(seen) => Ok(format!(
+            "; its certificate is {} (SHA-256 {})",
+            if address.is_pinned() {
+                "the pinned one"
+            } else {
+                "trusted by this system"
+            },
+            seen.unwrap_or_default()
+        )),
+        Err(TransportError::TimedOut) => {
+            Err("it did not begin TLS in 10 s: a server without TLS is tcp://HOST:PORT".to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
     let (currency, origin, kind) = (place.currency, place.origin(), index.name());
     match index.check() {
         Ok((tip, true)) => Check::ok(
             "chains",
-            format!("{currency}: {kind} at {origin}, up to {}", tip.height),
+            format!(
+                "{currency}: {kind} at {origin}, up to {}{certificate}",
+                tip.height
+            ),
         ),
         Ok((_, false)) => Check::look(
             "chains",
             format!(
-                "{currency}: the node at {origin} tells of transactions but cannot list an address's history (no trace_filter): \
-             addresses that nobody labelled are answered 404"
+                "{currency}: the node at {origin} tells of transactions but cannot list an address's history (it has neither \
+                 trace_filter over the whole chain nor ots_searchTransactionsBefore): addresses that nobody labelled are \
+                 answered 404. Name a node with such an index, as Erigon keeps, or take this one's blocks by --chain-follow"
+            ),
+        ),
+        Err(error @ (SourceError::TimedOut | SourceError::Budget)) if kind == "evm" => Check::bad(
+            "chains",
+            format!(
+                "{currency}: the node at {origin}: {error}. One that traces every block anew to find an address cannot be \
+                 asked for histories: name a node with an index, as Erigon keeps, or take this one's blocks by --chain-follow"
             ),
         ),
         Err(error) if kind == "esplora" => Check::bad(
