@@ -717,7 +717,7 @@ fn the_index_of_otterscan_lists_addresses_too() {
             }
             // Never taken for the whole.
             None if largest == 25 => {
-                assert!(matches!(history, Err(SourceError::Unsupported(_))), "{history:?}")
+                assert!(matches!(history, Err(SourceError::Unsupported(_))), "{history:?}");
             }
             None => assert_eq!(history, Err(SourceError::NotFound)),
         }

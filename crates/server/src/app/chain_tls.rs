@@ -156,7 +156,9 @@ fn element(bytes: &[u8]) -> Option<Element<'_>> {
         short @ ..=0x7f => (short, rest),
         long @ 0x81..=0x83 => {
             let (digits, rest) = rest.split_at_checked(long - 0x80)?;
-            let length = digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit));
+            let length = digits
+                .iter()
+                .fold(0, |sum, digit| (sum << 8) | usize::from(*digit));
             (length, rest)
         }
         _ => return None,
