@@ -1,0 +1,12 @@
+//! Histories written as JSON, and what is traced in them.
+#![no_main]
+
+use chain::ingest::fixture::Fixture;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(value) = serde_json::from_slice(bytes) else { return };
+    if let Ok(fixture) = Fixture::from_json(&value) {
+        let _ = fixture.trace(&value);
+    }
+});
