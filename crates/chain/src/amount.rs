@@ -8,14 +8,22 @@ use std::ops::{Add, AddAssign};
 
 use num_bigint::BigUint;
 use num_rational::BigRational;
-use num_traits::Zero;
+use num_traits::{ToPrimitive, Zero};
 
 /// The longest text read as an amount: 256 bits and a fraction need fewer digits.
 const LONGEST: usize = 200;
 
 /// An amount in the smallest unit (satoshi, wei, lamport, …). Beyond `u64` and `u128`, too: a token's counters are 256 bits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Amount(BigUint);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(Units);
+
+/// Nearly all amounts are short, and then take no memory of their own. The order of the variants is that of the numbers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Units {
+    Short(u64),
+    /// Beyond `u64`.
+    Long(BigUint),
+}
 
 /// A text that is no amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,21 +38,32 @@ pub enum NotAnAmount {
 
 impl Amount {
     /// The amount as a whole number of the smallest unit.
-    pub fn units(&self) -> &BigUint {
-        &self.0
+    pub fn units(&self) -> BigUint {
+        match &self.0 {
+            Units::Short(units) => (*units).into(),
+            Units::Long(units) => units.clone(),
+        }
+    }
+
+    /// The same where it is not too long for that.
+    pub fn to_u64(&self) -> Option<u64> {
+        match self.0 {
+            Units::Short(units) => Some(units),
+            Units::Long(_) => None,
+        }
     }
 
     /// Whether it is nothing.
     pub fn is_zero(&self) -> bool {
-        self.0.is_zero()
+        self.0 == Units::Short(0)
     }
 
     /// What is left after taking `other` away; nothing, if `other` is more.
     pub fn saturating_sub(&self, other: &Amount) -> Amount {
-        if other.0 >= self.0 {
-            Amount::default()
-        } else {
-            Amount(&self.0 - &other.0)
+        match (&self.0, &other.0) {
+            (Units::Short(all), Units::Short(less)) => all.saturating_sub(*less).into(),
+            _ if other >= self => Amount::default(),
+            _ => (self.units() - other.units()).into(),
         }
     }
 
@@ -53,7 +72,7 @@ impl Amount {
         if whole.is_zero() {
             return BigRational::zero();
         }
-        BigRational::new(self.0.clone().into(), whole.0.clone().into())
+        BigRational::new(self.units().into(), whole.units().into())
     }
 
     /// Reads a whole number of the smallest unit.
@@ -65,7 +84,7 @@ impl Amount {
             return Err(NotAnAmount::Shape);
         }
         BigUint::parse_bytes(text.as_bytes(), 10)
-            .map(Amount)
+            .map(Amount::from)
             .ok_or(NotAnAmount::Shape)
     }
 
@@ -82,7 +101,7 @@ impl Amount {
             return Err(NotAnAmount::Shape);
         }
         BigUint::parse_bytes(digits.as_bytes(), 16)
-            .map(Amount)
+            .map(Amount::from)
             .ok_or(NotAnAmount::Shape)
     }
 
@@ -111,17 +130,18 @@ impl Amount {
         let ten = BigUint::from(10u8);
         let power = ten.pow(u32::try_from(shift.unsigned_abs()).map_err(|_| NotAnAmount::Shape)?);
         if shift >= 0 {
-            return Ok(Amount(units.0 * power));
+            return Ok((units.units() * power).into());
         }
-        if !(&units.0 % &power).is_zero() {
+        let units = units.units();
+        if !(&units % &power).is_zero() {
             return Err(NotAnAmount::TooPrecise);
         }
-        Ok(Amount(units.0 / power))
+        Ok((units / power).into())
     }
 
     /// Writes it in whole coins: `1.5`, `0.00000546`, `0`.
     pub fn to_coins(&self, decimals: u8) -> String {
-        let digits = self.0.to_string();
+        let digits = self.to_string();
         let decimals = usize::from(decimals);
         let digits = format!("{digits:0>width$}", width = decimals + 1);
         let (whole, fraction) = digits.split_at(digits.len() - decimals);
@@ -136,27 +156,40 @@ impl Amount {
 
 impl From<u64> for Amount {
     fn from(units: u64) -> Amount {
-        Amount(units.into())
+        Amount(Units::Short(units))
     }
 }
 
 impl From<BigUint> for Amount {
     fn from(units: BigUint) -> Amount {
-        Amount(units)
+        Amount(units.to_u64().map_or(Units::Long(units), Units::Short))
+    }
+}
+
+impl Default for Amount {
+    fn default() -> Amount {
+        Amount(Units::Short(0))
     }
 }
 
 impl Add<&Amount> for Amount {
     type Output = Amount;
 
-    fn add(self, other: &Amount) -> Amount {
-        Amount(self.0 + &other.0)
+    fn add(mut self, other: &Amount) -> Amount {
+        self += other;
+        self
     }
 }
 
 impl AddAssign<&Amount> for Amount {
     fn add_assign(&mut self, other: &Amount) {
-        self.0 += &other.0;
+        *self = match (&self.0, &other.0) {
+            (Units::Short(a), Units::Short(b)) => match a.checked_add(*b) {
+                Some(sum) => sum.into(),
+                None => (BigUint::from(*a) + *b).into(),
+            },
+            _ => (self.units() + other.units()).into(),
+        };
     }
 }
 
@@ -168,7 +201,10 @@ impl<'a> Sum<&'a Amount> for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        match &self.0 {
+            Units::Short(units) => units.fmt(f),
+            Units::Long(units) => units.fmt(f),
+        }
     }
 }
 
@@ -194,6 +230,19 @@ mod tests {
         for wrong in ["", ".", "-1", "+1", "1.2.3", "1e999999999", "NaN", "1e", "0x10"] {
             assert_eq!(Amount::from_coins(wrong, 8), Err(NotAnAmount::Shape), "{wrong}");
         }
+    }
+
+    #[test]
+    fn short_and_long_amounts_are_one_kind() {
+        let of = |text: &str| Amount::from_units(text).unwrap();
+        let (last, next) = (of("18446744073709551615"), of("18446744073709551616"));
+        assert_eq!(last.clone() + &of("1"), next);
+        assert_eq!(next.saturating_sub(&of("1")), last);
+        assert_eq!(Amount::from(next.units() - 1u8), Amount::from(u64::MAX));
+        assert!(of("2") < last && last < next && next < next.clone() + &next);
+        assert_eq!(of("1").saturating_sub(&next), Amount::default());
+        assert_eq!(next.saturating_sub(&next), of("0"));
+        assert!(of("00").is_zero() && !next.is_zero());
     }
 
     #[test]

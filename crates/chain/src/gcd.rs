@@ -1,56 +1,72 @@
 //! The greatest common divisor of long numbers by Lehmer's method: thirty steps of Euclid's at a time, reckoned on the
 //! leading digits alone. Exact fractions of money have thousands of bits, and bit by bit they take a screening's time.
 
+use std::cmp::Ordering;
 use std::mem::swap;
 
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
+/// A number's digits of 64 bits, the lowest first, none of the highest being 0.
+type Digits = Vec<u64>;
+
 /// The greatest common divisor; of nothing and a number, the number.
 pub(crate) fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
-    let (mut a, mut b) = if a >= b {
-        (a.clone(), b.clone())
-    } else {
-        (b.clone(), a.clone())
-    };
-    while b.bits() > 64 {
-        let [keep, less, keep_too, less_too] = steps(&a, &b);
-        if less == 0 {
+    let (mut a, mut b) = (a.to_u64_digits(), b.to_u64_digits());
+    if is_less(&a, &b) {
+        swap(&mut a, &mut b);
+    }
+    while b.len() > 1 {
+        let factors = steps(&a, &b);
+        if factors[1] == 0 {
             // The numbers' lengths differ too much to be led by a few digits.
-            a %= &b;
-            swap(&mut a, &mut b);
+            let rest = (number(&a) % number(&b)).to_u64_digits();
+            a = std::mem::replace(&mut b, rest);
         } else {
-            let next = difference(&a, keep, &b, less);
-            b = difference(&b, keep_too, &a, less_too);
-            a = next;
+            shorten(&mut a, &mut b, factors);
+            if is_less(&a, &b) {
+                swap(&mut a, &mut b);
+            }
         }
     }
-    let Some(mut small) = b.to_u64().filter(|small| *small != 0) else {
-        return a;
+    let Some(mut small) = b.first().copied() else {
+        return number(&a);
     };
-    let mut rest = (a % small).to_u64().unwrap_or(0);
+    let mut rest = (number(&a) % small).to_u64().unwrap_or(0);
     while rest != 0 {
         (small, rest) = (rest, small % rest);
     }
     small.into()
 }
 
-/// `|number·times − other·other_times|`
-fn difference(number: &BigUint, times: u64, other: &BigUint, other_times: u64) -> BigUint {
-    let (number, other) = (number * times, other * other_times);
-    if number >= other {
-        number - other
-    } else {
-        other - number
-    }
+fn number(digits: &[u64]) -> BigUint {
+    let halves = digits
+        .iter()
+        .flat_map(|digit| [*digit as u32, (digit >> 32) as u32]);
+    BigUint::new(halves.collect())
 }
 
-/// What as many steps of Euclid's as the leading 62 bits of `a` ≥ `b` tell for certain make of them: the factors, without
-/// their signs, of a and b in the new a, and of b and a in the new b. The second is 0 when no step is certain.
-fn steps(a: &BigUint, b: &BigUint) -> [u64; 4] {
-    let shift = a.bits().saturating_sub(62);
-    let leading = |number: &BigUint| (number >> shift).to_i64().unwrap_or(0);
-    let (mut x, mut y) = (leading(a), leading(b));
+fn is_less(a: &Digits, b: &Digits) -> bool {
+    let by_length = a.len().cmp(&b.len());
+    by_length.then_with(|| a.iter().rev().cmp(b.iter().rev())) == Ordering::Less
+}
+
+/// The 62 leading bits of `a` ≥ `b`, and those of `b` at the same places.
+fn leading(a: &[u64], b: &[u64]) -> (i64, i64) {
+    let top = a.len() - 1;
+    let unused = a[top].leading_zeros();
+    let at = |digits: &[u64], place: usize| u128::from(digits.get(place).copied().unwrap_or(0));
+    let of = |digits: &[u64]| {
+        let two = at(digits, top) << 64 | at(digits, top.wrapping_sub(1));
+        ((two << unused) >> 66) as i64
+    };
+    (of(a), of(b))
+}
+
+/// What as many steps of Euclid's as the leading 62 bits of `a` ≥ `b` tell for certain make of them: the factors, with
+/// their signs, of a and b in the new a, and of a and b in the new b. The second is 0 when no step is certain.
+fn steps(a: &[u64], b: &[u64]) -> [i64; 4] {
+    let (mut x, mut y) = leading(a, b);
     let (mut keep, mut less, mut less_too, mut keep_too) = (1i64, 0i64, 0i64, 1i64);
     let factor = |of: i64, quotient: i64, times: i64| {
         let factor = of.checked_sub(quotient.checked_mul(times)?)?;
@@ -70,7 +86,30 @@ fn steps(a: &BigUint, b: &BigUint) -> [u64; 4] {
         (x, y) = (y, x - quotient * y);
         (keep, less, less_too, keep_too) = (less_too, keep_too, a_next, b_next);
     }
-    [keep, less, keep_too, less_too].map(i64::unsigned_abs)
+    [keep, less, less_too, keep_too]
+}
+
+/// Puts `keep·a + less·b` and `less_too·a + keep_too·b`, neither of which is negative, in the places of a and b.
+fn shorten(a: &mut Digits, b: &mut Digits, [keep, less, less_too, keep_too]: [i64; 4]) {
+    b.resize(a.len(), 0);
+    let (mut carry, mut carry_too) = (0i128, 0i128);
+    for (a, b) in a.iter_mut().zip(b.iter_mut()) {
+        let (x, y) = (i128::from(*a), i128::from(*b));
+        // Factors have at most 32 bits, so that these stay below 2^97.
+        carry += i128::from(keep) * x + i128::from(less) * y;
+        carry_too += i128::from(less_too) * x + i128::from(keep_too) * y;
+        (*a, *b) = (carry as u64, carry_too as u64);
+        carry >>= 64;
+        carry_too >>= 64;
+    }
+    for digits in [a, b] {
+        digits.truncate(
+            digits
+                .iter()
+                .rposition(|digit| *digit != 0)
+                .map_or(0, |last| last + 1),
+        );
+    }
 }
 
 #[cfg(test)]

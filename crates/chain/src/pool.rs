@@ -149,7 +149,7 @@ fn haircut(events: &[Event], amount: &Amount) -> Composition {
     let mut parts: Vec<(usize, Part)> = Vec::new();
     for (lot, value, before) in incoming.into_iter().rev() {
         let after = before.clone() + value;
-        let mut pieces = scale.split(&left, &[value.units(), before.units()], after.units());
+        let mut pieces = scale.split(&left, &[&value.units(), &before.units()], &after.units());
         let (Some(rest), Some(part)) = (pieces.pop(), pieces.pop()) else {
             break;
         };
@@ -184,12 +184,12 @@ fn in_order(events: &[Event], amount: &Amount, newest_first: bool) -> Compositio
     lots.sort_by_key(|(lot, _)| *lot);
     let given: Amount = lots.iter().map(|(_, part)| part).sum();
     Composition {
-        whole: amount.units().clone(),
-        missing: amount.saturating_sub(&given).units().clone(),
+        whole: amount.units(),
+        missing: amount.saturating_sub(&given).units(),
         lots: lots
             .into_iter()
             .filter(|(_, part)| !part.is_zero())
-            .map(|(lot, part)| (lot, part.units().clone()))
+            .map(|(lot, part)| (lot, part.units()))
             .collect(),
     }
 }
@@ -240,7 +240,7 @@ pub fn tainted(lots: &[(Amount, bool)], spends: &[Amount], method: Method) -> Ve
             .filter(|(lot, _)| lots.get(*lot).is_some_and(|(_, bad)| *bad))
             .map(|(_, share)| share)
             .sum();
-        let value = Share::from_integer(BigInt::from(spend.units().clone()));
+        let value = Share::from_integer(BigInt::from(spend.units()));
         parts.push(part.min(Share::one()) * value);
         events.push(Event::Out(spend.clone()));
     }
@@ -260,7 +260,7 @@ pub fn tainted_highest_out(lots: &[(Amount, bool)], spends: &[Amount]) -> Vec<Sh
     for index in order {
         let part = bad.clone().min(spends[index].clone());
         bad = bad.saturating_sub(&part);
-        parts[index] = Share::from_integer(BigInt::from(part.units().clone()));
+        parts[index] = Share::from_integer(BigInt::from(part.units()));
     }
     parts
 }

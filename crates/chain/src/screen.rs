@@ -393,7 +393,7 @@ fn flows(sums: Vec<(Start, Amount)>, more: &Amount) -> Flows {
     let masses = sums
         .into_iter()
         .chain([unseen])
-        .map(|(start, amount)| (start, amount.units().clone()));
+        .map(|(start, amount)| (start, amount.units()));
     Flows {
         seeds: Seeds::of(masses),
         total,
@@ -507,7 +507,7 @@ fn sent(
     let total: BigUint = masses.iter().map(|(_, mass)| mass).sum::<BigUint>() / scale.whole();
     masses.push((Start::Unseen(Cut::History), more.units() * scale.whole()));
     // A part that was rounded down lacks less than one of its denominator.
-    masses.push((Start::Unseen(Cut::Precision), lost.units().clone()));
+    masses.push((Start::Unseen(Cut::Precision), lost.units()));
     Ok(Flows {
         seeds: Seeds::of(masses),
         total: Amount::from(total) + &more,

@@ -335,11 +335,12 @@ pub trait Source: Send + Sync {
     /// As for [`Source::transaction`]; [`SourceError::Unsupported`] where the source keeps no spends.
     fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
 
-    /// By which transaction one output was spent.
+    /// The transaction that spent one output.
     ///
     /// # Errors
     /// As for [`Source::spends`].
-    fn spender(&self, id: &str, output: u32) -> Result<Option<TxId>, SourceError> {
-        Ok(self.spends(id)?.into_iter().nth(output as usize).flatten())
+    fn spender(&self, id: &str, output: u32) -> Result<Option<Arc<Transaction>>, SourceError> {
+        let spender = self.spends(id)?.into_iter().nth(output as usize).flatten();
+        spender.map(|id| self.transaction(&id)).transpose()
     }
 }

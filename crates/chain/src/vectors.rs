@@ -331,5 +331,5 @@ fn pool_example(example: &Value) -> Outcome {
 }
 
 fn units(amount: &crate::amount::Amount) -> u64 {
-    amount.units().to_u64().unwrap_or(u64::MAX)
+    amount.to_u64().unwrap_or(u64::MAX)
 }

@@ -5,8 +5,7 @@ use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
 use super::Graph;
-use super::record::Damaged;
-use crate::ingest::block::{hash_of, hash_text};
+use super::record::{Damaged, exact_hash};
 use crate::source::{Party, Totals, Transaction};
 
 pub(super) type PartyKey = [u8; 16];
@@ -17,17 +16,18 @@ pub(super) fn party_key(party: &str) -> PartyKey {
     key
 }
 
-pub(super) fn party_entry(party: &PartyKey, number: u64) -> Vec<u8> {
-    let mut key = party.to_vec();
-    key.extend_from_slice(&number.to_be_bytes());
+pub(super) fn party_entry(party: &PartyKey, number: u64) -> [u8; 24] {
+    let mut key = [0; 24];
+    key[..16].copy_from_slice(party);
+    key[16..].copy_from_slice(&number.to_be_bytes());
     key
 }
 
 /// A hash as its 32 bytes, any other id as a text that is marked as such.
 pub(super) fn id_key(id: &str) -> Vec<u8> {
-    match hash_of(id) {
-        Some(hash) if hash_text(&hash) == id => hash.to_vec(),
-        _ => [b"=", id.as_bytes()].concat(),
+    match exact_hash(id) {
+        Some(hash) => hash.to_vec(),
+        None => [b"=", id.as_bytes()].concat(),
     }
 }
 
@@ -52,18 +52,30 @@ pub(super) fn sides(transaction: &Transaction) -> FxHashMap<&Party, Totals> {
 }
 
 /// What a block adds to the indexes. They take it in the order of their keys, which is quicker.
-#[derive(Default)]
 pub(super) struct Entries {
     pub(super) records: Vec<Vec<u8>>,
     pub(super) ids: Vec<(Vec<u8>, u64)>,
-    pub(super) parties: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) parties: Vec<PartyKey>,
+    pub(super) visits: Vec<([u8; 24], Vec<u8>)>,
     pub(super) spends: Vec<([u8; 12], u64)>,
 }
 
 impl Entries {
+    /// With room for what so many transactions usually add.
+    pub(super) fn of(transactions: usize) -> Entries {
+        Entries {
+            records: Vec::with_capacity(transactions),
+            ids: Vec::with_capacity(transactions),
+            parties: Vec::with_capacity(2 * transactions),
+            visits: Vec::with_capacity(5 * transactions),
+            spends: Vec::with_capacity(2 * transactions),
+        }
+    }
+
     pub(super) fn write(mut self, graph: &Graph, first: u64, batch: &mut Batch) {
         self.ids.sort_unstable();
         self.parties.sort_unstable();
+        self.visits.sort_unstable();
         self.spends.sort_unstable();
         for (number, record) in (first..).zip(self.records) {
             batch.insert(&graph.records, number.to_be_bytes(), record);
@@ -71,8 +83,11 @@ impl Entries {
         for (id, number) in self.ids {
             batch.insert(&graph.ids, id, number.to_be_bytes());
         }
-        for (key, visit) in self.parties {
-            batch.insert(&graph.parties, key, visit);
+        for party in self.parties {
+            batch.insert(&graph.parties, party, []);
+        }
+        for (key, visit) in self.visits {
+            batch.insert(&graph.visits, key, visit);
         }
         for (spend, number) in self.spends {
             batch.insert(&graph.spends, spend, number.to_be_bytes());

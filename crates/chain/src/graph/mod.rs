@@ -8,6 +8,8 @@
 
 mod asked;
 mod entries;
+mod grow;
+mod recent;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -15,24 +17,20 @@ mod tests;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use fjall::config::{FilterPolicy, PartitioningPolicy};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions};
-use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use self::entries::{Entries, PartyKey, id_key, number_of, party_entry, party_key, sides, spend_key};
+use self::entries::{PartyKey, id_key, number_of};
+use self::recent::Recent;
 pub use self::record::Damaged;
-use self::record::{Record, Visit};
+use self::record::Record;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::cluster;
 use crate::currency::Currency;
 use crate::ingest::block::{RawBlock, hash_text};
-use crate::source::{
-    History, Input, Movement, Output, Party, Position, Tip, Totals, Transaction, Transfer, TxId, Window,
-};
+use crate::source::{Input, Output, Tip, Totals, Transfer, TxId};
 
-/// Unspent outputs, and parties' counters, kept in memory while blocks come in; the store answers for the rest.
-const CACHED: usize = 2_000_000;
 /// Bytes of the store's blocks that are kept in memory, besides what the operating system keeps.
 const CACHE: u64 = 128 << 20;
 /// Bytes of each index that wait in memory to be written: with more of them, each is found more slowly.
@@ -40,7 +38,7 @@ const MEMTABLE: u64 = 32 << 20;
 /// A graph whose tip is older lacks what happened since (milliseconds).
 const RECENT: i64 = 24 * 60 * 60 * 1000;
 /// The layout of the store; another one is refused.
-const LAYOUT: &str = "2";
+const LAYOUT: &str = "3";
 
 /// Why the graph could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -194,14 +192,15 @@ struct State {
     tip: Option<(u64, Block)>,
     first_height: u64,
     next: u64,
-    outputs: FxHashMap<(TxId, u32), (u64, Output)>,
-    totals: FxHashMap<PartyKey, Totals>,
+    /// Unspent outputs, and parties' counters, as far as they were used lately.
+    outputs: Recent<(TxId, u32), (u64, Output)>,
+    totals: Recent<PartyKey, Totals>,
 }
 
 impl State {
     fn forget(&mut self) {
-        self.outputs = FxHashMap::default();
-        self.totals = FxHashMap::default();
+        self.outputs = Recent::default();
+        self.totals = Recent::default();
     }
 }
 
@@ -215,8 +214,10 @@ pub struct Graph {
     records: Keyspace,
     /// Id → number.
     ids: Keyspace,
-    /// Party and number → [`Visit`]. A party's key alone → nothing, once it has any: a filter then tells who is new.
+    /// Party → nothing, once it has any visit: its filter tells who is new.
     parties: Keyspace,
+    /// Party and number → [`Visit`](record::Visit).
+    visits: Keyspace,
     /// Number and output → number of the spender.
     spends: Keyspace,
     state: Mutex<State>,
@@ -228,12 +229,22 @@ impl Graph {
     /// # Errors
     /// When it cannot be opened or holds another chain.
     pub fn open(folder: &Path, currency: Currency) -> Result<Graph, GraphError> {
-        let database = Database::builder(folder).cache_size(CACHE).open()?;
-        let keyspace = |name| {
-            database.keyspace(name, || {
-                KeyspaceCreateOptions::default().max_memtable_size(MEMTABLE)
-            })
+        // Of several workers the store lets one turn round and round while another merges, at the cost of a core.
+        let database = Database::builder(folder)
+            .cache_size(CACHE)
+            .worker_threads(1)
+            .open()?;
+        // Indexes and filters in parts: a whole one, of millions of entries, would be read again for every question that
+        // it has been pushed out of memory for.
+        let options = || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(MEMTABLE)
+                .index_block_partitioning_policy(PartitioningPolicy::all(true))
+                .filter_block_partitioning_policy(PartitioningPolicy::all(true))
         };
+        let keyspace = |name| database.keyspace(name, options);
+        // Asked only for what is there, or for ranges, which filters do not help.
+        let unfiltered = |name| database.keyspace(name, || options().filter_policy(FilterPolicy::disabled()));
         let meta = keyspace("meta")?;
         let wanted = format!("{currency}, layout {LAYOUT}");
         match meta.get("is")? {
@@ -262,14 +273,15 @@ impl Graph {
             tip,
             first_height,
             next,
-            outputs: FxHashMap::default(),
-            totals: FxHashMap::default(),
+            outputs: Recent::default(),
+            totals: Recent::default(),
         };
         Ok(Graph {
             currency,
-            records: keyspace("records")?,
+            records: unfiltered("records")?,
             ids: keyspace("ids")?,
             parties: keyspace("parties")?,
+            visits: unfiltered("visits")?,
             spends: keyspace("spends")?,
             blocks,
             database,
@@ -358,321 +370,6 @@ impl Graph {
         match self.ids.get(id_key(id))? {
             None => Ok(None),
             Some(number) => Ok(Some(number_of(&number)?)),
-        }
-    }
-
-    /// Appends the block that follows the tip; the first may have any height.
-    ///
-    /// # Errors
-    /// [`GraphError::NotNext`] when it does not follow; otherwise when the store fails, and nothing was changed.
-    pub fn append(&self, block: &NewBlock) -> Result<(), GraphError> {
-        let mut state = self.state();
-        if let Some((height, tip)) = &state.tip
-            && (block.height != height + 1 || block.previous != tip.hash)
-        {
-            return Err(GraphError::NotNext);
-        }
-        let appended = self.append_to(&mut state, block);
-        if appended.is_err() || state.outputs.len() > CACHED || state.totals.len() > CACHED {
-            state.forget();
-        }
-        appended
-    }
-
-    fn append_to(&self, state: &mut State, block: &NewBlock) -> Result<(), GraphError> {
-        let mut entries = Entries::default();
-        let first = state.next;
-        let mut fresh: FxHashMap<TxId, u64> = FxHashMap::default();
-        for (number, (new, index)) in (first..).zip(block.transactions.iter().zip(0u32..)) {
-            let hides = match fresh.get(&new.id) {
-                Some(number) => Some(*number),
-                None => self.number(&new.id)?,
-            };
-            let movement = self.resolve(state, &mut entries, number, new)?;
-            let mut transaction = match movement {
-                Movement::Outputs { inputs, outputs, .. } => {
-                    Transaction::of_outputs(new.id.clone(), inputs, outputs)
-                }
-                Movement::Transfers(transfers) => Transaction::of_transfers(new.id.clone(), transfers),
-            };
-            transaction.position = Some(Position {
-                height: block.height,
-                index,
-            });
-            transaction.time = block.time;
-            transaction.fee = new.fee.clone().or(transaction.fee);
-            transaction.fee_payer.clone_from(&new.fee_payer);
-            transaction.extra.clone_from(&new.extra);
-            self.count(state, &mut entries, number, &transaction)?;
-            fresh.insert(new.id.clone(), number);
-            entries.records.push(Record { transaction, hides }.write());
-        }
-        let ids = fresh.into_iter();
-        entries.ids = ids.map(|(id, number)| (id_key(&id), number)).collect();
-        let count = block.transactions.len() as u64;
-        let remembered = Block {
-            hash: block.hash.clone(),
-            previous: block.previous.clone(),
-            time: block.time,
-            first,
-            count,
-        };
-        let text = serde_json::to_vec(&remembered).map_err(|_| Damaged)?;
-        let mut batch = self.database.batch();
-        entries.write(self, first, &mut batch);
-        batch.insert(&self.blocks, block.height.to_be_bytes(), text);
-        batch.commit()?;
-        if state.tip.is_none() {
-            state.first_height = block.height;
-        }
-        state.tip = Some((block.height, remembered));
-        state.next = first + count;
-        Ok(())
-    }
-
-    /// Enters a transaction in the history of everybody concerned.
-    fn count(
-        &self,
-        state: &mut State,
-        entries: &mut Entries,
-        number: u64,
-        transaction: &Transaction,
-    ) -> Result<(), GraphError> {
-        let spenders: FxHashSet<&Party> = cluster::spenders(transaction).into_iter().collect();
-        for (party, side) in sides(transaction) {
-            let key = party_key(party);
-            let before = match state.totals.remove(&key) {
-                Some(known) => Some(known),
-                None => self.totals(&key)?,
-            };
-            if before.is_none() {
-                entries.parties.push((key.to_vec(), Vec::new()));
-            }
-            let mut totals = before.unwrap_or_default();
-            totals += &side;
-            let visit = Visit {
-                together: spenders.contains(party),
-                totals,
-            };
-            entries.parties.push((party_entry(&key, number), visit.write()));
-            state.totals.insert(key, visit.totals);
-        }
-        Ok(())
-    }
-
-    /// A party's counters now; `None` for one never seen.
-    fn totals(&self, party: &PartyKey) -> Result<Option<Totals>, GraphError> {
-        if self.parties.get(party)?.is_none() {
-            return Ok(None);
-        }
-        let range = party_entry(party, 0)..=party_entry(party, u64::MAX);
-        match self.parties.range(range).next_back() {
-            None => Ok(None),
-            Some(entry) => Ok(Some(Visit::read(&entry.value()?)?.totals)),
-        }
-    }
-
-    /// Looks up what a transaction spends, notes the spends, and remembers what it makes.
-    fn resolve(
-        &self,
-        state: &mut State,
-        entries: &mut Entries,
-        number: u64,
-        new: &NewTransaction,
-    ) -> Result<Movement, GraphError> {
-        let (mut inputs, made) = match &new.movement {
-            NewMovement::Told(told, made) => (told.clone(), made),
-            // A graph begun in the middle of a chain does not know older outputs; what they were worth stays open.
-            NewMovement::Outputs(spent, made) => {
-                let unknown = |(id, output): &(TxId, u32)| Input {
-                    transaction: id.clone(),
-                    output: *output,
-                    party: None,
-                    amount: Amount::default(),
-                };
-                (spent.iter().map(unknown).collect::<Vec<Input>>(), made)
-            }
-            NewMovement::Transfers(transfers) => return Ok(Movement::Transfers(transfers.clone())),
-        };
-        for input in &mut inputs {
-            let known = match state.outputs.remove(&(input.transaction.clone(), input.output)) {
-                Some(known) => Some(known),
-                None => self.output(&input.transaction, input.output)?,
-            };
-            if let Some((maker, known)) = known {
-                entries.spends.push((spend_key(maker, input.output), number));
-                input.party = known.party;
-                input.amount = known.amount;
-            }
-        }
-        for (output, place) in made.iter().zip(0u32..) {
-            state
-                .outputs
-                .insert((new.id.clone(), place), (number, output.clone()));
-        }
-        let coinbase = inputs.is_empty();
-        Ok(Movement::Outputs {
-            coinbase,
-            inputs,
-            outputs: made.clone(),
-        })
-    }
-
-    fn output(&self, id: &str, output: u32) -> Result<Option<(u64, Output)>, GraphError> {
-        let Some(number) = self.number(id)? else {
-            return Ok(None);
-        };
-        let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
-            return Ok(None);
-        };
-        Ok(outputs
-            .into_iter()
-            .nth(output as usize)
-            .map(|output| (number, output)))
-    }
-
-    /// Takes the newest block back, exactly; answers the new tip.
-    ///
-    /// # Errors
-    /// When the store fails, and nothing was changed.
-    pub fn roll_back(&self) -> Result<Option<Tip>, GraphError> {
-        let mut state = self.state();
-        let Some((height, block)) = state.tip.clone() else {
-            return Ok(None);
-        };
-        let mut batch = self.database.batch();
-        for number in (block.first..block.first + block.count).rev() {
-            let Record { transaction, hides } = self.record(number)?;
-            if let Movement::Outputs { inputs, .. } = &transaction.movement {
-                for input in inputs {
-                    if let Some(spend) = self.spend_by(input, number)? {
-                        batch.remove(&self.spends, spend);
-                    }
-                }
-            }
-            for party in sides(&transaction).into_keys() {
-                let key = party_key(party);
-                let entry = party_entry(&key, number);
-                let visit = Visit::read(&self.parties.get(&entry)?.ok_or(Damaged)?)?;
-                batch.remove(&self.parties, entry);
-                if visit.totals.transactions == 1 {
-                    batch.remove(&self.parties, key);
-                }
-            }
-            match hides {
-                Some(older) if older < block.first => {
-                    batch.insert(&self.ids, id_key(&transaction.id), older.to_be_bytes());
-                }
-                _ => batch.remove(&self.ids, id_key(&transaction.id)),
-            }
-            batch.remove(&self.records, number.to_be_bytes());
-        }
-        batch.remove(&self.blocks, height.to_be_bytes());
-        batch.commit()?;
-        state.forget();
-        state.next = block.first;
-        state.tip = match height.checked_sub(1) {
-            Some(before) => self.block(before)?.map(|block| (before, block)),
-            None => None,
-        };
-        drop(state);
-        Ok(self.newest())
-    }
-
-    /// Under which key a transaction's spend is noted. The id may since have come to mean another transaction.
-    fn spend_by(&self, input: &Input, spender: u64) -> Result<Option<[u8; 12]>, GraphError> {
-        let mut maker = self.number(&input.transaction)?;
-        while let Some(made) = maker {
-            let key = spend_key(made, input.output);
-            if self
-                .spends
-                .get(key)?
-                .is_some_and(|by| *by == spender.to_be_bytes())
-            {
-                return Ok(Some(key));
-            }
-            maker = self.record(made)?.hides;
-        }
-        Ok(None)
-    }
-
-    /// The number of the first transaction after a place.
-    fn end_of(&self, up_to: Option<Position>) -> Result<u64, GraphError> {
-        let Some(up_to) = up_to else { return Ok(u64::MAX) };
-        match self.block(up_to.height)? {
-            Some(block) => Ok(block.first + (u64::from(up_to.index) + 1).min(block.count)),
-            // Above the tip everything is wanted; below the first block nothing is.
-            None if self.newest().is_some_and(|tip| up_to.height > tip.height) => Ok(u64::MAX),
-            None => Ok(0),
-        }
-    }
-
-    fn history_of(&self, party: &str, window: Window) -> Result<History, GraphError> {
-        self.visits(party, window, |_| true)
-    }
-
-    /// Those of a history's transactions that are wanted, which alone are read.
-    fn visits(
-        &self,
-        party: &str,
-        window: Window,
-        wanted: impl Fn(&Visit) -> bool,
-    ) -> Result<History, GraphError> {
-        let party = party_key(party);
-        let range = party_entry(&party, 0)..party_entry(&party, self.end_of(window.up_to)?);
-        let mut history = History {
-            complete: true,
-            ..History::default()
-        };
-        let mut latest = None;
-        for (place, entry) in self.parties.range(range).rev().enumerate() {
-            let (key, value) = entry.into_inner()?;
-            let visit = Visit::read(&value)?;
-            if place == window.limit {
-                history.complete = false;
-                history.totals = latest.or(Some(visit)).map(|visit: Visit| visit.totals);
-                break;
-            }
-            if wanted(&visit) {
-                let number = number_of(key.get(16..).unwrap_or_default())?;
-                let transaction = self.record(number)?.transaction;
-                history.transactions.push(Arc::new(transaction));
-            }
-            // The latest counts them all.
-            latest.get_or_insert(visit);
-        }
-        history.transactions.reverse();
-        Ok(history)
-    }
-
-    /// The id of a numbered transaction.
-    fn id(&self, number: u64) -> Result<TxId, GraphError> {
-        let record = self.records.get(number.to_be_bytes())?.ok_or(Damaged)?;
-        Ok(Record::read_id(&record)?)
-    }
-
-    fn spends_of(&self, number: u64) -> Result<Vec<Option<TxId>>, GraphError> {
-        let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
-            return Ok(Vec::new());
-        };
-        let mut spends = vec![None; outputs.len()];
-        for entry in self.spends.prefix(number.to_be_bytes()) {
-            let (key, spender) = entry.into_inner()?;
-            let output = key
-                .get(8..)
-                .and_then(|output| output.try_into().ok())
-                .map(u32::from_be_bytes);
-            if let Some(spend) = output.and_then(|output| spends.get_mut(output as usize)) {
-                *spend = Some(self.id(number_of(&spender)?)?);
-            }
-        }
-        Ok(spends)
-    }
-
-    fn spender_of(&self, number: u64, output: u32) -> Result<Option<TxId>, GraphError> {
-        match self.spends.get(spend_key(number, output))? {
-            None => Ok(None),
-            Some(spender) => Ok(Some(self.id(number_of(&spender)?)?)),
         }
     }
 }

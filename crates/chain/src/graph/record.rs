@@ -4,7 +4,7 @@
 use num_bigint::BigUint;
 
 use crate::amount::Amount;
-use crate::ingest::block::{hash_of, hash_text};
+use crate::ingest::block::{Hash, hash_of};
 use crate::source::{Input, Movement, Output, Position, Totals, Transaction, Transfer, TxId};
 
 /// A record that this program did not write, or that was damaged.
@@ -53,21 +53,28 @@ fn optional<T>(into: &mut Vec<u8>, value: Option<T>, write: impl FnOnce(&mut Vec
 }
 
 fn amount(into: &mut Vec<u8>, value: &Amount) {
-    if value.is_zero() {
-        bytes(into, &[]);
-    } else {
-        bytes(into, &value.units().to_bytes_le());
+    match value.to_u64() {
+        Some(units) => {
+            let used = (u64::BITS - units.leading_zeros()).div_ceil(8) as usize;
+            bytes(into, &units.to_le_bytes()[..used]);
+        }
+        None => bytes(into, &value.units().to_bytes_le()),
     }
+}
+
+/// The hash that an id is, if the hash's text is the id again.
+pub(super) fn exact_hash(id: &str) -> Option<Hash> {
+    hash_of(id).filter(|_| !id.bytes().any(|letter| letter.is_ascii_uppercase()))
 }
 
 /// An id: 32 bytes when it is a hash, else its text.
 fn id(into: &mut Vec<u8>, value: &str) {
-    match hash_of(value) {
-        Some(hash) if hash_text(&hash) == value => {
+    match exact_hash(value) {
+        Some(hash) => {
             into.push(0);
             into.extend_from_slice(&hash);
         }
-        _ => {
+        None => {
             into.push(1);
             bytes(into, value.as_bytes());
         }

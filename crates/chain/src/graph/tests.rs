@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ingest::fixture::Fixture;
-use crate::source::{Source, SourceError};
+use crate::source::{History, Movement, Party, Position, Source, SourceError, Totals, Transaction, Window};
 use crate::trace::{Attribution, Coin, Direction, Options, Seeds, Share, Start, trace};
 
 fn paid(party: &str, amount: u64) -> Output {
@@ -59,6 +59,7 @@ fn contents(graph: &Graph) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
         ("records", &graph.records),
         ("ids", &graph.ids),
         ("parties", &graph.parties),
+        ("visits", &graph.visits),
         ("spends", &graph.spends),
     ];
     for (name, space) in spaces {
@@ -521,7 +522,8 @@ fn hostile_shapes_are_kept_and_screened() {
         let request = Request::new(Currency::Btc, Subject::Transaction(id));
         screen_transaction(&graph, &labels, &profile, &request).unwrap();
     }
-    assert_eq!(graph.spender("big", 0).unwrap(), Some("end".into()));
+    let spender = graph.spender("big", 0).unwrap();
+    assert_eq!(spender, Some(graph.transaction("end").unwrap()));
     assert_eq!(graph.spender("end", 0).unwrap(), None);
     assert_eq!(graph.spender("end", 99).unwrap(), None);
     assert_eq!(graph.spender("none", 0).unwrap_err(), SourceError::NotFound);

@@ -216,7 +216,7 @@ impl Fixture {
         }
         let starts = money
             .into_iter()
-            .map(|(id, output, amount)| (self.start(&id, output), amount.units().clone()));
+            .map(|(id, output, amount)| (self.start(&id, output), amount.units()));
         let seeds = Seeds::of(starts);
         let attribute = |party: &str| {
             self.labels.get(party).map(|label| crate::trace::Attribution {

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use num_bigint::BigUint;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -184,7 +183,7 @@ fn transfers(changes: &BTreeMap<Party, Change>, asset: Option<&Arc<str>>) -> Vec
     let mut made = Vec::new();
     for ((from, _), row) in lost.iter().zip(given) {
         for ((to, _), amount) in gained.iter().zip(row) {
-            if amount.units() != &BigUint::default() {
+            if !amount.is_zero() {
                 made.push(Transfer {
                     from: from.clone(),
                     to: to.clone(),

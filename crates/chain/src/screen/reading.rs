@@ -75,6 +75,13 @@ impl<'a> Reading<'a> {
             Some(history) => history,
             None => {
                 let history = read()?;
+                // Of equals by id, which only the first blocks of Bitcoin have, the latest counts.
+                let mut known = locked(&self.transactions);
+                for transaction in history.transactions.iter().rev() {
+                    let id = transaction.id.clone();
+                    known.entry(id).or_insert_with(|| Arc::clone(transaction));
+                }
+                drop(known);
                 let key = (Party::from(party), window.limit);
                 locked(histories).insert(key, (window, history.clone()));
                 history
@@ -139,10 +146,10 @@ impl Source for Reading<'_> {
         Ok(transaction)
     }
 
-    fn spender(&self, id: &str, output: u32) -> Result<Option<TxId>, SourceError> {
+    fn spender(&self, id: &str, output: u32) -> Result<Option<Arc<Transaction>>, SourceError> {
         self.open()?;
         let spender = self.source.spender(id, output)?;
-        self.spend(1);
+        self.spend(1 + spender.as_deref().map_or(0, entries));
         Ok(spender)
     }
 

@@ -172,7 +172,6 @@ pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<
             let Some(spender) = source.spender(made_by, *output)? else {
                 return Ok(Ends::resting());
             };
-            let spender = source.transaction(&spender)?;
             let later = options
                 .up_to
                 .is_some_and(|up_to| spender.position.is_none_or(|at| at > up_to));
@@ -246,7 +245,7 @@ fn spread(
             (BigUint::one(), to.iter().map(one).collect(), BigUint::zero())
         }
         Method::Haircut => {
-            let parts: Vec<BigUint> = to.iter().map(|amount| amount.units().clone()).collect();
+            let parts: Vec<BigUint> = to.iter().map(|amount| amount.units()).collect();
             (parts.iter().sum(), parts, BigUint::zero())
         }
         Method::Fifo | Method::Lifo => {
@@ -259,12 +258,12 @@ fn spread(
                 to.iter().map(|amount| (*amount).clone()).enumerate().collect();
             drop(pool::take(&mut row, &before, last_first));
             let mut parts = vec![BigUint::zero(); to.len()];
-            let mut rest = wanted.units().clone();
+            let mut rest = wanted.units();
             for (place, part) in pool::take(&mut row, wanted, last_first) {
                 rest -= part.units();
                 parts[place] += part.units();
             }
-            (wanted.units().clone(), parts, rest)
+            (wanted.units(), parts, rest)
         }
     };
     if parts.iter().all(Zero::is_zero) {
@@ -530,7 +529,9 @@ impl Purse {
 
     /// Divides a part into what goes and what stays.
     fn cut(&mut self, part: &Part, gone: &Amount, kept: &Amount, of: &Amount) -> Part {
-        let mut pieces = self.scale.split(part, &[gone.units(), kept.units()], of.units());
+        let mut pieces = self
+            .scale
+            .split(part, &[&gone.units(), &kept.units()], &of.units());
         self.left = pieces.pop().unwrap_or_else(|| self.scale.nothing());
         pieces.pop().unwrap_or_else(|| self.scale.nothing())
     }

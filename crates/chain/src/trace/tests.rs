@@ -1,11 +1,13 @@
 //! Traces over small chains, reckoned by hand, and properties over random ones.
 
-use num_traits::One;
+use num_traits::{One, Zero};
 use proptest::prelude::*;
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::ingest::fixture::Fixture;
+use crate::source::Party;
 
 fn run(case: &Value) -> Trace {
     Fixture::from_json(case).unwrap().trace(case).unwrap()
