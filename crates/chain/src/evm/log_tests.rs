@@ -13,6 +13,7 @@ use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, Tr
 use crate::profile::Profile;
 use crate::rpc::Rpc;
 use crate::screen::{Request, Subject, screen_address};
+use crate::source::{Source, Window};
 
 /// What a node makes of a search: by its first block, its last, and how many logs it found.
 type Refuses = dyn Fn(u64, u64, usize) -> Option<(i64, &'static str)> + Send + Sync;
@@ -22,8 +23,8 @@ struct Node {
     refuses: Box<Refuses>,
     /// Calls in one batch, at most.
     batch: usize,
-    /// Never answers a search.
-    silent: bool,
+    /// What becomes of a search of more blocks than this.
+    chokes: Option<(u64, TransportError)>,
     /// Requests that searched logs, and all.
     asked: [AtomicUsize; 2],
 }
@@ -38,7 +39,7 @@ impl Node {
             played: Played::stretched(blocks, stretch),
             refuses: Box::new(refuses),
             batch: 1000,
-            silent: false,
+            chokes: None,
             asked: Default::default(),
         }
     }
@@ -71,15 +72,31 @@ impl Node {
     }
 }
 
+/// The most blocks that a request searches for logs at once.
+fn widest(request: &str) -> u64 {
+    let calls: Value = serde_json::from_str(request).unwrap();
+    let one = std::slice::from_ref(&calls);
+    let calls = calls.as_array().map_or(one, Vec::as_slice);
+    let blocks = calls.iter().map(|call| {
+        let bound = |name: &str| number(call["params"][0][name].as_str().unwrap()).unwrap();
+        bound("toBlock") - bound("fromBlock") + 1
+    });
+    blocks.max().unwrap()
+}
+
 impl Transport for Node {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let text = request.body.as_ref().unwrap();
         self.asked[1].fetch_add(1, Ordering::SeqCst);
         if text.contains("eth_getLogs") {
             self.asked[0].fetch_add(1, Ordering::SeqCst);
-            if self.silent {
-                std::thread::sleep(request.timeout);
-                return Err(TransportError::TimedOut);
+            if let Some((most, error)) = &self.chokes
+                && widest(text) > *most
+            {
+                if *error == TransportError::TimedOut {
+                    std::thread::sleep(request.timeout);
+                }
+                return Err(error.clone());
             }
         }
         let answer = match serde_json::from_str(text).unwrap() {
@@ -119,15 +136,21 @@ fn blocks() -> Vec<Vec<Sent>> {
 /// Twenty million blocks.
 const STRETCH: u64 = 5_000_000;
 
+fn indexed(node: &Arc<Node>, budget: Budget) -> OnDemand {
+    // However busy this machine is, its node counts as quick.
+    let mut provider = Evm::new(Currency::Eth, Rpc::new("http://node"));
+    provider.quick = Duration::MAX;
+    OnDemand::new(Box::new(provider), Arc::<Node>::clone(node), budget)
+}
+
 fn asked_for(node: &Arc<Node>, budget: Budget) -> (OnDemand, Value) {
-    let provider = Box::new(Evm::new(Currency::Eth, Rpc::new("http://node")));
-    let index = OnDemand::new(provider, Arc::<Node>::clone(node), budget);
-    let answer = screened(&index);
+    let index = indexed(node, budget);
+    let answer = screened(&index, 3);
     (index, answer)
 }
 
-fn screened(index: &OnDemand) -> Value {
-    let address = canonical(3);
+fn screened(index: &OnDemand, holder: u8) -> Value {
+    let address = canonical(holder);
     let request = Request::new(Currency::Eth, Subject::Address(&address));
     let source = index.screening().unwrap();
     told(&screen_address(&source, &Known, &Profile::built_in(), &request).unwrap())
@@ -159,10 +182,10 @@ fn nothing_claimed(answer: &Value) {
     }
 }
 
-/// The requests of the default, and time for a busy machine.
+/// The requests of the default, and all the time of a busy machine.
 fn patient() -> Budget {
     Budget {
-        time: Duration::from_secs(180),
+        time: Duration::from_secs(3600),
         ..Budget::default()
     }
 }
@@ -176,8 +199,8 @@ fn narrow_searches_see_the_whole_chain() {
         (flag(&expected), &expected["numberOfTransactions"]),
         (&Value::Null, &json!(4))
     );
-    // One search of the address, and one of the account that paid it.
-    assert_eq!(wide.asked()[0], 2);
+    // A trace searches none.
+    assert_eq!(wide.asked()[0], 1);
     for (limit, fault) in [
         (1000, (-32602, "eth_getLogs is limited to a 1000 block range")),
         (
@@ -260,7 +283,7 @@ fn what_was_not_searched_is_not_claimed() {
         let last = &answer["lastSeenReceiving"];
         assert_eq!(last.is_null(), number == 0, "{number}: {answer}");
         // What is cached says the same, and is asked for no more.
-        assert_eq!(screened(&index), answer);
+        assert_eq!(screened(&index, 3), answer);
         assert_eq!(node.asked()[0], logs);
     }
 }
@@ -268,7 +291,7 @@ fn what_was_not_searched_is_not_claimed() {
 #[test]
 fn a_search_that_takes_too_long_leaves_time_for_the_rest() {
     let node = Arc::new(Node {
-        silent: true,
+        chokes: Some((0, TransportError::TimedOut)),
         ..Node::new(blocks(), STRETCH, |_, _, _| None)
     });
     let budget = Budget {
@@ -276,7 +299,83 @@ fn a_search_that_takes_too_long_leaves_time_for_the_rest() {
         ..Budget::default()
     };
     nothing_claimed(&asked_for(&node, budget).1);
-    assert_eq!(node.asked()[0], 1);
+    let [logs, _] = node.asked();
+    assert!(logs <= 12, "{logs}");
+}
+
+#[test]
+fn a_node_that_chokes_on_wide_searches_is_asked_for_less() {
+    // 1000 blocks.
+    let stretch = 250;
+    let wide = Arc::new(Node::new(blocks(), stretch, |_, _, _| None));
+    let (_, expected) = asked_for(&wide, patient());
+    assert_eq!(expected["numberOfTransactions"], 4);
+    for error in [TransportError::TimedOut, TransportError::TooLarge] {
+        let node = Arc::new(Node {
+            chokes: Some((100, error.clone())),
+            ..Node::new(blocks(), stretch, |_, _, _| None)
+        });
+        let budget = Budget {
+            request_timeout: Duration::from_millis(50),
+            ..patient()
+        };
+        let (index, answer) = asked_for(&node, budget);
+        assert_eq!(answer, expected, "{error}");
+        // Then the whole chain is not asked for again.
+        let [first, _] = node.asked();
+        assert_eq!(screened(&index, 4)["numberOfTransactions"], 2);
+        let second = node.asked()[0] - first;
+        let attempts = if error == TransportError::TimedOut { 2 } else { 1 };
+        assert_eq!(second + attempts, first, "{error}");
+    }
+}
+
+/// Screened alone, and after one whose trace passes it, and before: the same answer.
+#[test]
+fn answers_do_not_depend_on_what_was_asked_before() {
+    // 4, who has many tokens, stands between the mixer and 3.
+    let mut crowded = blocks();
+    crowded.push((0..1200).map(|_| token(6, 4)).collect());
+    for limit in [u64::MAX, 1000] {
+        let index = || {
+            let refuses = move |from, to, _| (to - from >= limit).then_some((-32005, "too wide"));
+            indexed(&Arc::new(Node::new(crowded.clone(), 1000, refuses)), patient())
+        };
+        let alone = [3, 4].map(|holder| screened(&index(), holder));
+        native(&alone[0]);
+        assert_eq!(
+            alone[1]["exposures"]["entity"][0]["name"], "Mixer",
+            "{}",
+            alone[1]
+        );
+        let asked = index();
+        assert_eq!([3, 4].map(|holder| screened(&asked, holder)), alone, "{limit}");
+        let asked = index();
+        let [later, earlier] = [4, 3].map(|holder| screened(&asked, holder));
+        assert_eq!([earlier, later], alone, "{limit}");
+    }
+}
+
+#[test]
+fn a_trace_sees_the_same_whatever_node_tells_it() {
+    let histories = [u64::MAX, 1000, 0].map(|limit| {
+        let refuses = move |from, to, _| (to - from >= limit).then_some((-32005, "too wide"));
+        let node = Arc::new(Node::new(blocks(), 1000, refuses));
+        let index = indexed(&node, patient());
+        let source = index.screening().unwrap();
+        let window = Window {
+            up_to: None,
+            limit: 100,
+        };
+        let whole = source.history(&canonical(3), window).unwrap();
+        assert_eq!(whole.tokens_unseen_to.is_some(), limit == 0);
+        let [logs, _] = node.asked();
+        let traced = source.latest(&canonical(3), window).unwrap();
+        assert_eq!(node.asked()[0], logs);
+        traced
+    });
+    assert_eq!(histories[0].transactions.len(), 1);
+    assert!(histories.iter().all(|history| *history == histories[0]));
 }
 
 #[test]

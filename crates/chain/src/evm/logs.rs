@@ -18,8 +18,8 @@ use crate::source::SourceError;
 
 /// Ranges in the first batch, and in the largest: each is two calls, and nodes take a thousand.
 const BATCH: (usize, usize) = (25, 500);
-/// A batch that was answered within this time is followed by one twice as large.
-const QUICK: Duration = Duration::from_secs(1);
+/// Each request may use one of so many parts of what is left: after one that is too much for the node, a smaller one may do.
+const PARTS: u32 = 3;
 
 /// Blocks from the first to the last.
 type Range = (u64, u64);
@@ -30,19 +30,8 @@ pub(super) struct Logged {
     pub(super) places: Places,
     /// The newest block that was not searched; `None`: all were.
     pub(super) unseen_to: Option<u64>,
-    /// Whether the node searched the whole chain in one call.
+    /// Whether the node searches the whole chain in one call, or so much that it is worth trying.
     pub(super) at_once: bool,
-}
-
-impl Logged {
-    /// Nothing was searched.
-    pub(super) fn nothing(newest: u64) -> Logged {
-        Logged {
-            places: Places::new(),
-            unseen_to: Some(newest),
-            at_once: false,
-        }
-    }
 }
 
 #[derive(Deserialize)]
@@ -62,15 +51,25 @@ struct Search<'a> {
     places: Places,
 }
 
-/// Searches until everything is searched, more than `limit` transactions are found, or node or budget give no more. Without
-/// `in_ranges` only once, for the whole chain.
+/// How the blocks that a node searches at once were measured.
+struct Measured {
+    width: u64,
+    /// No wider one was tried.
+    widest: bool,
+    /// How long the answer took.
+    took: Duration,
+}
+
+/// Searches until everything is searched, more than `limit` transactions are found, or node or budget give no more: the whole
+/// chain `at_once`, unless that is refused. Batches that are answered within `quick` are followed by ones twice as large.
 pub(super) fn search(
     rpc: &Rpc,
     calls: &Calls<'_>,
     digits: &str,
     newest: u64,
     limit: usize,
-    in_ranges: bool,
+    at_once: bool,
+    quick: Duration,
 ) -> Logged {
     let topic = format!("0x{digits:0>64}");
     let mut search = Search {
@@ -79,13 +78,11 @@ pub(super) fn search(
         topics: [json!([TRANSFER, topic]), json!([TRANSFER, null, topic])],
         places: Places::new(),
     };
-    let whole = (0, newest);
-    let answer = search.ask(&[whole]);
-    let at_once = matches!(&answer, Ok(refused) if refused.is_empty());
-    let waiting = match answer {
-        Ok(_) if at_once => Vec::new(),
-        Ok(_) | Err(RpcError::Fault(_)) if in_ranges => search.in_ranges(newest, limit),
-        _ => vec![whole],
+    let (waiting, at_once) = if at_once && search.ask(&[(0, newest)]).is_ok_and(|refused| refused.is_empty())
+    {
+        (Vec::new(), true)
+    } else {
+        search.in_ranges(newest, limit, quick)
     };
     Logged {
         places: search.places,
@@ -104,7 +101,9 @@ impl Search<'_> {
     fn ask(&mut self, ranges: &[Range]) -> Result<Vec<Range>, RpcError> {
         let both = |range: &Range| self.topics.each_ref().map(|topics| self.call(*range, topics));
         let asked: Vec<(&str, Value)> = ranges.iter().flat_map(both).collect();
-        let answers = self.rpc.each::<Vec<FoundLog>>(self.calls, &asked)?;
+        let answers = self
+            .calls
+            .with_part(PARTS, |calls| self.rpc.each::<Vec<FoundLog>>(calls, &asked))?;
         let mut refused = Vec::new();
         for (range, answer) in ranges.iter().flat_map(|range| [range; 2]).zip(answers) {
             match answer {
@@ -125,28 +124,49 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// How many blocks the node searches at once at most: of the widths that limits have, tried all in one batch.
-    fn width(&self, newest: u64) -> Result<Option<u64>, RpcError> {
+    /// How many blocks the node searches at once at most: of the widths that limits have, tried all in one batch; where that is
+    /// too much or too slow, the narrower half of them.
+    fn measured(&self, newest: u64) -> Option<Measured> {
         let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
         let widths = decades.flat_map(|decade| [1, 2, 5].map(|digit| decade.saturating_mul(digit)));
         let mut widths: Vec<u64> = widths.take_while(|width| *width <= newest).collect();
         widths.reverse();
+        let widest = widths.first().copied();
         let [_, received] = &self.topics;
-        let latest = |width: &u64| self.call((newest - (width - 1), newest), received);
-        let asked: Vec<(&str, Value)> = widths.iter().map(latest).collect();
-        let answers = self.rpc.each::<IgnoredAny>(self.calls, &asked)?;
-        let taken = widths.into_iter().zip(answers).find(|(_, answer)| answer.is_ok());
-        Ok(taken.map(|(width, _)| width))
+        while !widths.is_empty() {
+            let latest = |width: &u64| self.call((newest - (width - 1), newest), received);
+            let asked: Vec<(&str, Value)> = widths.iter().map(latest).collect();
+            let began = Instant::now();
+            let answers = self
+                .calls
+                .with_part(PARTS, |calls| self.rpc.each::<IgnoredAny>(calls, &asked));
+            if let Ok(answers) = answers {
+                let (width, _) = widths
+                    .into_iter()
+                    .zip(answers)
+                    .find(|(_, answer)| answer.is_ok())?;
+                return Some(Measured {
+                    width,
+                    widest: Some(width) == widest,
+                    took: began.elapsed(),
+                });
+            }
+            widths.drain(..widths.len().div_ceil(2));
+        }
+        None
     }
 
-    /// Searches the ranges that a node takes, the newest first; answers which were left.
-    fn in_ranges(&mut self, newest: u64, limit: usize) -> Vec<Range> {
+    /// Searches the ranges that a node takes, the newest first; answers which were left, and whether it takes the widest.
+    fn in_ranges(&mut self, newest: u64, limit: usize, quick: Duration) -> (Vec<Range>, bool) {
         // The newest last.
         let mut waiting = vec![(0, newest)];
-        let Ok(Some(width)) = self.width(newest) else {
-            return waiting;
+        let Some(Measured { width, widest, took }) = self.measured(newest) else {
+            return (waiting, false);
         };
         let (mut size, mut largest) = BATCH;
+        if took >= quick {
+            size = 1;
+        }
         while !waiting.is_empty() && self.places.len() <= limit {
             let ranges = taken(&mut waiting, width, size);
             let began = Instant::now();
@@ -155,7 +175,7 @@ impl Search<'_> {
                     if refused.len() == ranges.len() {
                         // Perhaps it has had enough: it is asked for little until it answers again.
                         size = 1;
-                    } else if began.elapsed() < QUICK {
+                    } else if began.elapsed() < quick {
                         size = (size * 2).min(largest);
                     }
                     let hopeless = refused.iter().any(|(from, to)| from == to);
@@ -164,8 +184,8 @@ impl Search<'_> {
                         break;
                     }
                 }
-                // The batch was refused or its answer too large, not one of its ranges.
-                Err(RpcError::Fault(_) | RpcError::Source(SourceError::Nonsense(_))) if size > 1 => {
+                // The batch was too much or too slow, not one of its ranges.
+                Err(_) if size > 1 => {
                     waiting.extend(ranges.into_iter().rev());
                     largest = size / 2;
                     size = largest;
@@ -176,7 +196,7 @@ impl Search<'_> {
                 }
             }
         }
-        waiting
+        (waiting, widest)
     }
 }
 

@@ -65,8 +65,8 @@ pub(super) fn list(
     let (mut before, mut size) = (0, PAGE);
     while places.len() <= limit {
         let page = match page(rpc, calls, digits, before, size) {
-            Err(RpcError::Fault(_)) if before == 0 => return Err(SourceError::NotFound),
             Err(RpcError::Fault(_)) if size > PAGE => return Err(BLOCK_TOO_FULL),
+            Err(RpcError::Fault(_)) if before == 0 => return Err(SourceError::NotFound),
             page => page?,
         };
         let known = places.len();

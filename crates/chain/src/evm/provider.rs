@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,7 +21,7 @@ use crate::address::Address;
 use crate::currency::Currency;
 use crate::ondemand::{Calls, Provider, concerns};
 use crate::rpc::{Rpc, RpcError};
-use crate::source::{History, SourceError, Tip, Transaction, TxId};
+use crate::source::{History, Movement, Party, SourceError, Tip, Transaction, TxId};
 
 /// Frames asked for at once.
 const PAGE: usize = 1000;
@@ -34,8 +35,10 @@ const TOKENS_AT_ONCE: usize = 50;
 pub struct Evm {
     currency: Currency,
     rpc: Rpc,
-    /// Whether the logs of the whole chain were last searched in one call.
+    /// Whether the logs of the whole chain were last searched in one call: where not, that is not tried again.
     searches_whole: AtomicBool,
+    /// A batch of searches that was answered within this time is followed by one twice as large.
+    pub(super) quick: Duration,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +58,7 @@ impl Evm {
             currency,
             rpc,
             searches_whole: AtomicBool::new(true),
+            quick: Duration::from_secs(1),
         }
     }
 
@@ -82,6 +86,7 @@ impl Evm {
                     // Without that index, or only for a few blocks at a time. If it keeps the other neither, it is no source for
                     // addresses.
                     Err(RpcError::Fault(_)) => {
+                        places.clear();
                         return otterscan::list(&self.rpc, calls, digits, limit, places);
                     }
                     frames => frames?,
@@ -102,82 +107,22 @@ impl Evm {
         Ok(())
     }
 
-    /// Where tokens left or reached an account. For a trace, which follows no tokens, nothing is asked but what one call tells.
-    fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize, for_trace: bool) -> Logged {
-        if for_trace && !self.searches_whole.load(Ordering::Relaxed) {
-            return Logged::nothing(newest);
-        }
+    /// Where coins left or reached an account; `None` where that is more than `limit`: searches begin with the oldest, and which
+    /// the latest are is not known before the end.
+    fn places(&self, calls: &Calls<'_>, digits: &str, limit: usize) -> Result<Option<Places>, SourceError> {
+        let mut places = Places::new();
+        self.traced(calls, digits, limit, &mut places)?;
+        Ok((places.len() <= limit).then_some(places))
+    }
+
+    /// Where tokens left or reached an account.
+    fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize) -> Logged {
+        let at_once = self.searches_whole.load(Ordering::Relaxed);
         let logged = calls.with_part(TOKENS_PART, |calls| {
-            logs::search(&self.rpc, calls, digits, newest, limit, !for_trace)
+            logs::search(&self.rpc, calls, digits, newest, limit, at_once, self.quick)
         });
         self.searches_whole.store(logged.at_once, Ordering::Relaxed);
         logged
-    }
-
-    fn gathered(
-        &self,
-        calls: &Calls<'_>,
-        party: &str,
-        limit: usize,
-        for_trace: bool,
-    ) -> Result<History, SourceError> {
-        let digits = self.digits(party)?;
-        let newest = number(&self.header(calls)?.number)?;
-        let mut places = Places::new();
-        self.traced(calls, &digits, limit, &mut places)?;
-        if places.len() > limit {
-            // Searches begin with the oldest; which the latest are is not known before the end.
-            return Ok(History::default());
-        }
-        let Logged {
-            places: mut tokens,
-            mut unseen_to,
-            ..
-        } = self.logged(calls, &digits, newest, limit, for_trace);
-        tokens.retain(|place, _| !places.contains_key(place));
-        let room = limit - places.len();
-        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
-        if for_trace {
-            if tokens.len() > room {
-                // As in a graph, which counts tokens too.
-                return Ok(History::default());
-            }
-            unseen_to = tokens
-                .last_key_value()
-                .map(|((height, _), _)| *height)
-                .max(unseen_to);
-            tokens.clear();
-        }
-        let mut transactions = self.fetched(calls, &hashes)?;
-        // The newest first; what the budget does not reach was not seen.
-        let tokens: Vec<(u64, &str)> = tokens
-            .iter()
-            .rev()
-            .map(|((height, _), hash)| (*height, hash.as_str()))
-            .collect();
-        let (tokens, beyond) = tokens.split_at(room.min(tokens.len()));
-        let mut left = beyond.first();
-        calls.with_part(TOKENS_PART, |calls| {
-            for chunk in tokens.chunks(TOKENS_AT_ONCE) {
-                let hashes: Vec<&str> = chunk.iter().map(|(_, hash)| *hash).collect();
-                match self.fetched(calls, &hashes) {
-                    Ok(more) => transactions.extend(more),
-                    Err(_) => {
-                        left = chunk.first();
-                        break;
-                    }
-                }
-            }
-        });
-        // A call without value touches an account and moves nothing.
-        transactions.retain(|transaction| concerns(transaction, party));
-        transactions.sort_by(|a, b| a.order().cmp(&b.order()));
-        Ok(History {
-            transactions: transactions.into_iter().map(Arc::new).collect(),
-            complete: true,
-            totals: None,
-            tokens_unseen_to: left.map(|(height, _)| *height).max(unseen_to),
-        })
     }
 
     /// What the traces of transactions say, in their order.
@@ -273,6 +218,27 @@ impl Evm {
     }
 }
 
+/// Whether a transaction moved a party's coins, or cost it the fee.
+fn moves_coins(transaction: &Transaction, party: &str) -> bool {
+    let Movement::Transfers(transfers) = &transaction.movement else {
+        return false;
+    };
+    let is_party = |side: &Option<Party>| side.as_deref() == Some(party);
+    let mut coins = transfers.iter().filter(|transfer| transfer.asset.is_none());
+    is_party(&transaction.fee_payer) || coins.any(|moved| is_party(&moved.from) || is_party(&moved.to))
+}
+
+/// A whole history but for tokens.
+fn in_order(mut transactions: Vec<Transaction>, tokens_unseen_to: Option<u64>) -> History {
+    transactions.sort_by(|a, b| a.order().cmp(&b.order()));
+    History {
+        transactions: transactions.into_iter().map(Arc::new).collect(),
+        complete: true,
+        totals: None,
+        tokens_unseen_to,
+    }
+}
+
 impl Provider for Evm {
     fn name(&self) -> &str {
         "evm"
@@ -300,11 +266,61 @@ impl Provider for Evm {
     }
 
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
-        self.gathered(calls, party, limit, false)
+        let digits = self.digits(party)?;
+        let newest = number(&self.header(calls)?.number)?;
+        let Some(places) = self.places(calls, &digits, limit)? else {
+            return Ok(History::default());
+        };
+        let Logged {
+            places: mut tokens,
+            unseen_to,
+            ..
+        } = self.logged(calls, &digits, newest, limit);
+        tokens.retain(|place, _| !places.contains_key(place));
+        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
+        let mut transactions = self.fetched(calls, &hashes)?;
+        // The newest first; what the budget does not reach was not seen.
+        let tokens: Vec<(u64, &str)> = tokens
+            .iter()
+            .rev()
+            .map(|((height, _), hash)| (*height, hash.as_str()))
+            .collect();
+        let room = limit - places.len();
+        let (tokens, beyond) = tokens.split_at(room.min(tokens.len()));
+        let mut left = beyond.first();
+        calls.with_part(TOKENS_PART, |calls| {
+            for chunk in tokens.chunks(TOKENS_AT_ONCE) {
+                let hashes: Vec<&str> = chunk.iter().map(|(_, hash)| *hash).collect();
+                match self.fetched(calls, &hashes) {
+                    Ok(more) => transactions.extend(more),
+                    Err(_) => {
+                        left = chunk.first();
+                        break;
+                    }
+                }
+            }
+        });
+        // A call without value touches an account and moves nothing.
+        transactions.retain(|transaction| concerns(transaction, party));
+        let unseen_to = left.map(|(height, _)| *height).max(unseen_to);
+        Ok(in_order(transactions, unseen_to))
     }
 
+    fn traces_without_tokens(&self) -> bool {
+        true
+    }
+
+    /// Nothing here may depend on tokens, or a trace would differ from node to node.
     fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
-        self.gathered(calls, party, limit, true)
+        let digits = self.digits(party)?;
+        let newest = number(&self.header(calls)?.number)?;
+        let Some(places) = self.places(calls, &digits, limit)? else {
+            return Ok(History::default());
+        };
+        let hashes: Vec<&str> = places.values().map(String::as_str).collect();
+        let mut transactions = self.fetched(calls, &hashes)?;
+        transactions.retain(|transaction| moves_coins(transaction, party));
+        Ok(in_order(transactions, Some(newest)))
     }
 
     fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {

@@ -64,8 +64,8 @@ pub(super) struct Cache {
     tip: Option<(Tip, Instant)>,
     transactions: Halves<Fetched<Arc<Transaction>>>,
     histories: Halves<Fetched<Arc<History>>>,
-    /// Histories that were fetched for a trace and lack tokens.
-    for_traces: Halves<Fetched<Arc<History>>>,
+    /// Histories without tokens. Neither kind stands in for the other, or an answer would depend on what was asked before.
+    without_tokens: Halves<Fetched<Arc<History>>>,
     spends: Halves<Fetched<Vec<Option<TxId>>>>,
 }
 
@@ -107,23 +107,25 @@ impl Cache {
         self.transactions.put(transaction.id.clone(), fetched, weight);
     }
 
-    /// A history; where it is for a trace, one without tokens is as good.
+    fn histories(&mut self, without_tokens: bool) -> &mut Halves<Fetched<Arc<History>>> {
+        if without_tokens {
+            &mut self.without_tokens
+        } else {
+            &mut self.histories
+        }
+    }
+
     pub(super) fn history(
         &mut self,
         party: &str,
         tip: &Tip,
         limit: usize,
-        for_trace: bool,
+        without_tokens: bool,
     ) -> Option<Arc<History>> {
         let weigh = |found: &Fetched<Arc<History>>| found.value.transactions.len() + 1;
-        let fits = |found: &Fetched<Arc<History>>| {
-            found.tip == tip.hash && (found.limit >= limit || found.value.complete)
-        };
-        let mut found = self.histories.get(party, weigh).filter(fits);
-        if found.is_none() && for_trace {
-            found = self.for_traces.get(party, weigh).filter(fits);
-        }
-        found.map(|found| found.value)
+        let found = self.histories(without_tokens).get(party, weigh)?;
+        let fits = found.tip == tip.hash && (found.limit >= limit || found.value.complete);
+        fits.then_some(found.value)
     }
 
     pub(super) fn keep_history(
@@ -132,20 +134,15 @@ impl Cache {
         history: Arc<History>,
         limit: usize,
         tip: &Tip,
-        for_trace: bool,
+        without_tokens: bool,
     ) {
-        let kept = if for_trace && history.tokens_unseen_to.is_some() {
-            &mut self.for_traces
-        } else {
-            &mut self.histories
-        };
         let weight = history.transactions.len() + 1;
         let fetched = Fetched {
             value: history,
             tip: tip.hash.clone(),
             limit,
         };
-        kept.put(party.into(), fetched, weight);
+        self.histories(without_tokens).put(party.into(), fetched, weight);
     }
 
     pub(super) fn spends(&mut self, id: &str, tip: &Tip) -> Option<Vec<Option<TxId>>> {

@@ -239,8 +239,13 @@ pub trait Provider: Send + Sync {
     /// When it cannot be asked.
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError>;
 
-    /// The same as a trace needs it: transactions that moved nothing but tokens may be missing, if
-    /// [`History::tokens_unseen_to`] says so.
+    /// Whether [`Provider::latest`] tells less than [`Provider::history`].
+    fn traces_without_tokens(&self) -> bool {
+        false
+    }
+
+    /// The same as a trace needs it. Where [`Provider::traces_without_tokens`], only transactions that moved the chain's own
+    /// money, whatever tokens moved besides.
     ///
     /// # Errors
     /// When it cannot be asked.
@@ -339,13 +344,15 @@ pub struct Screening<'a> {
 }
 
 impl Screening<'_> {
-    /// A party's history up to the newest block, from the cache or the provider. For a trace, tokens need not be in it.
+    /// A party's history up to the newest block, from the cache or the provider.
     fn fetched(&self, party: &str, limit: usize, for_trace: bool) -> Result<Arc<History>, SourceError> {
         let (on_demand, calls) = (self.on_demand, &self.calls);
-        if let Some(known) = on_demand.cache().history(party, &self.tip, limit, for_trace) {
+        let without_tokens = for_trace && on_demand.provider.traces_without_tokens();
+        let known = on_demand.cache().history(party, &self.tip, limit, without_tokens);
+        if let Some(known) = known {
             return Ok(known);
         }
-        let history = Arc::new(if for_trace {
+        let history = Arc::new(if without_tokens {
             on_demand.provider.latest(calls, party, limit)?
         } else {
             on_demand.provider.history(calls, party, limit)?
@@ -354,7 +361,7 @@ impl Screening<'_> {
         for transaction in &history.transactions {
             cache.keep_transaction(transaction.clone(), &self.tip);
         }
-        cache.keep_history(party, history.clone(), limit, &self.tip, for_trace);
+        cache.keep_history(party, history.clone(), limit, &self.tip, without_tokens);
         Ok(history)
     }
 }
