@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::tests::{Known, Played, Sent, canonical, plain, told};
+use super::played::{Played, Sent, canonical, plain};
+use super::tests::{Known, told};
 use super::*;
 use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, TransportError};
 use crate::profile::Profile;

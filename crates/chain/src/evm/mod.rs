@@ -10,6 +10,10 @@ mod log_tests;
 mod logs;
 mod node;
 mod otterscan;
+#[cfg(test)]
+mod otterscan_tests;
+#[cfg(test)]
+mod played;
 mod provider;
 #[cfg(test)]
 mod tests;
