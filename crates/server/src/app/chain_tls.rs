@@ -73,12 +73,18 @@ fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
     Ok(fingerprint)
 }
 
+/// What makes a certificate believed.
+#[derive(Debug)]
+enum Trust {
+    Pin(Fingerprint),
+    /// The system's roots.
+    Roots(Arc<Verifier>),
+}
+
 /// Who checks one server's certificate, and which it had.
 #[derive(Debug)]
 struct Check {
-    pin: Option<Fingerprint>,
-    /// The system's; `None` where there are none.
-    roots: Option<Arc<Verifier>>,
+    trust: Trust,
     provider: Arc<CryptoProvider>,
     seen: Mutex<Option<Fingerprint>>,
 }
@@ -100,11 +106,10 @@ impl ServerCertVerifier for Check {
     ) -> Result<ServerCertVerified, Error> {
         let fingerprint: Fingerprint = Sha256::digest(certificate).into();
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
-        match (&self.pin, &self.roots) {
-            (Some(pin), _) if *pin == fingerprint => Ok(ServerCertVerified::assertion()),
-            (None, Some(roots)) => roots.verify_server_cert(certificate, others, name, ocsp, now),
-            (Some(_), _) => Err(CertificateError::ApplicationVerificationFailure.into()),
-            (None, None) => Err(CertificateError::UnknownIssuer.into()),
+        match &self.trust {
+            Trust::Pin(pin) if *pin == fingerprint => Ok(ServerCertVerified::assertion()),
+            Trust::Pin(_) => Err(CertificateError::ApplicationVerificationFailure.into()),
+            Trust::Roots(roots) => roots.verify_server_cert(certificate, others, name, ocsp, now),
         }
     }
 
@@ -125,7 +130,7 @@ impl ServerCertVerifier for Check {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        match public_key(certificate).filter(|_| self.pin.is_some()) {
+        match public_key(certificate).filter(|_| matches!(self.trust, Trust::Pin(_))) {
             // A pinned certificate may be of X.509's first version, as ElectrumX's guide makes them.
             Some(key) => {
                 let key = SubjectPublicKeyInfoDer::from(key);
@@ -194,10 +199,28 @@ struct Server {
 #[derive(Default)]
 pub struct Tls {
     servers: Mutex<HashMap<(String, Option<Fingerprint>), Arc<Server>>>,
-    roots: OnceLock<Option<Arc<Verifier>>>,
+    roots: OnceLock<Arc<Verifier>>,
 }
 
 impl Tls {
+    /// The system's roots, tried again until there are any.
+    fn roots(&self, made: impl FnOnce() -> Result<Verifier, Error>) -> io::Result<Arc<Verifier>> {
+        if let Some(roots) = self.roots.get() {
+            return Ok(Arc::clone(roots));
+        }
+        let roots = made().map_err(|error| {
+            let why = match error {
+                Error::General(why) => why,
+                other => other.to_string(),
+            };
+            io::Error::other(format!(
+                "this system has no certificates to trust it by ({why}): install the system's CA certificates, such as the \
+                 package ca-certificates"
+            ))
+        })?;
+        Ok(Arc::clone(self.roots.get_or_init(|| Arc::new(roots))))
+    }
+
     fn server(&self, address: &Address) -> io::Result<Arc<Server>> {
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (address.place.clone(), address.pin);
@@ -205,15 +228,12 @@ impl Tls {
             return Ok(Arc::clone(server));
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let roots = || {
-            let roots = self
-                .roots
-                .get_or_init(|| Verifier::new(Arc::clone(&provider)).ok().map(Arc::new));
-            roots.clone()
+        let trust = match address.pin {
+            Some(pin) => Trust::Pin(pin),
+            None => Trust::Roots(self.roots(|| Verifier::new(Arc::clone(&provider)))?),
         };
         let check = Arc::new(Check {
-            pin: address.pin,
-            roots: if address.is_pinned() { None } else { roots() },
+            trust,
             provider: Arc::clone(&provider),
             seen: Mutex::default(),
         });
@@ -266,7 +286,14 @@ fn told(error: io::Error, address: &Address, seen: Option<Fingerprint>) -> io::E
         (Some(Error::InvalidCertificate(why)), Some(seen))
             if address.pin.map(hex::encode).as_ref() == Some(&seen) =>
         {
-            format!("it shows the pinned certificate, but did not prove that it is its own ({why})")
+            match why {
+                CertificateError::BadSignature => {
+                    format!("it shows the pinned certificate, but did not prove that it is its own ({why})")
+                }
+                _ => format!(
+                    "it shows the pinned certificate, with which TLS cannot begin ({why}): one of X.509 version 1 needs TLS 1.3"
+                ),
+            }
         }
         (Some(Error::InvalidCertificate(_)), Some(seen)) if address.is_pinned() => format!(
             "its certificate is not the pinned one: it shows SHA-256 {seen}. If whoever runs the server says that this is its \
@@ -390,6 +417,15 @@ mod tests {
         bare(tls, &request).map(|answer| answer.body)
     }
 
+    /// With one root more than the system has, which may have none.
+    fn rooted() -> Tls {
+        let tls = Tls::default();
+        let own = CertificateDer::from(certificate(true).0);
+        let roots = || Verifier::new_with_extra_roots([own], Arc::new(default_provider()));
+        tls.roots(roots).unwrap();
+        tls
+    }
+
     fn refused(tls: &Tls, url: String) -> String {
         match asked(tls, url, 30) {
             Err(TransportError::Unreachable(why)) => why,
@@ -399,7 +435,7 @@ mod tests {
 
     #[test]
     fn one_certificate_is_believed_and_no_other() {
-        let tls = Tls::default();
+        let tls = rooted();
         for (third, version) in [(true, &TLS13), (true, &TLS12), (false, &TLS13)] {
             let (own, key) = certificate(third);
             let place = electrum(&own, &key, version);
@@ -426,13 +462,43 @@ mod tests {
             // Whoever shows the certificate without its key is somebody else.
             let thief = electrum(&own, &certificate(third).1, version);
             let stolen = refused(&tls, format!("ssl://{thief}#sha256={pin}"));
-            assert!(!stolen.contains("#sha256="), "{stolen}");
+            assert!(
+                stolen.contains("did not prove") && !stolen.contains("#sha256="),
+                "{stolen}"
+            );
         }
     }
 
     #[test]
+    fn a_pinned_certificate_of_version_1_needs_tls_1_3() {
+        let (own, key) = certificate(false);
+        let place = electrum(&own, &key, &TLS12);
+        let pin = hex::encode(Sha256::digest(&own));
+        let why = refused(&Tls::default(), format!("ssl://{place}#sha256={pin}"));
+        assert!(
+            why.contains("version 1 needs TLS 1.3") && !why.contains("prove"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_system_without_roots_is_told() {
+        let none = || {
+            Err(Error::General(
+                "No CA certificates were loaded from the system".to_owned(),
+            ))
+        };
+        let why = Tls::default().roots(none).unwrap_err().to_string();
+        assert!(
+            why.contains("No CA certificates") && why.contains("ca-certificates"),
+            "{why}"
+        );
+        assert!(rooted().roots(none).is_ok());
+    }
+
+    #[test]
     fn a_server_without_tls_is_told() {
-        let tls = Tls::default();
+        let tls = rooted();
         let answering = serve(|mut stream| {
             let _ = stream.write_all(b"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32700}}\n");
             let _ = stream.read_to_end(&mut Vec::new());
