@@ -412,6 +412,42 @@ pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
     Ok(rows.into_iter().map(|(log_id,)| log_id).collect())
 }
 
+/// The numbers of a person's latest attempts, newest first, and last of all that of their first one.
+///
+/// # Errors
+/// Database errors.
+pub async fn latest_and_first(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+    limit: i64,
+) -> Result<Vec<i64>, Error> {
+    let of = "from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let latest = format!("select log_id {of} order by log_id desc limit $4");
+    let first = format!("select log_id {of} order by log_id limit 1");
+    let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
+    let mut found = fetch!(
+        all,
+        conn,
+        (i64,),
+        &latest,
+        merchant_id,
+        sandbox,
+        facemap_id,
+        limit
+    )?;
+    found.extend(fetch!(
+        all,
+        conn,
+        (i64,),
+        &first,
+        merchant_id,
+        sandbox,
+        facemap_id
+    )?);
+    Ok(found.into_iter().map(|(log_id,)| log_id).collect())
+}
+
 /// When a Flow's oldest attempt was made (ms), and how many (counted to `at_most` at most) were made before a time.
 ///
 /// # Errors

@@ -25,6 +25,8 @@ impl Graph {
         if appended.is_err() {
             state.forget();
         }
+        state.outputs.turn();
+        state.totals.turn();
         appended
     }
 
@@ -168,16 +170,18 @@ impl Graph {
     }
 
     fn output(&self, id: &str, output: u32) -> Result<Option<(u64, Output)>, GraphError> {
-        let Some(number) = self.number(id)? else {
-            return Ok(None);
-        };
-        let Movement::Outputs { outputs, .. } = self.record(number)?.transaction.movement else {
-            return Ok(None);
-        };
-        Ok(outputs
-            .into_iter()
-            .nth(output as usize)
-            .map(|output| (number, output)))
+        let mut maker = self.number(id)?;
+        while let Some(number) = maker {
+            let Record { transaction, hides } = self.record(number)?;
+            if let Movement::Outputs { outputs, .. } = transaction.movement
+                && let Some(output) = outputs.into_iter().nth(output as usize)
+            {
+                return Ok(Some((number, output)));
+            }
+            // The id meant another transaction before.
+            maker = hides;
+        }
+        Ok(None)
     }
 
     /// Takes the newest block back, exactly; answers the new tip.
@@ -202,7 +206,7 @@ impl Graph {
             for party in sides(&transaction).into_keys() {
                 let key = party_key(party);
                 let entry = party_entry(&key, number);
-                let visit = Visit::read(&self.visits.get(&entry)?.ok_or(Damaged)?)?;
+                let visit = Visit::read(&self.visits.get(entry)?.ok_or(Damaged)?)?;
                 batch.remove(&self.visits, entry);
                 if visit.totals.transactions == 1 {
                     batch.remove(&self.parties, key);

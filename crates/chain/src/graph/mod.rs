@@ -53,7 +53,9 @@ pub enum GraphError {
     #[error(transparent)]
     Damaged(#[from] Damaged),
     /// The folder holds another chain, or another layout.
-    #[error("the folder holds {found}, not {wanted}")]
+    #[error(
+        "the folder holds {found}, not {wanted}; one of an older layout is to be deleted, and the chain ingested again"
+    )]
     Other {
         /// What it holds.
         found: String,

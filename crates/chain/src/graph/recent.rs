@@ -1,11 +1,12 @@
 //! What was used lately, in bounded memory: two generations, the older of which is dropped when the younger is full. It
-//! decides nothing: what it no longer knows, the store does.
+//! decides nothing: what it no longer knows, the store does. The store knows of a block only when it is whole, so
+//! generations turn between blocks alone.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// Entries of a generation.
+/// Entries that make a generation full.
 const GENERATION: usize = 1_000_000;
 
 /// Values by key. Taking one out and putting it back keeps it young.
@@ -31,15 +32,19 @@ impl<K: Eq + Hash, V> Recent<K, V> {
 
     /// Puts a value in, instead of what the key had.
     pub(super) fn put(&mut self, key: K, value: V) {
-        self.put_within(key, value, GENERATION);
-    }
-
-    fn put_within(&mut self, key: K, value: V, generation: usize) {
-        if self.young.len() >= generation {
-            self.old = std::mem::take(&mut self.young);
-        }
         self.old.remove(&key);
         self.young.insert(key, value);
+    }
+
+    /// Drops what was not used for a generation. The store must know all of it.
+    pub(super) fn turn(&mut self) {
+        self.turn_at(GENERATION);
+    }
+
+    fn turn_at(&mut self, full: usize) {
+        if self.young.len() >= full {
+            self.old = std::mem::take(&mut self.young);
+        }
     }
 }
 
@@ -48,28 +53,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_used_is_dropped() {
+    fn what_is_not_used_is_dropped_between_blocks() {
         let mut recent = Recent::default();
-        for number in 0..6 {
-            recent.put_within(number, number * 10, 3);
-            // The first is used all the time.
-            let first = recent.take(&0);
-            assert_eq!(first, Some(0), "{number}");
-            recent.put_within(0, 0, 3);
+        for block in 0..3 {
+            for number in 0..3 {
+                recent.put(block * 10 + number, number);
+                // The first of all is used all the time.
+                assert_eq!(recent.take(&0), Some(0));
+                recent.put(0, 0);
+            }
+            recent.turn_at(3);
         }
-        let kept: Vec<Option<i32>> = (0..7).map(|number| recent.take(&number)).collect();
-        assert_eq!(kept[0], Some(0));
-        assert_eq!(kept[1], None, "a generation ago and more");
-        assert_eq!(kept[5], Some(50));
-        assert_eq!(kept[6], None);
+        let kept: Vec<Option<i32>> = [0, 1, 11, 21].iter().map(|number| recent.take(number)).collect();
+        assert_eq!(kept, [Some(0), None, None, Some(1)]);
         assert_eq!(recent.take(&0), None, "what was taken is gone");
-        for value in [1, 2, 3] {
-            recent.put_within(9, value, 1);
+        for value in 1..=1000 {
+            recent.put(value % 100, value);
         }
-        assert_eq!(
-            [recent.take(&9), recent.take(&9)],
-            [Some(3), None],
-            "one value a key"
-        );
+        assert_eq!(recent.take(&1), Some(901), "one value a key");
+        assert_eq!(recent.take(&1), None);
+        assert_eq!(recent.take(&2), Some(902), "however many come before the turn");
     }
 }

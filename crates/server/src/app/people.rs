@@ -18,7 +18,7 @@ pub const MOST_FOUND: usize = 25;
 /// Of the rarest word so many people are looked at.
 const MOST_LOOKED_AT: i64 = 20_000;
 /// Attempts that are opened at most to find the one that proved a face.
-const MOST_OPENED: usize = 50;
+const MOST_OPENED: i64 = 50;
 /// Longest text that is searched, in characters.
 pub const MAX_TEXT: usize = 500;
 
@@ -112,23 +112,24 @@ async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option
 }
 
 /// The attempt that says who a person is: the newest that their face proved to be theirs, since what comes under their label may be
-/// anybody's; of people without a proven face the newest.
+/// anybody's, else the first one, which their face came with; of people without a proven face the newest.
 pub async fn known_by(
     conn: &mut Conn,
     scope: Scope,
     person: &Person,
 ) -> Result<Option<(i64, Detail)>, Problem> {
-    let log_ids = attempts::log_ids(conn, scope, person.facemap_id).await?;
-    for log_id in log_ids.into_iter().rev().take(MOST_OPENED) {
-        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
-            continue;
-        };
-        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
-        if detail.face_proven || !person.proven {
-            return Ok(Some((log_id, detail)));
+    let mut known = None;
+    for log_id in attempts::latest_and_first(conn, scope, person.facemap_id, MOST_OPENED).await? {
+        let attempt = attempts::get(conn, scope, log_id).await?;
+        let detail = attempt.and_then(|attempt| serde_json::from_str::<Detail>(&attempt.detail).ok());
+        let Some(detail) = detail else { continue };
+        let is_it = detail.face_proven || !person.proven;
+        known = Some((log_id, detail));
+        if is_it {
+            break;
         }
     }
-    Ok(None)
+    Ok(known)
 }
 
 /// The name that was submitted.

@@ -673,6 +673,11 @@ pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
     let broken = AuditCheck::Broken { seq: 1 };
     let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
     assert_eq!(check, broken);
+    bench
+        .sql("update operator_audit_heads set seq = 0, hash = ''")
+        .await;
+    let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
+    assert_eq!(check, broken);
     bench.sql("delete from operator_audit_heads").await;
     let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
     assert_eq!(check, broken);

@@ -338,6 +338,11 @@ on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
     assert!(!near.to_uppercase().contains("MALLORY"), "{near}");
     let mallorys: Vec<i64> = (proven[1] + 1..newest(&server).await).collect();
     assert!(mallorys.len() == 2 && !mallorys.iter().any(selfie), "{near}");
+    // Nothing has proven yet that the third one is somebody else; they have the name that they came with.
+    let third = facemap(&server, &demo, "three").await;
+    let person = reviewer.get(&format!("/portal/people/{third}")).await.page();
+    let family = passing.0["fields"]["lastName"].as_str().unwrap().to_uppercase();
+    assert!(person.to_uppercase().contains(&family), "{person}");
 });
 
 on_both!(four_eyes_need_two_people, |backend| {
