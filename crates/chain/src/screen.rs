@@ -91,6 +91,8 @@ pub struct Screen {
     pub traces: Vec<Trace>,
     /// Labels of the address itself (or of a transaction's parties).
     pub labels: Vec<Label>,
+    /// Why the source gave no answer, where labels alone gave one instead.
+    pub failed: Option<SourceError>,
 }
 
 /// Screens an address.
@@ -108,7 +110,10 @@ pub fn screen_address(
     };
     let own = own_labels(labels, request);
     match traced_address(source, labels, profile, request, address, own.clone()) {
-        Err(_) if !own.is_empty() => Ok(screen_labels(labels, profile, request)),
+        Err(failed) if !own.is_empty() => Ok(Screen {
+            failed: Some(failed),
+            ..screen_labels(labels, profile, request)
+        }),
         screen => screen,
     }
 }
@@ -199,6 +204,7 @@ fn traced_address(
         detail: Detail::Address(Box::new(detail)),
         traces,
         labels: own,
+        failed: None,
     })
 }
 
@@ -266,6 +272,7 @@ pub fn screen_transaction(
         detail: Detail::Transaction(Box::new(detail)),
         traces,
         labels: own,
+        failed: None,
     })
 }
 

@@ -27,6 +27,7 @@ pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'
         detail,
         traces: Vec::new(),
         labels: own,
+        failed: None,
     }
 }
 

@@ -346,7 +346,10 @@ impl ChainSources {
         if alone.labels.is_empty() {
             Err(failed)
         } else {
-            Ok(alone)
+            Ok(Screen {
+                failed: Some(failed),
+                ..alone
+            })
         }
     }
 }

@@ -167,6 +167,12 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
         let mut request = Request::new(query.currency, query.subject());
         request.options = profile.options();
         let answered = chains.screen(&labels, &profile, &request)?;
+        // The answer says that nothing was traced; that the source is at fault is the operator's to know.
+        if let Some(failed) = answered.own().and_then(|screen| screen.failed.as_ref())
+            && *failed != SourceError::NotFound
+        {
+            tracing::warn!(chain = %request.chain, error = %failed, "labels alone answered for a source that did not");
+        }
         let own_name = match request.subject {
             Subject::Address(address) => labels.own_name(request.chain, address, request.at),
             Subject::Transaction(_) => None,

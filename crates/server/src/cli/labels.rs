@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use chain::labels::SetReport;
 use clap::{Args, Subcommand};
+use store::merchants;
 use uuid::Uuid;
 
-use super::say;
+use super::{block_on, data, say};
 use crate::config::DataConfig;
 
 /// `bonafide labels`.
@@ -50,10 +51,23 @@ enum Action {
     },
 }
 
+async fn must_exist(data: &DataConfig, merchant: Uuid) -> anyhow::Result<()> {
+    let db = data::open(data).await?.db;
+    let found = merchants::get(&mut db.read().await?, merchant).await?;
+    anyhow::ensure!(
+        found.is_some(),
+        "no account {merchant}: `bonafide merchant list` shows them"
+    );
+    Ok(())
+}
+
 /// Runs it.
 pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
     match command.action {
         Action::Import { files, merchant } => {
+            if let Some(merchant) = merchant {
+                block_on(must_exist(&command.data, merchant))?;
+            }
             let store = command.data.label_store(merchant)?;
             let now = jiff::Timestamp::now().as_millisecond();
             let mut refused = 0;

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use chain::currency::Currency;
+use chain::secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::audit::{self, Entry};
@@ -203,6 +204,7 @@ async fn screen(
                 return Err(problem);
             }
             let wrong = wrong(&page, &asked, &problem, status);
+            let asked = without_secrets(asked);
             let list = ListPage::new(&app, page, &member, &Filters::default()).await?;
             let again = ListPage { asked, wrong, ..list };
             Ok((status, page::html(again)?).into_response())
@@ -217,7 +219,9 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, status: StatusCode) -> W
         errors.any(|error| error.split(" - ").next() == Some(field))
     };
     let mut wrong = Wrong::default();
-    if is_at_fault("query") {
+    if secret::recognise(&asked.query).is_some() {
+        wrong.query = page.t("monitoring.wrong.secret");
+    } else if is_at_fault("query") {
         let kind = page.word("monitoring.kind", &asked.kind).to_lowercase();
         let values = [("kind", kind.as_str()), ("chain", &asked.currency.to_uppercase())];
         wrong.query = page.tf("monitoring.wrong.query", &values);
@@ -230,6 +234,19 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, status: StatusCode) -> W
         wrong.other = page.text_or(&key, problem.message());
     }
     wrong
+}
+
+/// What may be shown again in the form: a key that was pasted by mistake may not.
+fn without_secrets(asked: Asked) -> Asked {
+    let shown = |text: String| match secret::recognise(&text) {
+        Some(_) => String::new(),
+        None => text,
+    };
+    Asked {
+        query: shown(asked.query),
+        label: shown(asked.label),
+        ..asked
+    }
 }
 
 fn body(asked: &Asked) -> Map<String, Value> {

@@ -367,6 +367,20 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     ] {
         assert!(wrong.body.contains(text), "{text}: {}", wrong.body);
     }
+    let secret = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+    let pasted = [
+        ("kind", "address"),
+        ("currency", "btc"),
+        ("query", secret),
+        ("label", secret),
+    ];
+    let wrong = reviewer.post("/portal/monitoring", &pasted).await;
+    assert_eq!(wrong.status, 400);
+    assert!(
+        wrong.body.contains("looks like a secret") && !wrong.body.contains(secret),
+        "{}",
+        wrong.body
+    );
 
     let address = |outcome| {
         chain::sandbox::address(chain::currency::Currency::Eth, outcome)
