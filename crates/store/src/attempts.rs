@@ -422,25 +422,17 @@ pub async fn latest_and_first(
     facemap_id: Uuid,
     limit: i64,
 ) -> Result<Vec<i64>, Error> {
-    let of = "from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    let latest = format!("select log_id {of} order by log_id desc limit $4");
-    let first = format!("select log_id {of} order by log_id limit 1");
+    let latest = "select log_id from attempts
+                  where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id desc limit $4";
+    let first = "select log_id from attempts
+                 where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id limit 1";
     let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
-    let mut found = fetch!(
-        all,
-        conn,
-        (i64,),
-        &latest,
-        merchant_id,
-        sandbox,
-        facemap_id,
-        limit
-    )?;
+    let mut found = fetch!(all, conn, (i64,), latest, merchant_id, sandbox, facemap_id, limit)?;
     found.extend(fetch!(
         all,
         conn,
         (i64,),
-        &first,
+        first,
         merchant_id,
         sandbox,
         facemap_id

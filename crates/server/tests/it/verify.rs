@@ -13,7 +13,7 @@ const VERIFY: &str = "/v2/idv/verify";
 
 /// A specimen of `specimens/index.json`.
 #[derive(Clone)]
-pub(crate) struct Specimen(Value);
+pub(crate) struct Specimen(pub(crate) Value);
 
 fn specimens() -> PathBuf {
     workspace().join("specimens")
