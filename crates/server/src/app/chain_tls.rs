@@ -195,10 +195,13 @@ struct Server {
     check: Arc<Check>,
 }
 
+/// A place, and the certificate that it is known by, if one is given.
+type Believed = (String, Option<Fingerprint>);
+
 /// Servers asked over TLS, each with its sessions, so that connecting again is quick.
 #[derive(Default)]
 pub struct Tls {
-    servers: Mutex<HashMap<(String, Option<Fingerprint>), Arc<Server>>>,
+    servers: Mutex<HashMap<Believed, Arc<Server>>>,
     roots: OnceLock<Arc<Verifier>>,
 }
 
