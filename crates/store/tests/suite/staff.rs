@@ -674,7 +674,7 @@ pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
     let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
     assert_eq!(check, broken);
     bench
-        .sql("update operator_audit_heads set seq = 0, hash = ''")
+        .sql("update operator_audit_heads set seq = 0, hash = substr(hash, 1, 0)")
         .await;
     let check = operator_audit::verify(&mut bench.read().await).await.unwrap();
     assert_eq!(check, broken);
