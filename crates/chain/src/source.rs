@@ -6,7 +6,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::amount::Amount;
 use crate::cluster;
@@ -179,6 +179,26 @@ impl Transaction {
         sides
     }
 
+    /// Whom it moved nothing but tokens for: no coin of theirs, and no fee that they paid.
+    pub fn only_tokens(&self) -> FxHashSet<&Party> {
+        let Movement::Transfers(transfers) = &self.movement else {
+            return FxHashSet::default();
+        };
+        let parties = |tokens: bool| {
+            let moved = transfers
+                .iter()
+                .filter(move |moved| moved.asset.is_some() == tokens);
+            moved.flat_map(|moved| moved.from.iter().chain(&moved.to))
+        };
+        let mut only: FxHashSet<&Party> = parties(true).collect();
+        if !only.is_empty() {
+            for party in parties(false).chain(&self.fee_payer) {
+                only.remove(party);
+            }
+        }
+        only
+    }
+
     /// Orders transactions as they happened: those in no block last, equals by id.
     pub fn order(&self) -> (bool, Option<Position>, &str) {
         (self.position.is_none(), self.position, &self.id)
@@ -218,7 +238,7 @@ impl AddAssign<&Totals> for Totals {
 pub struct History {
     /// Transactions in the order of [`Transaction::order`].
     pub transactions: Vec<Arc<Transaction>>,
-    /// Whether nothing within the window was left out.
+    /// Whether nothing within the window was left out, but for tokens.
     pub complete: bool,
     /// The index's own counters, if it has any for this window.
     pub totals: Option<Totals>,
@@ -304,8 +324,8 @@ pub trait Source: Send + Sync {
     /// When the source cannot say.
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError>;
 
-    /// The same without what is dear and no trace asks for: counters beyond the window, and transactions that moved nothing but
-    /// tokens.
+    /// The same without what no trace asks for: counters beyond the window where they are dear, and transactions that moved
+    /// nothing but tokens. Without these either, a history is whole where its coins are.
     ///
     /// # Errors
     /// When the source cannot say.

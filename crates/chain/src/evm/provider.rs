@@ -218,16 +218,6 @@ impl Evm {
     }
 }
 
-/// Whether a transaction moved a party's coins, or cost it the fee.
-fn moves_coins(transaction: &Transaction, party: &str) -> bool {
-    let Movement::Transfers(transfers) = &transaction.movement else {
-        return false;
-    };
-    let is_party = |side: &Option<Party>| side.as_deref() == Some(party);
-    let mut coins = transfers.iter().filter(|transfer| transfer.asset.is_none());
-    is_party(&transaction.fee_payer) || coins.any(|moved| is_party(&moved.from) || is_party(&moved.to))
-}
-
 /// A whole history but for tokens.
 fn in_order(mut transactions: Vec<Transaction>, tokens_unseen_to: Option<u64>) -> History {
     transactions.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -319,7 +309,9 @@ impl Provider for Evm {
         };
         let hashes: Vec<&str> = places.values().map(String::as_str).collect();
         let mut transactions = self.fetched(calls, &hashes)?;
-        transactions.retain(|transaction| moves_coins(transaction, party));
+        transactions.retain(|transaction| {
+            concerns(transaction, party) && !transaction.only_tokens().contains(&Party::from(party))
+        });
         Ok(in_order(transactions, Some(newest)))
     }
 

@@ -161,6 +161,56 @@ fn call(from: u8, to: u8, value: u64) -> Call {
 }
 
 #[test]
+fn a_history_full_of_tokens_hides_no_coin() {
+    // The mixer pays somebody, to whom tokens are then thrown, more than are read; what was paid in goes on at the end.
+    let thrown = |_| {
+        vec![Sent {
+            tokens: vec![(5, 3, 1)],
+            plain: false,
+            ..plain(5, 4, 0)
+        }]
+    };
+    let mut blocks = vec![vec![plain(1, 3, 70)]];
+    blocks.extend((0..9).map(thrown));
+    blocks.push(vec![plain(3, 6, 70)]);
+    let played = Arc::new(Played::new(blocks, Traces::Parity));
+    let folder = tempfile::tempdir().unwrap();
+    let graph = Graph::open(folder.path(), Currency::Eth).unwrap();
+    follow(&graph, 0, &node(&played, false), |_| true).unwrap();
+    let index = index(&played);
+    let profile = Profile::built_in();
+    for number in [3, 6] {
+        let address = canonical(number);
+        let mut request = Request::new(Currency::Eth, Subject::Address(&address));
+        request.options.max_history = 6;
+        let bulk = screen_address(&graph, &Known, &profile, &request).unwrap();
+        let fetched = screen_address(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
+        assert_eq!(bulk.score, fetched.score);
+        assert_eq!(bulk.traces, fetched.traces);
+        let met = &bulk.traces[0].exposures[0];
+        assert_eq!(
+            (met.category, &met.part),
+            (Category::Mixer, &bulk.traces[0].whole)
+        );
+        let coverage = &bulk.detail.exposures().coverage;
+        assert_eq!(coverage.token_transfers_incomplete, number == 3);
+    }
+    let window = Window {
+        up_to: None,
+        limit: 6,
+    };
+    let history = graph.history(&canonical(3), window).unwrap();
+    let totals = history.totals.unwrap();
+    assert_eq!((history.transactions.len(), totals.transactions), (6, 11));
+    assert_eq!((history.complete, history.tokens_unseen_to), (true, Some(5)));
+    assert_eq!(graph.latest(&canonical(3), window).unwrap().transactions.len(), 2);
+    // Taken back whole, whatever it moved.
+    while graph.roll_back().unwrap().is_some() {}
+    let empty = graph.history(&canonical(3), window).unwrap();
+    assert_eq!((empty.transactions.len(), empty.totals), (0, None));
+}
+
+#[test]
 fn money_that_contracts_pass_on_is_followed() {
     // The mixer pays a contract, which pays out inside the same transaction; what was undone did not happen.
     let mut undone = call(5, 6, 30);

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use super::entries::{number_of, party_entry, party_key, spend_key};
+use fjall::Keyspace;
+
+use super::entries::{PartyKey, number_of, party_entry, party_key, spend_key};
 use super::record::{Damaged, Record, Visit};
 use super::{Graph, GraphError, RECENT};
-use crate::source::{History, Movement, Position, Source, SourceError, Tip, Transaction, TxId, Window};
+use crate::source::{
+    History, Movement, Position, Source, SourceError, Tip, Totals, Transaction, TxId, Window,
+};
 
 impl From<GraphError> for SourceError {
     fn from(error: GraphError) -> SourceError {
@@ -36,11 +40,35 @@ impl Source for Graph {
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        Ok(self.visits(party, window, |_| true)?)
+        let (key, end) = (party_key(party), self.end_of(window.up_to)?);
+        let mut coins = self.visited(&self.visits, &key, end, window.limit, |_| true)?;
+        let room = window.limit - coins.transactions.len();
+        let tokens = self.visited(&self.tokens, &key, end, room, |_| true)?;
+        let unseen = tokens.beyond.map(|number| self.record(number)).transpose()?;
+        let newest = newest(coins.newest.take(), tokens.newest);
+        let mut history = History {
+            tokens_unseen_to: unseen.and_then(|record| Some(record.transaction.position?.height)),
+            ..coins.history()
+        };
+        if !tokens.transactions.is_empty() {
+            history.transactions.extend(tokens.transactions);
+            history.transactions.sort_by(|a, b| a.order().cmp(&b.order()));
+        }
+        let cut = !history.complete || history.tokens_unseen_to.is_some();
+        history.totals = newest.filter(|_| cut).map(|(_, totals)| totals);
+        Ok(history)
+    }
+
+    fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
+        let (key, end) = (party_key(party), self.end_of(window.up_to)?);
+        let visited = self.visited(&self.visits, &key, end, window.limit, |_| true)?;
+        Ok(visited.history())
     }
 
     fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
-        Ok(self.visits(party, window, |visit| visit.together)?)
+        let (key, end) = (party_key(party), self.end_of(window.up_to)?);
+        let visited = self.visited(&self.visits, &key, end, window.limit, |visit| visit.together)?;
+        Ok(visited.history())
     }
 
     fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError> {
@@ -59,6 +87,37 @@ impl Source for Graph {
     }
 }
 
+/// Some of a party's visits.
+#[derive(Default)]
+struct Visited {
+    /// The newest first.
+    transactions: Vec<Arc<Transaction>>,
+    /// The number of the newest visit, and the party's counters after it.
+    newest: Option<(u64, Totals)>,
+    /// The newest that the limit left out.
+    beyond: Option<u64>,
+}
+
+impl Visited {
+    fn history(mut self) -> History {
+        self.transactions.reverse();
+        History {
+            transactions: self.transactions,
+            complete: self.beyond.is_none(),
+            totals: self
+                .newest
+                .filter(|_| self.beyond.is_some())
+                .map(|(_, totals)| totals),
+            tokens_unseen_to: None,
+        }
+    }
+}
+
+/// Of two indexes' newest visits the newer.
+fn newest(coins: Option<(u64, Totals)>, tokens: Option<(u64, Totals)>) -> Option<(u64, Totals)> {
+    coins.into_iter().chain(tokens).max_by_key(|(number, _)| *number)
+}
+
 impl Graph {
     /// The number of the first transaction after a place.
     fn end_of(&self, up_to: Option<Position>) -> Result<u64, GraphError> {
@@ -71,38 +130,43 @@ impl Graph {
         }
     }
 
-    /// Those of a history's transactions that are wanted, which alone are read.
-    fn visits(
+    /// A party's visits that an index holds before a number, as many as are wanted: the newest. Only the records of those that
+    /// a test lets through are read.
+    fn visited(
         &self,
-        party: &str,
-        window: Window,
+        visits: &Keyspace,
+        party: &PartyKey,
+        end: u64,
+        limit: usize,
         wanted: impl Fn(&Visit) -> bool,
-    ) -> Result<History, GraphError> {
-        let party = party_key(party);
-        let range = party_entry(&party, 0)..party_entry(&party, self.end_of(window.up_to)?);
-        let mut history = History {
-            complete: true,
-            ..History::default()
-        };
-        let mut latest = None;
-        for (place, entry) in self.visits.range(range).rev().enumerate() {
+    ) -> Result<Visited, GraphError> {
+        let range = party_entry(party, 0)..party_entry(party, end);
+        let mut visited = Visited::default();
+        for (place, entry) in visits.range(range).rev().enumerate() {
             let (key, value) = entry.into_inner()?;
+            let number = number_of(key.get(16..).unwrap_or_default())?;
             let visit = Visit::read(&value)?;
-            if place == window.limit {
-                history.complete = false;
-                history.totals = latest.or(Some(visit)).map(|visit: Visit| visit.totals);
+            if place < limit && wanted(&visit) {
+                let transaction = self.record(number)?.transaction;
+                visited.transactions.push(Arc::new(transaction));
+            }
+            visited.newest.get_or_insert((number, visit.totals));
+            if place >= limit {
+                visited.beyond = Some(number);
                 break;
             }
-            if wanted(&visit) {
-                let number = number_of(key.get(16..).unwrap_or_default())?;
-                let transaction = self.record(number)?.transaction;
-                history.transactions.push(Arc::new(transaction));
-            }
-            // The latest counts them all.
-            latest.get_or_insert(visit);
         }
-        history.transactions.reverse();
-        Ok(history)
+        Ok(visited)
+    }
+
+    /// A party's counters now; `None` for one never seen.
+    pub(super) fn totals(&self, party: &PartyKey) -> Result<Option<Totals>, GraphError> {
+        if self.parties.get(party)?.is_none() {
+            return Ok(None);
+        }
+        let [coins, tokens] =
+            [&self.visits, &self.tokens].map(|visits| self.visited(visits, party, u64::MAX, 0, |_| false));
+        Ok(newest(coins?.newest, tokens?.newest).map(|(_, totals)| totals))
     }
 
     /// The id of a numbered transaction.

@@ -57,6 +57,7 @@ pub(super) struct Entries {
     pub(super) ids: Vec<(Vec<u8>, u64)>,
     pub(super) parties: Vec<PartyKey>,
     pub(super) visits: Vec<([u8; 24], Vec<u8>)>,
+    pub(super) tokens: Vec<([u8; 24], Vec<u8>)>,
     pub(super) spends: Vec<([u8; 12], u64)>,
 }
 
@@ -68,6 +69,7 @@ impl Entries {
             ids: Vec::with_capacity(transactions),
             parties: Vec::with_capacity(2 * transactions),
             visits: Vec::with_capacity(5 * transactions),
+            tokens: Vec::new(),
             spends: Vec::with_capacity(2 * transactions),
         }
     }
@@ -76,6 +78,7 @@ impl Entries {
         self.ids.sort_unstable();
         self.parties.sort_unstable();
         self.visits.sort_unstable();
+        self.tokens.sort_unstable();
         self.spends.sort_unstable();
         for (number, record) in (first..).zip(self.records) {
             batch.insert(&graph.records, number.to_be_bytes(), record);
@@ -88,6 +91,9 @@ impl Entries {
         }
         for (key, visit) in self.visits {
             batch.insert(&graph.visits, key, visit);
+        }
+        for (key, visit) in self.tokens {
+            batch.insert(&graph.tokens, key, visit);
         }
         for (spend, number) in self.spends {
             batch.insert(&graph.spends, spend, number.to_be_bytes());

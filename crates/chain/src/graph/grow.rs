@@ -2,12 +2,12 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::entries::{Entries, PartyKey, id_key, party_entry, party_key, sides, spend_key};
+use super::entries::{Entries, id_key, party_entry, party_key, sides, spend_key};
 use super::record::{Damaged, Record, Visit};
 use super::{Block, Graph, GraphError, NewBlock, NewMovement, NewTransaction, State};
 use crate::amount::Amount;
 use crate::cluster;
-use crate::source::{Input, Movement, Output, Party, Position, Tip, Totals, Transaction, TxId};
+use crate::source::{Input, Movement, Output, Party, Position, Tip, Transaction, TxId};
 
 impl Graph {
     /// Appends the block that follows the tip; the first may have any height.
@@ -90,6 +90,7 @@ impl Graph {
         transaction: &Transaction,
     ) -> Result<(), GraphError> {
         let spenders: FxHashSet<&Party> = cluster::spenders(transaction).into_iter().collect();
+        let only_tokens = transaction.only_tokens();
         for (party, side) in sides(transaction) {
             let key = party_key(party);
             let before = match state.totals.take(&key) {
@@ -105,22 +106,14 @@ impl Graph {
                 together: spenders.contains(party),
                 totals,
             };
-            entries.visits.push((party_entry(&key, number), visit.write()));
+            let visits = match only_tokens.contains(party) {
+                true => &mut entries.tokens,
+                false => &mut entries.visits,
+            };
+            visits.push((party_entry(&key, number), visit.write()));
             state.totals.put(key, visit.totals);
         }
         Ok(())
-    }
-
-    /// A party's counters now; `None` for one never seen.
-    fn totals(&self, party: &PartyKey) -> Result<Option<Totals>, GraphError> {
-        if self.parties.get(party)?.is_none() {
-            return Ok(None);
-        }
-        let range = party_entry(party, 0)..=party_entry(party, u64::MAX);
-        match self.visits.range(range).next_back() {
-            None => Ok(None),
-            Some(entry) => Ok(Some(Visit::read(&entry.value()?)?.totals)),
-        }
     }
 
     /// Looks up what a transaction spends, notes the spends, and remembers what it makes.
@@ -203,11 +196,16 @@ impl Graph {
                     }
                 }
             }
+            let only_tokens = transaction.only_tokens();
             for party in sides(&transaction).into_keys() {
                 let key = party_key(party);
                 let entry = party_entry(&key, number);
-                let visit = Visit::read(&self.visits.get(entry)?.ok_or(Damaged)?)?;
-                batch.remove(&self.visits, entry);
+                let visits = match only_tokens.contains(party) {
+                    true => &self.tokens,
+                    false => &self.visits,
+                };
+                let visit = Visit::read(&visits.get(entry)?.ok_or(Damaged)?)?;
+                batch.remove(visits, entry);
                 if visit.totals.transactions == 1 {
                     batch.remove(&self.parties, key);
                 }

@@ -38,7 +38,7 @@ const MEMTABLE: u64 = 32 << 20;
 /// A graph whose tip is older lacks what happened since (milliseconds).
 const RECENT: i64 = 24 * 60 * 60 * 1000;
 /// The layout of the store; another one is refused.
-const LAYOUT: &str = "3";
+const LAYOUT: &str = "4";
 
 /// Why the graph could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -220,6 +220,8 @@ pub struct Graph {
     parties: Keyspace,
     /// Party and number → [`Visit`](record::Visit).
     visits: Keyspace,
+    /// The same for who was moved nothing but tokens, which no trace asks for: a history full of them hides no coin.
+    tokens: Keyspace,
     /// Number and output → number of the spender.
     spends: Keyspace,
     state: Mutex<State>,
@@ -284,6 +286,7 @@ impl Graph {
             ids: keyspace("ids")?,
             parties: keyspace("parties")?,
             visits: unfiltered("visits")?,
+            tokens: unfiltered("tokens")?,
             spends: keyspace("spends")?,
             blocks,
             database,

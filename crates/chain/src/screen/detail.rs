@@ -625,9 +625,9 @@ impl AddressDetail {
             balance: totals
                 .as_ref()
                 .map(|totals| totals.received.saturating_sub(&totals.sent).to_coins(decimals)),
+            // An index's own counter counts those that it did not show.
             number_of_transactions: totals
-                .as_ref()
-                .filter(|_| unseen_to.is_none())
+                .filter(|_| unseen_to.is_none() || history.totals.is_some())
                 .map(|totals| totals.transactions),
             received_transactions: counted.then_some(received),
             sent_transactions: counted.then_some(sent),
