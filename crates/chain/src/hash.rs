@@ -4,7 +4,7 @@
 
 use crate::address::{AddressError, checked, exists_anywhere};
 use crate::currency::Currency;
-use crate::secret;
+use crate::{hint, secret};
 
 /// A transaction id that can exist on its chain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl TransactionHash {
             Err(_) if exists_anywhere(text) => Err(AddressError::Form(
                 "is an address, not a transaction hash: send it with type `address`",
             )),
-            Err(reason) => Err(AddressError::Form(reason)),
+            Err(reason) => Err(AddressError::Form(hint::of(text).unwrap_or(reason))),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod evm;
 mod gcd;
 pub mod graph;
 pub mod hash;
+mod hint;
 pub mod ingest;
 pub mod labels;
 pub mod ondemand;

@@ -8,7 +8,7 @@ use crate::address::{Address, AddressError};
 use crate::currency::Currency;
 use crate::hash::TransactionHash;
 use crate::screen::Subject;
-use crate::secret;
+use crate::{hint, secret};
 
 /// The label of a request that brings none.
 pub const DEFAULT_LABEL: &str = "API Query";
@@ -92,7 +92,11 @@ impl Query {
             }
             let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'_' | b'-');
             if !query.bytes().all(allowed) {
-                faults.push("query - query contains invalid characters".to_owned());
+                let why = secret::recognise(query)
+                    .map(secret::refusal)
+                    .or_else(|| hint::of(query).map(str::to_owned))
+                    .map_or(String::new(), |why| format!(": it {why}"));
+                faults.push(format!("query - query contains invalid characters{why}"));
             }
         }
         let currency = text(body, "currency", true, &mut faults);
@@ -112,6 +116,8 @@ impl Query {
             faults.push(format!("label - must have at most {MAX_LENGTH} characters"));
         } else if label.contains('\0') {
             faults.push("label - must not contain null characters".to_owned());
+        } else if let Some(kind) = secret::within(label) {
+            faults.push(format!("label - {}", secret::refusal(kind)));
         }
         let (Some(kind), Some(query), Some(code), true) = (kind, query, currency, faults.is_empty()) else {
             return Err(QueryError::Invalid(faults));
@@ -142,6 +148,14 @@ impl Query {
         match &self.screened {
             Screened::Address(address) => Subject::Address(&address.canonical),
             Screened::Transaction(hash) => Subject::Transaction(&hash.canonical),
+        }
+    }
+
+    /// The bytes that the address or the hash stands for.
+    pub fn bytes(&self) -> Vec<u8> {
+        match &self.screened {
+            Screened::Address(address) => address.payload.clone(),
+            Screened::Transaction(hash) => hash.bytes(),
         }
     }
 
@@ -239,6 +253,16 @@ mod tests {
                 "Validation failed: query - is an address of Bitcoin, Bitcoin Cash or Bitcoin SV, not of Ethereum",
             ),
             (
+                json!({"type": "address", "query": format!("https://mempool.space/address/{BTC}"), "currency": "btc"}),
+                "Validation failed: query - query contains invalid characters: it is a link to a page: send only the \
+                 address or the transaction hash in it",
+            ),
+            (
+                json!({"type": "address", "query": format!("bitcoin:{BTC}"), "currency": "btc"}),
+                "Validation failed: query - is a payment link: send only the address in it, without the name and colon \
+                 before it and without what follows from `?`, `@` or `/` on",
+            ),
+            (
                 json!({"type": "transaction", "query": BTC, "currency": "btc"}),
                 "Validation failed: query - is an address, not a transaction hash: send it with type `address`",
             ),
@@ -252,6 +276,15 @@ mod tests {
         let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
         for kind in ["address", "transaction"] {
             let error = parse(json!({"type": kind, "query": key, "currency": "btc"})).unwrap_err();
+            assert!(error.contains("secret") && !error.contains(key), "{error}");
+        }
+        for (label, query) in [
+            (format!("Ann's {key}"), BTC),
+            (key.to_owned(), BTC),
+            ("me".into(), &format!("{key} ")),
+        ] {
+            let body = json!({"type": "address", "query": query, "currency": "btc", "label": label});
+            let error = parse(body).unwrap_err();
             assert!(error.contains("secret") && !error.contains(key), "{error}");
         }
         let error = parse(json!({"type": "address", "query": BTC, "currency": key})).unwrap_err();

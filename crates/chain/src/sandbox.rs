@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::category::Category;
 use crate::currency::Currency;
 use crate::labels::{Label, LabelIndex};
+use crate::source::SourceError;
 
 const PREFIX: &[u8] = b"bonafide sandbox ";
 
@@ -40,6 +41,22 @@ pub fn failure(bytes: &[u8]) -> Option<Failure> {
         504 => Some(Failure::TimedOut),
         _ => None,
     }
+}
+
+impl From<Failure> for SourceError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::NotFound => SourceError::NotFound,
+            Failure::Nonsense => SourceError::Nonsense("the sandbox pretends so".into()),
+            Failure::Unreachable => SourceError::Unreachable("the sandbox pretends so".into()),
+            Failure::TimedOut => SourceError::TimedOut,
+        }
+    }
+}
+
+/// Whether an address's payload or a transaction's bytes are a demo's, whatever its outcome.
+pub fn is_demo(bytes: &[u8]) -> bool {
+    number(bytes).is_some()
 }
 
 fn number(bytes: &[u8]) -> Option<u16> {
@@ -122,6 +139,7 @@ mod tests {
                 assert_eq!(failure(&read.payload), Some(expected), "{currency}");
             }
         }
+        assert!(is_demo(b"bonafide sandbox 045") && !is_demo(b"bonafide sandbox"));
         assert_eq!(failure(b""), None);
         assert_eq!(failure(b"bonafide sandbox 50"), None);
     }

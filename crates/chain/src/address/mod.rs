@@ -20,7 +20,7 @@ mod zcash;
 use std::borrow::Cow;
 
 use crate::currency::Currency;
-use crate::secret;
+use crate::{hint, secret};
 
 pub use evm::checksummed as evm_checksummed;
 
@@ -139,9 +139,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// A private key, a seed or what looks like one. Whoever holds the text must not keep, show or log it.
-    #[error(
-        "is a secret ({0}), not an address: never send it to anybody; move what it guards to a new key, for this one has left its wallet"
-    )]
+    #[error("{}", secret::refusal(.0))]
     Secret(&'static str),
     /// Right, but elsewhere.
     #[error("is an address of {}, not of {}", names(.found), .asked.name())]
@@ -202,7 +200,7 @@ impl Address {
                 found,
             });
         }
-        Err(error)
+        Err(hint::instead_of_address(text).map_or(error, AddressError::Form))
     }
 
     /// The account's address on a chain of the EVM family (Syscoin's EVM side too), with its checksum.
@@ -256,10 +254,13 @@ impl Address {
 
 /// Refuses what no parser needs to see, a secret by its name.
 pub(crate) fn checked(text: &str) -> Result<(), AddressError> {
-    checked_length(text).map_err(|reason| secret::recognise(text).map_or(reason, AddressError::Secret))
+    checked_form(text).map_err(|reason| match secret::recognise(text) {
+        Some(kind) => AddressError::Secret(kind),
+        None => hint::of(text).map_or(reason, AddressError::Form),
+    })
 }
 
-fn checked_length(text: &str) -> Result<(), AddressError> {
+fn checked_form(text: &str) -> Result<(), AddressError> {
     if text.is_empty() {
         return Err(AddressError::Form("is empty"));
     }

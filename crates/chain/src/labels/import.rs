@@ -2,12 +2,13 @@
 //!
 //! An address that cannot exist is rejected with its place in the file and the reason, never guessed; the rest counts.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{DEFAULT_CONFIDENCE, Label, tagpack, taxonomy};
 use crate::address::Address;
@@ -19,6 +20,8 @@ use crate::secret;
 const MAX_FILE: u64 = 512 * 1024 * 1024;
 /// How many rejects are told apart; more are only counted.
 const REJECTS_TOLD: usize = 20;
+/// How many unknown categories are told apart.
+const UNKNOWN_TOLD: usize = 100;
 /// The longest name or source that is kept.
 const MAX_TEXT: usize = 200;
 
@@ -34,7 +37,7 @@ pub struct LabelRow {
 }
 
 /// A row that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reject {
     /// Which row of the file, from 1.
     pub row: usize,
@@ -51,6 +54,8 @@ pub struct Imported {
     pub rejected: usize,
     /// Some of them.
     pub rejects: Vec<Reject>,
+    /// Words for categories that mean nothing here, and how many readable rows have each; the first hundred of them.
+    pub unknown_categories: BTreeMap<String, usize>,
 }
 
 /// Why a file is no label file.
@@ -92,9 +97,19 @@ impl Imported {
             Ok(address) => address,
             Err(reason) => return self.reject(row, reason),
         };
+        let texts = [("name", raw.name), ("source", raw.source)];
+        let words = raw.words.iter().map(|word| ("category", *word));
+        for (field, text) in texts.into_iter().chain(words) {
+            if let Some(kind) = secret::within(text) {
+                return self.reject(row, format!("{field} - {}", secret::refusal(kind)));
+            }
+        }
         let name = short(raw.name);
         if name.is_empty() {
             return self.reject(row, "no name");
+        }
+        for word in &raw.words {
+            self.note_unknown(word);
         }
         for category in taxonomy::categories(raw.words.iter().copied(), &name) {
             if category == Category::Unattributed {
@@ -114,6 +129,23 @@ impl Imported {
                     authority: false,
                 },
             });
+        }
+    }
+}
+
+impl Imported {
+    fn note_unknown(&mut self, word: &str) {
+        let word = short(word);
+        if word.is_empty() || taxonomy::category(&word).is_some() {
+            return;
+        }
+        let room = self.unknown_categories.len() < UNKNOWN_TOLD;
+        match self.unknown_categories.get_mut(&word) {
+            Some(rows) => *rows += 1,
+            None if room => {
+                self.unknown_categories.insert(word, 1);
+            }
+            None => {}
         }
     }
 }

@@ -41,7 +41,8 @@ pub enum LabelStoreError {
 }
 
 /// What an import found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SetReport {
     /// The set's name.
     pub set: String,
@@ -55,6 +56,9 @@ pub struct SetReport {
     pub rejected: usize,
     /// Some of them.
     pub rejects: Vec<Reject>,
+    /// Words for categories that mean nothing here, and how many rows have each: read as `other`, unless another word of the
+    /// row says more. The first hundred of them.
+    pub unknown_categories: BTreeMap<String, usize>,
 }
 
 /// One set in the folder.
@@ -135,6 +139,7 @@ impl LabelStore {
         Ok(SetReport {
             rejected: imported.rejected,
             rejects: imported.rejects,
+            unknown_categories: imported.unknown_categories,
             ..replaced
         })
     }
@@ -166,11 +171,7 @@ impl LabelStore {
         }
         let mut report = SetReport {
             set: set.to_owned(),
-            labels: 0,
-            added: 0,
-            ended: 0,
-            rejected: 0,
-            rejects: Vec::new(),
+            ..SetReport::default()
         };
         let mut rows = Vec::with_capacity(fresh.len() + ended.len());
         for mut row in fresh {

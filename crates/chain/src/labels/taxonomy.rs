@@ -2,39 +2,81 @@
 
 use crate::category::Category;
 
-/// Our categories of a word; `None` for one that says nothing about risk that we know of.
+/// Our category of a word, however it is spelt (case, spaces, hyphens, one or many); `None` for one that is not known here.
 pub(super) fn category(word: &str) -> Option<Category> {
-    let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
-    if let Ok(category) = word.parse() {
-        return Some(category);
-    }
-    Some(match word.as_str() {
+    let word: String = word
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    one(&word).or_else(|| one(word.strip_suffix('s')?))
+}
+
+/// The same of a word in small letters, without anything between them.
+fn one(word: &str) -> Option<Category> {
+    let ours = Category::ALL
+        .into_iter()
+        .find(|category| category.as_str().bytes().filter(|b| *b != b'_').eq(word.bytes()));
+    ours.or_else(|| others(word))
+}
+
+fn others(word: &str) -> Option<Category> {
+    Some(match word {
         "sanction" | "sanctioned" => Category::Sanctions,
-        "terrorism" | "terrorist_financing" | "terrorist" => Category::TerrorismFinancing,
-        "csam" | "child_abuse" | "child_sexual_abuse" | "child_sexual_abuse_material" => {
+        "terrorism" | "terroristfinancing" | "terrorist" => Category::TerrorismFinancing,
+        "csam" | "childabuse" | "childsexualabuse" | "childsexualabusematerial" => {
             Category::ChildExploitation
         }
         "ransom" => Category::Ransomware,
-        "service_hack" | "hack" | "hacks" | "theft" | "stolen" | "cyber_security_service_hack" => {
-            Category::StolenFunds
-        }
-        "darknet" | "dark_web" | "darkweb" | "darknet_marketplace" | "darknet_service" | "darknet_crime" => {
+        "servicehack" | "hack" | "theft" | "stolen" | "cybersecurityservicehack" => Category::StolenFunds,
+        "darknet" | "darkweb" | "darknetmarketplace" | "darknetservice" | "darknetcrime" => {
             Category::DarknetMarket
         }
-        "phishing" | "ponzi_scheme" | "pyramid_scheme" | "scamming" | "fraud" | "extortion"
-        | "sextortion" | "investment_fraud" | "romance_scam" | "impersonation" | "giveaway" | "rug_pull"
-        | "honeypot" | "phish_hack" | "false_advertising" => Category::Scam,
-        "mixing_service" | "mixing" | "tumbler" => Category::Mixer,
-        "coin_join" | "shared_custody_wallet_coinjoin" => Category::Coinjoin,
+        "phishing" | "ponzischeme" | "pyramidscheme" | "scamming" | "fraud" | "extortion" | "sextortion"
+        | "investmentfraud" | "romancescam" | "impersonation" | "giveaway" | "rugpull" | "honeypot"
+        | "phishhack" | "falseadvertising" => Category::Scam,
+        "mixingservice" | "mixing" | "tumbler" => Category::Mixer,
+        "sharedcustodywalletcoinjoin" => Category::Coinjoin,
         "casino" | "lottery" | "betting" => Category::Gambling,
-        "high_risk_exchange" | "exchange_no_kyc" | "no_kyc_exchange" | "p2p_exchange_no_kyc" => {
+        "highriskexchange" | "exchangenokyc" | "nokycexchange" | "p2pexchangenokyc" => {
             Category::ExchangeHighRisk
         }
-        "bridge" | "cross_chain_bridge" => Category::DefiBridge,
-        "exchanges" | "cex" | "hosted_exchange" | "atm" | "otc" | "broker" => Category::Exchange,
-        "miner" | "mining_service" | "mining_pool" | "miners" => Category::Mining,
-        "" => return None,
-        _ => Category::Other,
+        "bridge" | "crosschainbridge" => Category::DefiBridge,
+        "cex" | "hostedexchange" | "atm" | "otc" | "broker" => Category::Exchange,
+        "miner" | "miningservice" | "miningpool" => Category::Mining,
+        // Known, and no risk by itself.
+        "alternativefunding"
+        | "charity"
+        | "custodian"
+        | "defi"
+        | "defidex"
+        | "defilending"
+        | "dex"
+        | "donation"
+        | "extremism"
+        | "faucet"
+        | "hosting"
+        | "hostedwallet"
+        | "individual"
+        | "market"
+        | "marketplace"
+        | "merchant"
+        | "organization"
+        | "organisation"
+        | "paymentprocessor"
+        | "paymentservice"
+        | "service"
+        | "shop"
+        | "smartcontract"
+        | "stablecoinblacklist"
+        | "tokencontract"
+        | "unknown"
+        | "unnamedservice"
+        | "user"
+        | "vpn"
+        | "wallet"
+        | "walletservice" => Category::Other,
+        _ => return None,
     })
 }
 

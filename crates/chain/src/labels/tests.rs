@@ -104,6 +104,100 @@ fn private_keys_in_label_files_are_not_told() {
     let swapped = read_ok(&format!("chain,address,name\n{key},{BTC},me\nxmr,{BTC},me\n"));
     assert!(!swapped.rejects[0].reason.contains(key));
     assert!(swapped.rejects[1].reason.contains("xmr"));
+    // In any text of a row: it names itself by row and field, and is told nowhere.
+    let seed = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+    for secret in [key, &format!("Ann's {key}"), seed] {
+        let row = |name, category, source| format!("btc,{BTC},{name},{category},{source}\n");
+        let rows = [
+            row(secret, "scam", "me"),
+            row("A", secret, "me"),
+            row("A", "scam", secret),
+            row("A", "scam", "me"),
+        ];
+        let imported = read_ok(&format!("chain,address,name,category,source\n{}", rows.concat()));
+        assert_eq!((imported.rows.len(), imported.rejected), (1, 3));
+        for (reject, (row, field)) in
+            imported
+                .rejects
+                .iter()
+                .zip([(2, "name"), (3, "category"), (4, "source")])
+        {
+            assert_eq!(reject.row, row);
+            assert!(
+                reject.reason.starts_with(&format!("{field} - is a secret")),
+                "{}",
+                reject.reason
+            );
+        }
+        assert!(!format!("{imported:?}").contains(secret));
+    }
+}
+
+#[test]
+fn categories_are_understood_however_they_are_spelt() {
+    for (words, category) in [
+        (
+            &[
+                "mixer",
+                "Mixers",
+                "MIXER",
+                " mixing service ",
+                "Mixing-Service",
+                "tumblers",
+            ][..],
+            Category::Mixer,
+        ),
+        (
+            &[
+                "darknet_market",
+                "Darknet Market",
+                "darknet-markets",
+                "DarknetMarket",
+                "dark web",
+            ],
+            Category::DarknetMarket,
+        ),
+        (
+            &["exchange_high_risk", "High-Risk Exchange", "no-KYC exchanges"],
+            Category::ExchangeHighRisk,
+        ),
+        (
+            &["terrorism financing", "Terrorist-Financing"],
+            Category::TerrorismFinancing,
+        ),
+        (&["sanctions", "Sanctioned"], Category::Sanctions),
+        (&["coinjoin", "CoinJoin", "coin_join"], Category::Coinjoin),
+        (
+            &["other", "Wallet Service", "payment-processors"],
+            Category::Other,
+        ),
+    ] {
+        for word in words {
+            assert_eq!(taxonomy::category(word), Some(category), "{word}");
+        }
+    }
+    for word in ["", "s", "-", "mixxer", "микшер", "cybercrime (other)"] {
+        assert_eq!(taxonomy::category(word), None, "{word}");
+    }
+}
+
+#[test]
+fn unknown_categories_are_counted_and_refuse_nothing() {
+    let imported = read_ok(&format!(
+        "chain,address,name,category,flag\nbtc,{BTC},A,mixxer,\nbtc,{BTC},B,Mixxer,\nbtc,{BTC},C,mixxer,scam\nbtc,{BTC},D,shop,\n\
+         btc,{BTC},E,,\nbtc,x,F,nonsense,\n"
+    ));
+    let unknown: Vec<_> = imported.unknown_categories.iter().collect();
+    assert_eq!(unknown, [(&"Mixxer".to_owned(), &1), (&"mixxer".to_owned(), &2)]);
+    let categories: Vec<_> = imported.rows.iter().map(|row| row.label.category).collect();
+    let other = Category::Other;
+    assert_eq!(categories, [other, other, Category::Scam, other, other]);
+    let many: String = (0..5000).map(|n| format!("btc,{BTC},A,kind {n}\n")).collect();
+    let imported = read_ok(&format!("chain,address,name,category\n{many}"));
+    assert_eq!(
+        (imported.rows.len(), imported.unknown_categories.len()),
+        (5000, 100)
+    );
 }
 
 #[test]
