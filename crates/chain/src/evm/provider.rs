@@ -21,7 +21,7 @@ use crate::address::Address;
 use crate::currency::Currency;
 use crate::ondemand::{Calls, Provider, concerns};
 use crate::rpc::{Rpc, RpcError};
-use crate::source::{History, Movement, Party, SourceError, Tip, Transaction, TxId};
+use crate::source::{History, Party, SourceError, Tip, Transaction, TxId};
 
 /// Frames asked for at once.
 const PAGE: usize = 1000;

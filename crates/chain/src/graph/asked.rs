@@ -36,7 +36,7 @@ impl Source for Graph {
     fn is_whole(&self) -> bool {
         let now = jiff::Timestamp::now().as_millisecond();
         let recent = |tip: &Tip| tip.time.is_some_and(|time| time.saturating_add(RECENT) >= now);
-        self.state().first_height == 0 && self.newest().as_ref().is_some_and(recent)
+        self.state().from_first && self.newest().as_ref().is_some_and(recent)
     }
 
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError> {

@@ -7,6 +7,7 @@ use super::record::{Damaged, Record, Visit};
 use super::{Block, Graph, GraphError, NewBlock, NewMovement, NewTransaction, State};
 use crate::amount::Amount;
 use crate::cluster;
+use crate::ingest::blk::begins_chain;
 use crate::source::{Input, Movement, Output, Party, Position, Tip, Transaction, TxId};
 
 impl Graph {
@@ -75,6 +76,7 @@ impl Graph {
         batch.commit()?;
         if state.tip.is_none() {
             state.first_height = block.height;
+            state.from_first = begins_chain(self.currency, block.height, &block.previous);
         }
         state.tip = Some((block.height, remembered));
         state.next = first + count;

@@ -28,6 +28,7 @@ use self::record::Record;
 use crate::address::Address;
 use crate::amount::Amount;
 use crate::currency::Currency;
+use crate::ingest::blk::begins_chain;
 use crate::ingest::block::{RawBlock, hash_text};
 use crate::source::{Input, Output, Tip, Totals, Transfer, TxId};
 
@@ -193,6 +194,8 @@ pub struct Status {
 struct State {
     tip: Option<(u64, Block)>,
     first_height: u64,
+    /// Whether nothing of the chain came before.
+    from_first: bool,
     next: u64,
     /// Unspent outputs, and parties' counters, as far as they were used lately.
     outputs: Recent<(TxId, u32), (u64, Output)>,
@@ -271,11 +274,13 @@ impl Graph {
             )))
         };
         let tip = height(blocks.last_key_value())?;
-        let first_height = height(blocks.first_key_value())?.map_or(0, |(height, _)| height);
+        let first = height(blocks.first_key_value())?;
+        let begins = |(height, block): &(u64, Block)| begins_chain(currency, *height, &block.previous);
         let next = tip.as_ref().map_or(0, |(_, block)| block.first + block.count);
         let state = State {
             tip,
-            first_height,
+            first_height: first.as_ref().map_or(0, |(height, _)| *height),
+            from_first: first.as_ref().is_some_and(begins),
             next,
             outputs: Recent::default(),
             totals: Recent::default(),

@@ -85,6 +85,34 @@ pub fn is_supported(currency: Currency) -> bool {
     !magics(currency).is_empty()
 }
 
+/// The hashes of first blocks: of the chain itself, and of its networks for tests where they are known.
+fn first_blocks(currency: Currency) -> &'static [&'static str] {
+    match currency {
+        Currency::Btc | Currency::Bch | Currency::Bsv => &[
+            "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f",
+            "000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943",
+            "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206",
+        ],
+        Currency::Ltc => &["12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2"],
+        Currency::Doge => &["1a91e3dace36e2be3bf030a65679fe821aa1d6ef92e7c9902eb318182c355691"],
+        Currency::Dash => &["00000ffd590b1485b3caadc19b22e6379c733355108f107a430458cdf3407ab6"],
+        _ => &[],
+    }
+}
+
+/// Whether nothing came before a block, given the hash of the block before: the chain's first, or its second, since what the
+/// first block made was never spent.
+pub fn begins_chain(currency: Currency, height: u64, previous: &str) -> bool {
+    match height {
+        0 => previous
+            .trim_start_matches("0x")
+            .bytes()
+            .all(|digit| digit == b'0'),
+        1 => first_blocks(currency).contains(&previous),
+        _ => false,
+    }
+}
+
 /// Where a block lies in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {

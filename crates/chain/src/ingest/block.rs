@@ -63,6 +63,8 @@ pub struct RawTransaction<'a> {
     pub inputs: Vec<RawInput<'a>>,
     /// What it makes.
     pub outputs: Vec<RawOutput<'a>>,
+    /// The first input's script, which a coinbase begins with its block's height.
+    pub first_script: &'a [u8],
 }
 
 impl RawTransaction<'_> {
@@ -231,6 +233,21 @@ impl Header {
 }
 
 impl<'a> RawBlock<'a> {
+    /// The height that its coinbase tells, as the chains' rules ask since BIP 34. An older one may hold anything there.
+    pub fn height(&self) -> Option<u64> {
+        let coinbase = self.transactions.first().filter(|first| first.is_coinbase())?;
+        match coinbase.first_script.split_first()? {
+            // The numbers 1 to 16 have operations of their own.
+            (small @ 0x51..=0x60, _) => Some(u64::from(small - 0x50)),
+            (length @ 1..=4, script) => {
+                let digits = script.get(..usize::from(*length))?;
+                let number = |height, digit: &u8| height << 8 | u64::from(*digit);
+                Some(digits.iter().rev().fold(0, number))
+            }
+            _ => None,
+        }
+    }
+
     /// Reads a whole block of a chain, and checks that its transactions make the header's Merkle root.
     ///
     /// # Errors
@@ -319,10 +336,14 @@ fn transaction<'a>(
     let body = reader.at;
     let count = reader.count(SMALLEST_INPUT)?;
     let mut inputs = Vec::with_capacity(count);
+    let mut first_script: &[u8] = &[];
     for _ in 0..count {
         let transaction = reader.array()?;
         let output = reader.u32()?;
-        reader.bytes()?;
+        let script = reader.bytes()?;
+        if inputs.is_empty() {
+            first_script = script;
+        }
         reader.take(4)?;
         inputs.push(RawInput { transaction, output });
     }
@@ -356,7 +377,13 @@ fn transaction<'a>(
     } else {
         twice(&[&version, body, reader.since(tail)])
     };
-    Ok((RawTransaction { id, inputs, outputs }, flags))
+    let transaction = RawTransaction {
+        id,
+        inputs,
+        outputs,
+        first_script,
+    };
+    Ok((transaction, flags))
 }
 
 /// Reads one transaction alone, such as an index sends it.

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::blk::{BlkError, BlockFiles, Found, best_chain};
-use super::block::{Header, RawBlock, hash_of};
+use super::blk::{BlkError, BlockFiles, Found, begins_chain, best_chain};
+use super::block::{Header, RawBlock, hash_of, hash_text};
 use super::node::Node;
 use crate::currency::Currency;
 use crate::graph::{Graph, GraphError, NewBlock};
-use crate::source::SourceError;
+use crate::source::{SourceError, Tip};
 
 /// Files whose bytes are kept: blocks come into files a little out of order.
 const OPEN_FILES: usize = 3;
@@ -30,6 +30,14 @@ pub enum LoadError {
     /// The files hold another chain than the graph, or one that forks off too deep.
     #[error("the blocks do not connect to the graph's")]
     Disconnected,
+    /// The files' first block has another height than was given.
+    #[error("the first block says that its height is {told}, not {given}")]
+    Height {
+        /// What was said.
+        given: u64,
+        /// What the blocks themselves say.
+        told: u64,
+    },
 }
 
 /// What loading did.
@@ -44,10 +52,13 @@ pub struct Loaded {
     pub stale: u64,
     /// Files that end within a block.
     pub cut_files: Vec<String>,
+    /// Whether the files' first block is not the chain's and neither it nor anybody said its height: blocks are numbered from
+    /// 0 then.
+    pub height_unknown: bool,
 }
 
-/// Appends the best chain among block files that connects to the graph. An empty graph takes the files' first block at
-/// `first_height`.
+/// Appends the best chain among block files that connects to the graph. An empty graph takes the files' first block at the
+/// height that the block tells, or at `first_height`.
 ///
 /// # Errors
 /// The first thing that went wrong; run again to go on.
@@ -55,7 +66,7 @@ pub fn load(
     graph: &Graph,
     currency: Currency,
     path: &Path,
-    first_height: u64,
+    first_height: Option<u64>,
     mut progress: impl FnMut(&Loaded),
 ) -> Result<Loaded, LoadError> {
     let files = BlockFiles::open(currency, path)?;
@@ -72,7 +83,20 @@ pub fn load(
     let headers: Vec<Header> = found.iter().map(|block| block.header).collect();
     let chain = best_chain(&headers, None);
     loaded.stale = (found.len() - chain.len()) as u64;
-    let (skip, mut height) = connect(graph, &headers, &chain, first_height, &mut loaded)?;
+    let (skip, mut height) = match graph.newest() {
+        Some(tip) => connect(graph, &tip, &headers, &chain, &mut loaded)?,
+        None => {
+            let told = told_height(currency, &files, &found, &chain)?;
+            if let (Some(given), Some(told)) = (first_height, told)
+                && given != told
+            {
+                return Err(LoadError::Height { given, told });
+            }
+            let known = told.or(first_height);
+            loaded.height_unknown = known.is_none() && !chain.is_empty();
+            (0, known.unwrap_or(0))
+        }
+    };
     let mut open: VecDeque<(usize, Vec<u8>)> = VecDeque::new();
     for index in chain.into_iter().skip(skip) {
         let block = &found[index];
@@ -99,18 +123,46 @@ pub fn load(
     Ok(loaded)
 }
 
+/// The height of a chain's first block, as far as the blocks tell: it is the chain's first or second, or its coinbase and that
+/// of the last name heights as far apart as the two are.
+fn told_height(
+    currency: Currency,
+    files: &BlockFiles,
+    found: &[Found],
+    chain: &[usize],
+) -> Result<Option<u64>, LoadError> {
+    let (Some(first), Some(last)) = (chain.first(), chain.last()) else {
+        return Ok(None);
+    };
+    let first = &found[*first];
+    let previous = hash_text(&first.header.previous);
+    if let Some(height) = (0..2).find(|height| begins_chain(currency, *height, &previous)) {
+        return Ok(Some(height));
+    }
+    let height = |block: &Found| -> Result<Option<u64>, LoadError> {
+        let bytes = files.read(block.file)?;
+        let end = block.frame.start + block.frame.length;
+        let block = RawBlock::parse(currency, bytes.get(block.frame.start..end).unwrap_or_default());
+        // What cannot be read is told when it is appended.
+        Ok(block.ok().and_then(|block| block.height()))
+    };
+    let (Some(height), Some(end)) = (height(first)?, height(&found[*last])?) else {
+        return Ok(None);
+    };
+    // One block alone proves nothing.
+    let apart = chain.len() as u64 - 1;
+    Ok(Some(height).filter(|height| apart > 0 && end.checked_sub(*height) == Some(apart)))
+}
+
 /// Rolls the graph back to where the chain leaves it; answers how many of the chain's blocks it holds already, and the
 /// height of the next.
 fn connect(
     graph: &Graph,
+    tip: &Tip,
     headers: &[Header],
     chain: &[usize],
-    first_height: u64,
     loaded: &mut Loaded,
 ) -> Result<(usize, u64), LoadError> {
-    let Some(tip) = graph.newest() else {
-        return Ok((0, first_height));
-    };
     for depth in 0..=DEEPEST.min(tip.height) {
         let height = tip.height - depth;
         let Some(hash) = graph.hash_at(height)?.as_deref().and_then(hash_of) else {

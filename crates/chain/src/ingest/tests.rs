@@ -24,6 +24,14 @@ fn bytes(value: &impl Encodable) -> Vec<u8> {
     bytes
 }
 
+/// A height as a coinbase begins with it.
+fn told(height: u32) -> Vec<u8> {
+    match height {
+        1..=16 => vec![0x50 + height as u8],
+        _ => [&[4][..], &height.to_le_bytes()].concat(),
+    }
+}
+
 /// A coinbase whose height makes its id its own.
 fn coinbase(height: u32, fork: u8) -> Transaction {
     Transaction {
@@ -31,7 +39,7 @@ fn coinbase(height: u32, fork: u8) -> Transaction {
         lock_time: LockTime::ZERO,
         input: vec![TxIn {
             previous_output: OutPoint::null(),
-            script_sig: ScriptBuf::from_bytes([&height.to_le_bytes()[..], &[fork]].concat()),
+            script_sig: ScriptBuf::from_bytes([&told(height)[..], &[fork]].concat()),
             sequence: Sequence::MAX,
             witness: Witness::from_slice(&[[0u8; 32]]),
         }],
@@ -221,7 +229,10 @@ fn files_end_in_zeros_or_within_a_block() {
     let whole = frames(Currency::Btc, &file).unwrap();
     assert_eq!((whole.frames.len(), whole.cut_at), (3, None));
     let cut = frames(Currency::Btc, &file[..file.len() - 1]).unwrap();
-    assert_eq!((cut.frames.len(), cut.cut_at), (2, Some(file.len() / 3 * 2)));
+    assert_eq!(
+        (cut.frames.len(), cut.cut_at),
+        (2, Some(framed(&blocks[..2]).len()))
+    );
     let mut roomy = file.clone();
     roomy.extend_from_slice(&[0; 1000]);
     assert_eq!(frames(Currency::Btc, &roomy).unwrap(), whole);
@@ -253,6 +264,63 @@ fn the_chain_with_the_most_work_is_found_in_any_order() {
 }
 
 #[test]
+fn files_from_the_middle_of_a_chain_are_numbered_as_their_blocks_say() {
+    let genesis: BlockHash = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"
+        .parse()
+        .unwrap();
+    // Coinbases of the time before BIP 34 begin with anything, such as the target.
+    let old = |after| {
+        let mut previous = after;
+        let mut made = |number| {
+            let mut first = coinbase(number, 1);
+            first.input[0].script_sig =
+                ScriptBuf::from_bytes([&[4, 0xff, 0xff, 0, 0x1d, 1][..], &[number as u8]].concat());
+            let block = block(previous, 1_300_000_000 + number, vec![first]);
+            previous = block.block_hash();
+            block
+        };
+        (0..3).map(&mut made).collect::<Vec<Block>>()
+    };
+    let unseen = BlockHash::from_byte_array([9; 32]);
+    let zeros = BlockHash::all_zeros();
+    for (blocks, given, first, unknown) in [
+        (old(zeros), None, 0, false),
+        (old(genesis), None, 1, false),
+        (old(unseen), None, 0, true),
+        (old(unseen), Some(120_000), 120_000, false),
+        (row(unseen, 700_000..700_003, 1), None, 700_000, false),
+        (row(unseen, 700_000..700_003, 1), Some(700_000), 700_000, false),
+        (row(unseen, 9..14, 1), None, 9, false),
+        // One alone could be read wrongly.
+        (row(unseen, 700_000..700_001, 1), None, 0, true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("blk00000.dat");
+        std::fs::write(&file, framed(&blocks)).unwrap();
+        let graph = Graph::open(&folder.path().join("graph"), Currency::Btc).unwrap();
+        let loaded = load(&graph, Currency::Btc, &file, given, |_| {}).unwrap();
+        assert_eq!(
+            (loaded.appended, loaded.height_unknown),
+            (blocks.len() as u64, unknown)
+        );
+        assert_eq!(graph.newest().unwrap().height, first + blocks.len() as u64 - 1);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("blk00000.dat");
+    std::fs::write(&file, framed(&row(unseen, 700_000..700_003, 1))).unwrap();
+    let graph = Graph::open(&folder.path().join("graph"), Currency::Btc).unwrap();
+    let refused = load(&graph, Currency::Btc, &file, Some(7), |_| {}).unwrap_err();
+    assert!(matches!(
+        refused,
+        LoadError::Height {
+            given: 7,
+            told: 700_000
+        }
+    ));
+    assert_eq!(graph.newest(), None);
+}
+
+#[test]
 fn block_files_are_loaded_extended_and_reorganised() {
     let folder = tempfile::tempdir().unwrap();
     let blocks = folder.path().join("blocks");
@@ -274,17 +342,17 @@ fn block_files_are_loaded_extended_and_reorganised() {
     let mut first = framed(&[root.clone(), short.clone()].concat());
     first.extend_from_slice(&framed(&long[..1])[..50]);
     std::fs::write(blocks.join("blk00000.dat"), hide(first)).unwrap();
-    let loaded = load(&graph, Currency::Btc, &blocks, 0, |_| {}).unwrap();
+    let loaded = load(&graph, Currency::Btc, &blocks, None, |_| {}).unwrap();
     assert_eq!(
         (loaded.appended, loaded.rolled_back, loaded.cut_files.len()),
         (6, 0, 1)
     );
     assert_eq!(graph.newest().unwrap().hash, short[2].block_hash().to_string());
-    let again = load(&graph, Currency::Btc, &blocks, 0, |_| {}).unwrap();
+    let again = load(&graph, Currency::Btc, &blocks, None, |_| {}).unwrap();
     assert_eq!(again.appended, 0);
 
     std::fs::write(blocks.join("blk00001.dat"), hide(framed(&long))).unwrap();
-    let loaded = load(&graph, Currency::Btc, &blocks, 0, |_| {}).unwrap();
+    let loaded = load(&graph, Currency::Btc, &blocks, None, |_| {}).unwrap();
     assert_eq!((loaded.appended, loaded.rolled_back, loaded.stale), (4, 3, 3));
     assert_eq!(graph.newest().unwrap().hash, long[3].block_hash().to_string());
     let miner =

@@ -63,9 +63,10 @@ struct Ingest {
     /// Take an EVM node's blocks although it offers no traces: what contracts move is missing then.
     #[arg(long, requires = "node")]
     without_traces: bool,
-    /// The height of the first block, when the graph is empty and shall not begin with the chain.
-    #[arg(long, default_value_t = 0)]
-    first_height: u64,
+    /// The height of the first block, when the graph is empty and shall not begin with the chain. Files of blocks from
+    /// BIP 34's time tell it themselves.
+    #[arg(long)]
+    first_height: Option<u64>,
 }
 
 /// Runs it.
@@ -90,6 +91,13 @@ fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()>
     let loaded = load::load(&graph, currency, blocks, ingest.first_height, |loaded| {
         eprintln!("{} blocks", loaded.appended);
     })?;
+    if loaded.height_unknown {
+        eprintln!(
+            "the files do not begin with the chain's first block and do not tell at which height they do: numbered \
+             from 0; if that is wrong, delete {} and ingest again with --first-height",
+            graph_folder(data, currency).display()
+        );
+    }
     for file in &loaded.cut_files {
         eprintln!("{file} ends within a block; the rest comes with the next run");
     }
@@ -110,7 +118,8 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
         .node(transport)
         .map_err(|error| Unusable(error.to_string()))?;
     let graph = open_graph(&graph_folder(data, currency), currency)?;
-    let mut follower = Follower::new(data, currency, graph, node, place.origin(), ingest.first_height);
+    let first = ingest.first_height.unwrap_or(0);
+    let mut follower = Follower::new(data, currency, graph, node, place.origin(), first);
     let never = AtomicBool::new(false);
     if !ingest.follow {
         let state = follower.round(&never);
