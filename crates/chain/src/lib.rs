@@ -10,6 +10,7 @@ pub mod category;
 pub mod cluster;
 pub mod currency;
 pub mod evm;
+pub mod freshness;
 mod gcd;
 pub mod graph;
 pub mod hash;

@@ -129,6 +129,7 @@ fn traced_address(
     let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(source, request, &tip)?;
+    let newest = newest(request, &tip);
     let window = Window {
         up_to: options.up_to,
         limit: options.max_history,
@@ -192,6 +193,7 @@ fn traced_address(
         request,
         source: source.name(),
         block,
+        newest,
         label_version: labels.version(),
         totals: [&received.total, &sent.total],
         complete: history.complete && cluster.complete,
@@ -224,6 +226,7 @@ pub fn screen_transaction(
     let source = &Reading::new(source, request.options.max_entries);
     let tip = source.tip()?;
     let (options, block) = pinned(source, request, &tip)?;
+    let newest = newest(request, &tip);
     let transaction = source.transaction(id)?;
     let is_past = request.as_of_block.is_some() || request.as_of_time;
     if is_past && transaction.position.is_none_or(|at| Some(at) > options.up_to) {
@@ -257,6 +260,7 @@ pub fn screen_transaction(
         request,
         source: source.name(),
         block,
+        newest,
         label_version: labels.version(),
         totals: [&flow.total, &flow.paid],
         complete: true,
@@ -288,6 +292,12 @@ fn pinned(source: &dyn Source, request: &Request<'_>, tip: &Tip) -> Result<(Opti
         ..request.options.clone()
     };
     Ok((options, block))
+}
+
+/// The time of the newest block, where a screening is about now: only then it may be too old.
+fn newest(request: &Request<'_>, tip: &Tip) -> Option<i64> {
+    let is_past = request.as_of_block.is_some() || request.as_of_time;
+    tip.time.filter(|_| !is_past)
 }
 
 fn own_labels(labels: &dyn Labels, request: &Request<'_>) -> Vec<Label> {

@@ -30,6 +30,10 @@ pub struct NewScreening<'a> {
     pub response: &'a str,
     /// What led to the score (sealed), when there is one.
     pub evidence: Option<&'a str>,
+    /// Why there was no answer, or labels alone gave one, in a word.
+    pub failed: Option<&'a str>,
+    /// How much was seen of the money, in a word, and the highest score that the rest could make; `None`: nobody says.
+    pub seen: Option<(&'a str, f64)>,
 }
 
 /// A screening as it was kept.
@@ -51,6 +55,10 @@ pub struct Screening {
     pub score: Option<f64>,
     /// See [`NewScreening::response`].
     pub response: String,
+    /// See [`NewScreening::failed`]; `None` of earlier versions, too.
+    pub failed: Option<String>,
+    /// See [`NewScreening::seen`], to the thousandth; `None` of earlier versions, too.
+    pub seen: Option<(String, f64)>,
     /// When it was made (ms).
     pub created_at: i64,
 }
@@ -78,6 +86,9 @@ struct Row {
     currency: String,
     status: i64,
     score_millis: Option<i64>,
+    failed: Option<String>,
+    seen: Option<String>,
+    bound_millis: Option<i64>,
     query_sealed: Vec<u8>,
     label_sealed: Vec<u8>,
     response_sealed: Vec<u8>,
@@ -87,7 +98,8 @@ struct Row {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "select id, kind, currency, status, score_millis, query_sealed, label_sealed, response_sealed, created_at
+            "select id, kind, currency, status, score_millis, failed, seen, bound_millis, query_sealed, label_sealed,
+                 response_sealed, created_at
              from screenings where merchant_id = $1 and sandbox = $2 ",
             $rest
         )
@@ -110,6 +122,16 @@ fn label_ref(conn: &Conn, scope: Scope, label: &str) -> Vec<u8> {
     conn.keyring().blind(scope, "screening label", label)
 }
 
+/// Thousandths of points as the database holds them.
+#[expect(clippy::cast_possible_truncation, reason = "a score is 0 to 100")]
+fn millis(points: f64) -> i64 {
+    (points * 1000.0).round() as i64
+}
+
+fn points(millis: i64) -> f64 {
+    millis as f64 / 1000.0
+}
+
 fn open(key: &DataKey, scope: Scope, row: &Row) -> Result<Screening, Error> {
     let text = |what, sealed| key.open_text(&place(scope, what, &row.id), sealed);
     Ok(Screening {
@@ -120,7 +142,9 @@ fn open(key: &DataKey, scope: Scope, row: &Row) -> Result<Screening, Error> {
         kind: row.kind.clone(),
         currency: row.currency.clone(),
         status: u16::try_from(row.status).unwrap_or_default(),
-        score: row.score_millis.map(|millis| millis as f64 / 1000.0),
+        score: row.score_millis.map(points),
+        failed: row.failed.clone(),
+        seen: row.seen.clone().zip(row.bound_millis.map(points)),
         created_at: row.created_at,
     })
 }
@@ -145,14 +169,14 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
     let response = seal("screenings.response", screening.response);
     let query_ref = query_ref(tx, scope, screening.canonical);
     let label_ref = label_ref(tx, scope, screening.label);
-    #[expect(clippy::cast_possible_truncation, reason = "a score is 0 to 100")]
-    let score_millis = screening.score.map(|score| (score * 1000.0).round() as i64);
+    let score_millis = screening.score.map(millis);
+    let (seen, bound_millis) = screening.seen.map(|(seen, bound)| (seen, millis(bound))).unzip();
     let now = tx.now();
     execute!(
         tx,
         "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
-             query_sealed, label_sealed, response_sealed, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+             query_sealed, label_sealed, response_sealed, created_at, failed, seen, bound_millis)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
         scope.merchant_id,
         scope.sandbox,
         screening.id,
@@ -166,6 +190,9 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
         &label,
         &response,
         now,
+        screening.failed,
+        seen,
+        bound_millis,
     )?;
     let Some(evidence) = screening.evidence else {
         return Ok(());

@@ -326,6 +326,14 @@ impl OnDemand {
         Ok((tip, self.provider.knows_addresses(&calls)?))
     }
 
+    /// Its newest block: known for a few seconds, else asked for.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn tip(&self) -> Result<Tip, SourceError> {
+        self.screening().map(|screening| screening.tip)
+    }
+
     /// The kind of provider.
     pub fn name(&self) -> &str {
         self.provider.name()

@@ -12,6 +12,7 @@ use super::{Request, Share};
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster::Cluster;
+use crate::freshness;
 use crate::labels::Label;
 use crate::parts;
 use crate::pool::Method;
@@ -146,6 +147,9 @@ pub struct Exposures {
     /// Up to which block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of_block: Option<u64>,
+    /// When that block was made (ISO 8601), where it was the newest known and the source tells its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of_time: Option<String>,
     /// By which state of the labels.
     pub label_set_version: String,
     /// By which version of the merchant's profile; 0 is built in.
@@ -239,6 +243,9 @@ pub struct Coverage {
     pub clusters_examined: usize,
     /// Whether a limit, not a definition, ended the trace.
     pub truncated: bool,
+    /// The newest block known was too old for its chain ([`crate::freshness`]): what happened since is not seen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
     /// Transactions that moved nothing but tokens may be missing from the address's history; tokens are not traced.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub token_transfers_incomplete: bool,
@@ -268,6 +275,8 @@ pub(super) struct Context<'a> {
     pub(super) request: &'a Request<'a>,
     pub(super) source: &'a str,
     pub(super) block: u64,
+    /// The time of the newest block, where the report is about now.
+    pub(super) newest: Option<i64>,
     pub(super) label_version: String,
     /// The money in each trace.
     pub(super) totals: [&'a Amount; 2],
@@ -317,6 +326,7 @@ impl Exposures {
             },
             method: request.options.method,
             as_of_block: None,
+            as_of_time: None,
             label_set_version,
             profile_version: profile.version,
             source: "labels".to_owned(),
@@ -327,6 +337,7 @@ impl Exposures {
         let mut exposures = Exposures {
             coverage: Coverage::default(),
             as_of_block: Some(context.block),
+            as_of_time: context.newest.and_then(iso),
             source: context.source.to_owned(),
             ..Exposures::untraced(context.label_version.clone(), context.profile, context.request)
         };
@@ -359,6 +370,8 @@ impl Exposures {
         }
         exposures.finish(score, traces);
         exposures.coverage.truncated |= !context.complete;
+        let (chain, now) = (context.request.chain, context.request.at);
+        exposures.coverage.stale = freshness::is_stale(chain, context.newest, now);
         exposures
     }
 

@@ -168,7 +168,9 @@ pub async fn screen(
         Start::Answered(response) => return Ok(response),
     };
     let result = match monitoring::read(&body.object) {
-        Ok(query) => monitoring::screen(&app, &caller, query, &claim).await,
+        Ok(query) => monitoring::screen(&app, &caller, Uuid::now_v7(), query, &claim)
+            .await
+            .map_err(Problem::from),
         Err(problem) => Err(problem),
     };
     claim.settle(result)

@@ -9,6 +9,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::checks::Check;
+
 /// A job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
@@ -16,6 +18,8 @@ pub enum Job {
     Webhooks,
     /// Looks for newer sanctions lists and labels, and at their age.
     Lists,
+    /// Looks at the sources of chains' histories.
+    Chains,
     /// Ends sessions whose time is up, and deletes expired rows.
     Expiry,
     /// Removes calls past their time from the API log.
@@ -28,9 +32,10 @@ pub enum Job {
 
 impl Job {
     /// Every job.
-    pub const ALL: [Job; 6] = [
+    pub const ALL: [Job; 7] = [
         Job::Webhooks,
         Job::Lists,
+        Job::Chains,
         Job::Expiry,
         Job::ApiLog,
         Job::Retention,
@@ -42,6 +47,7 @@ impl Job {
         match self {
             Job::Webhooks => "webhooks",
             Job::Lists => "lists",
+            Job::Chains => "chains",
             Job::Expiry => "expiry",
             Job::ApiLog => "api-log",
             Job::Retention => "retention",
@@ -54,6 +60,7 @@ impl Job {
         match self {
             Job::Webhooks => Duration::from_secs(1),
             Job::Lists => Duration::from_secs(5),
+            Job::Chains => Duration::from_secs(30),
             Job::Expiry => Duration::from_mins(1),
             Job::ApiLog | Job::Retention => Duration::from_hours(1),
             Job::Orphans => Duration::from_hours(24),
@@ -95,6 +102,7 @@ pub struct Background(Mutex<Known>);
 struct Known {
     runs: BTreeMap<String, Ran>,
     stored: Option<Stored>,
+    chains: Vec<Check>,
 }
 
 impl Background {
@@ -119,6 +127,16 @@ impl Background {
     /// The last runs, by the jobs' names.
     pub fn runs(&self) -> BTreeMap<String, Ran> {
         self.known().runs.clone()
+    }
+
+    /// Remembers how the sources of chains' histories are.
+    pub fn found_chains(&self, checks: Vec<Check>) {
+        self.known().chains = checks;
+    }
+
+    /// How the sources of chains' histories were when they were last looked at here.
+    pub fn chains(&self) -> Vec<Check> {
+        self.known().chains.clone()
     }
 
     /// Remembers what the object store holds.

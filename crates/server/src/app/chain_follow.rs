@@ -128,7 +128,11 @@ impl Follower {
             .map(|error: chain::ingest::load::LoadError| error.to_string());
         if error.is_some() && error != before.last_error {
             let error = error.as_deref();
-            tracing::warn!(chain = %self.state.currency, error, "the chain cannot be followed");
+            tracing::warn!(
+                chain = %self.state.currency,
+                error,
+                "the chain's node cannot be followed: start it, or mend its address (--chain-follow) or --chain-credentials"
+            );
         }
         if self.state.rolled_back > before.rolled_back {
             let blocks = self.state.rolled_back - before.rolled_back;

@@ -200,10 +200,17 @@ fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> R
     screen()
 }
 
+/// An index, and where it is.
+pub(super) struct Index {
+    pub(super) source: OnDemand,
+    /// Scheme, host and port alone.
+    pub(super) origin: String,
+}
+
 /// The sources of all chains.
 pub struct ChainSources {
-    graphs: HashMap<Currency, Arc<Graph>>,
-    indexes: HashMap<Currency, OnDemand>,
+    pub(super) graphs: HashMap<Currency, Arc<Graph>>,
+    pub(super) indexes: HashMap<Currency, Index>,
     upstreams: Upstreams,
     transport: Arc<dyn Transport>,
 }
@@ -233,11 +240,11 @@ impl ChainSources {
             }
         }
         for place in config.indexes()? {
-            let index = OnDemand::new(
-                place.provider()?,
-                Arc::clone(&sources.transport),
-                Budget::default(),
-            );
+            let transport = Arc::clone(&sources.transport);
+            let index = Index {
+                source: OnDemand::new(place.provider()?, transport, Budget::default()),
+                origin: place.origin(),
+            };
             sources.indexes.insert(place.currency, index);
         }
         Ok(sources)
@@ -337,7 +344,7 @@ impl ChainSources {
             }
         }
         let index = self.indexes.get(&request.chain).filter(|_| traceable);
-        let failed = match index.map(OnDemand::screening) {
+        let failed = match index.map(|index| index.source.screening()) {
             Some(Ok(source)) => return screen(&source, labels, profile, request),
             Some(Err(error)) => error,
             None => SourceError::NotFound,

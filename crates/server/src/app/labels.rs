@@ -10,7 +10,7 @@ use store::Scope;
 use uuid::Uuid;
 
 use super::App;
-use super::lists::{Lists, PastWallets, Wallets};
+use super::lists::{Lists, NoLists, PastWallets, Wallets};
 use super::merchants;
 use crate::config::DataConfig;
 use crate::error::Problem;
@@ -92,6 +92,45 @@ fn load(store: &LabelStore) -> Current {
     (fingerprint, index)
 }
 
+/// Why nothing may be said of any address: what the lists or the labels hold against it is not known.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NoLabels {
+    /// The sanctions lists.
+    #[error(transparent)]
+    Lists(#[from] NoLists),
+    /// The label sets.
+    #[error("{0}")]
+    Labels(String),
+}
+
+impl NoLabels {
+    /// Its name in the store and in the texts' keys.
+    pub fn word(&self) -> &'static str {
+        match self {
+            NoLabels::Lists(NoLists::None) => "no_list",
+            NoLabels::Lists(NoLists::Unusable(_)) => "lists",
+            NoLabels::Labels(_) => "labels",
+        }
+    }
+}
+
+impl From<NoLabels> for Problem {
+    fn from(error: NoLabels) -> Self {
+        let text = match &error {
+            NoLabels::Lists(NoLists::None) => {
+                "No sanctions list is imported, and without one nothing is called clean: whoever keeps this server imports one with \
+                 `bonafide lists import FILE`"
+            }
+            NoLabels::Lists(NoLists::Unusable(_)) => {
+                "The sanctions lists are too old or cannot be read, and without them nothing is called clean: whoever keeps this \
+                 server imports them anew with `bonafide lists import FILE`"
+            }
+            NoLabels::Labels(_) => "The labels of addresses cannot be read; please try again later",
+        };
+        Problem::unavailable(text).because(error)
+    }
+}
+
 /// All that is known for one account: its own book, the common sets, and the sanctions lists that count for it.
 pub struct AccountLabels {
     wallets: Wallets,
@@ -100,18 +139,13 @@ pub struct AccountLabels {
 }
 
 impl AccountLabels {
-    /// What the caller's account knows; 503 when lists or labels cannot be relied on: nothing may be called clean then.
-    pub fn of(app: &App, caller: &Caller) -> Result<Self, Problem> {
-        Self::with(
-            &app.labels,
-            &app.lists,
-            caller.scope,
-            &merchants::settings(&caller.merchant),
-        )
-        .map_err(|reason| {
-            Problem::unavailable("Sanctions lists or labels are not available; please try again later")
-                .because(reason)
-        })
+    /// What the caller's account knows.
+    ///
+    /// # Errors
+    /// When lists or labels cannot be relied on: nothing may be called clean then.
+    pub fn of(app: &App, caller: &Caller) -> Result<Self, NoLabels> {
+        let settings = merchants::settings(&caller.merchant);
+        Self::with(&app.labels, &app.lists, caller.scope, &settings)
     }
 
     /// The same for a question about an earlier day. Reads files.
@@ -120,8 +154,8 @@ impl AccountLabels {
         lists: &Lists,
         scope: Scope,
         settings: &merchants::MerchantSettings,
-    ) -> Result<Self, String> {
-        let past = PastWallets::open(&sets.config).map_err(|error| format!("{error:#}"))?;
+    ) -> Result<Self, NoLabels> {
+        let past = PastWallets::open(&sets.config).map_err(|error| NoLabels::Labels(format!("{error:#}")))?;
         let mut labels = Self::with(sets, lists, scope, settings)?;
         labels.wallets.past = Some(past);
         Ok(labels)
@@ -132,10 +166,11 @@ impl AccountLabels {
         lists: &Lists,
         scope: Scope,
         settings: &merchants::MerchantSettings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, NoLabels> {
         let wallets = lists.wallets(scope.sandbox, settings)?;
-        let book = sets.book(scope.merchant_id)?;
-        let mut all = vec![Arc::clone(&book), read(&sets.current).1.clone()?];
+        let book = sets.book(scope.merchant_id).map_err(NoLabels::Labels)?;
+        let common = read(&sets.current).1.clone().map_err(NoLabels::Labels)?;
+        let mut all = vec![Arc::clone(&book), common];
         if scope.sandbox {
             all.push(Arc::clone(&sets.demo));
         }

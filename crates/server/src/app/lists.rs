@@ -12,6 +12,17 @@ use super::background::Job;
 use super::merchants::MerchantSettings;
 use crate::config::DataConfig;
 
+/// Why no list answers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLists {
+    /// There is none for this account and mode.
+    #[error("no sanctions list is imported; run `bonafide lists import FILE`")]
+    None,
+    /// Those that there are must not be relied on.
+    #[error("{0}")]
+    Unusable(String),
+}
+
 /// The current screener, or why there is none.
 pub struct Lists {
     store: ListStore,
@@ -114,19 +125,25 @@ impl Lists {
 
     /// The screener, or why screening cannot answer (then verification is blocked: fail closed).
     pub fn screener(&self) -> Result<Arc<Screener>, String> {
-        self.loaded().map(|loaded| loaded.screener)
+        self.loaded()
+            .map(|loaded| loaded.screener)
+            .map_err(|error| error.to_string())
     }
 
-    fn loaded(&self) -> Result<Loaded, String> {
-        self.current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .1
-            .clone()
+    fn loaded(&self) -> Result<Loaded, NoLists> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let (files, loaded) = &*current;
+        loaded.clone().map_err(|reason| {
+            if *files == Fingerprint::default() {
+                NoLists::None
+            } else {
+                NoLists::Unusable(reason)
+            }
+        })
     }
 
     /// The sanctioned wallets for a merchant, or why the lists cannot answer (then no address may be called clean).
-    pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, String> {
+    pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, NoLists> {
         let loaded = self.loaded()?;
         let lists = self.usable(&loaded.screener, sandbox, settings)?;
         let versions: Vec<String> = loaded
@@ -145,7 +162,7 @@ impl Lists {
     }
 
     /// The wallets of every list, for a question that no account asks.
-    pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, String> {
+    pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, NoLists> {
         let wallets = self.wallets(true, &MerchantSettings::default())?;
         Ok(Wallets { past, ..wallets })
     }
@@ -156,18 +173,19 @@ impl Lists {
         screener: &Screener,
         sandbox: bool,
         settings: &MerchantSettings,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, NoLists> {
         if let Some(missing) = settings
             .screening_lists
             .iter()
             .find(|name| !screener.lists().contains_key(*name))
         {
-            return Err(format!("the merchant's list {missing} is not active"));
+            let reason = format!("the merchant's list {missing} is not active");
+            return Err(NoLists::Unusable(reason));
         }
         let usable = |name: &&String| (sandbox || **name != self.demo) && chosen(settings, name);
         let lists: Vec<String> = screener.lists().keys().filter(usable).cloned().collect();
         if lists.is_empty() {
-            return Err("no sanctions list is active; run `bonafide lists import FILE`".into());
+            return Err(NoLists::None);
         }
         Ok(lists)
     }
@@ -182,7 +200,9 @@ impl Lists {
         settings: &MerchantSettings,
     ) -> Result<ScreenResult, String> {
         let screener = self.screener()?;
-        let datasets = self.usable(&screener, sandbox, settings)?;
+        let datasets = self
+            .usable(&screener, sandbox, settings)
+            .map_err(|error| error.to_string())?;
         let defaults = ScreenOptions::default();
         let threshold = settings.screening_threshold.unwrap_or(defaults.threshold);
         let mut result = screener

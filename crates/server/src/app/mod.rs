@@ -14,6 +14,7 @@ pub mod chain_nodes;
 pub mod chain_sources;
 pub mod chain_tls;
 pub mod chain_transport;
+pub mod chain_watch;
 pub mod checks;
 pub mod comparison;
 pub mod cpu;

@@ -4,6 +4,7 @@
 mod kept;
 mod profiles;
 mod replay;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -21,11 +22,12 @@ use uuid::Uuid;
 
 pub(crate) use self::kept::{Evidence, Said, page};
 pub use self::kept::{Page, Wanted, find, list, picture};
-pub use self::profiles::{NotSet, profile, set_profile};
+pub use self::profiles::{NotRead, NotSet, profile, set_profile};
 pub(crate) use self::replay::{Change, Decision, NotAgain, Replay, again};
+pub(crate) use self::verdict::{Seen, Verdict};
 use super::App;
 use super::chain_sources::Answered;
-use super::labels::AccountLabels;
+use super::labels::{AccountLabels, NoLabels};
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 use crate::http::idempotency::{Answer, Claim};
@@ -38,51 +40,97 @@ pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
     })
 }
 
-/// Screens, and keeps the query with its answer or its failure.
-pub async fn screen(app: &App, caller: &Caller, query: Query, claim: &Claim) -> Result<Answer, Problem> {
-    let id = Uuid::now_v7();
+/// Screens, and keeps the query with its answer or its failure under an id.
+///
+/// # Errors
+/// Why there is no score.
+pub async fn screen(
+    app: &App,
+    caller: &Caller,
+    id: Uuid,
+    query: Query,
+    claim: &Claim,
+) -> Result<Answer, NoScore> {
     let outcome = match pretended(caller.scope, &query) {
         Some(failure) => Err(failure.into()),
         None => screened(app, caller, query.clone()).await,
     };
     match outcome {
-        Ok(Found {
-            answered,
-            own_name,
-            evidence,
-        }) => {
-            let score = answered.score();
-            let evidence = evidence
-                .map(|evidence| serde_json::to_string(&evidence))
-                .transpose()
-                .map_err(Problem::internal)?;
-            let mut body = answer_body(id, &query, &answered);
-            if let (Report::Detailed, Some(name)) = (query.report, own_name) {
-                body["organizationLabelName"] = name.into();
+        Ok(found) => {
+            let answered = &found.answered;
+            let mut body = answer_body(id, &query, answered);
+            if let (Report::Detailed, Some(name)) = (query.report, &found.own_name) {
+                body["organizationLabelName"] = name.as_str().into();
             }
             let answer = Answer::json(axum::http::StatusCode::OK, &body);
             let text = body.to_string();
+            let evidence = found.evidence.as_ref().map(serde_json::to_string).transpose();
+            let evidence = evidence.map_err(Problem::internal)?;
+            let seen = found
+                .evidence
+                .as_ref()
+                .and_then(|evidence| Seen::of(&evidence.exposures));
+            let failed = answered.own().and_then(|screen| screen.failed.as_ref());
+            let new = NewScreening {
+                score: Some(answered.score()),
+                response: &text,
+                evidence: evidence.as_deref(),
+                failed: failed.map(word),
+                seen: seen.map(|(seen, bound)| (seen.as_str(), bound)),
+                ..kept(id, &query, 200)
+            };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
-                let new = kept(id, &query, 200, Some((score, evidence.as_deref())), &text);
                 monitoring::insert(tx, caller.scope, &new).await?;
                 Ok(claim.complete(tx, &answer).await?)
             })?;
             Ok(answer)
         }
-        Err(NoScore { status, problem }) => {
+        Err(none) => {
+            let new = NewScreening {
+                failed: Some(none.why),
+                ..kept(id, &query, none.status)
+            };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
-                let new = kept(id, &query, status, None, "");
                 Ok(monitoring::insert(tx, caller.scope, &new).await?)
             })?;
-            Err(problem)
+            Err(none)
         }
     }
 }
 
-/// Why there is no score, and the status that says so.
-struct NoScore {
+/// Why there is no score: in a word, for the store and the texts' keys; and what the client reads, with its status.
+pub struct NoScore {
     status: u16,
-    problem: Problem,
+    /// The word, such as `unreachable`.
+    pub why: &'static str,
+    /// What the client reads.
+    pub problem: Problem,
+}
+
+impl From<Problem> for NoScore {
+    fn from(problem: Problem) -> Self {
+        NoScore {
+            status: 500,
+            why: "failed",
+            problem,
+        }
+    }
+}
+
+impl From<NoScore> for Problem {
+    fn from(none: NoScore) -> Self {
+        none.problem
+    }
+}
+
+impl From<NoLabels> for NoScore {
+    fn from(error: NoLabels) -> Self {
+        NoScore {
+            status: 503,
+            why: error.word(),
+            problem: error.into(),
+        }
+    }
 }
 
 impl From<Failure> for NoScore {
@@ -114,8 +162,21 @@ impl From<SourceError> for NoScore {
         };
         NoScore {
             status,
+            why: word(&error),
             problem: problem.because(error),
         }
+    }
+}
+
+/// Why a source gave no answer, in a word for the store and the texts' keys.
+fn word(error: &SourceError) -> &'static str {
+    match error {
+        SourceError::NotFound => "not_found",
+        SourceError::TimedOut => "timed_out",
+        SourceError::Budget => "budget",
+        SourceError::Nonsense(_) => "nonsense",
+        SourceError::Unreachable(_) => "unreachable",
+        SourceError::Unsupported(_) => "unsupported",
     }
 }
 
@@ -154,11 +215,13 @@ struct Found {
 
 /// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
 async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
-    let busy = |problem| NoScore { status: 503, problem };
-    let labels = AccountLabels::of(app, caller).map_err(busy)?;
-    let profile = newest_profile(app, caller)
-        .await
-        .map_err(|problem| NoScore { status: 500, problem })?;
+    let busy = |problem| NoScore {
+        status: 503,
+        why: "busy",
+        problem,
+    };
+    let labels = AccountLabels::of(app, caller)?;
+    let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);
     // Tracing reads files or asks other servers, and blocks meanwhile.
     let permit = app.screenings.permit().await.map_err(busy)?;
@@ -186,24 +249,19 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
     match screened.await {
         Ok(screened) => {
             let (answered, own_name, evidence) = screened?;
-            let evidence = evidence
-                .transpose()
-                .map_err(|problem| NoScore { status: 500, problem })?;
             Ok(Found {
                 answered,
                 own_name,
-                evidence,
+                evidence: evidence.transpose()?,
             })
         }
-        Err(error) => Err(NoScore {
-            status: 500,
-            problem: Problem::internal(error),
-        }),
+        Err(error) => Err(Problem::internal(error).into()),
     }
 }
 
 async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> {
-    let kept = profile(&mut app.db.read().await?, caller.scope.merchant_id, None).await?;
+    let conn = &mut app.db.read().await?;
+    let kept = profile(conn, caller.scope.merchant_id, None).await?;
     Ok(kept.unwrap_or_else(Profile::built_in))
 }
 
@@ -225,13 +283,8 @@ pub(crate) fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value
     body
 }
 
-fn kept<'a>(
-    id: Uuid,
-    query: &'a Query,
-    status: u16,
-    scored: Option<(f64, Option<&'a str>)>,
-    response: &'a str,
-) -> NewScreening<'a> {
+/// A query to be kept, without an answer.
+fn kept(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
     NewScreening {
         id,
         kind: query.kind(),
@@ -243,8 +296,10 @@ fn kept<'a>(
         },
         label: &query.label,
         status,
-        score: scored.map(|(score, _)| score),
-        response,
-        evidence: scored.and_then(|(_, evidence)| evidence),
+        score: None,
+        response: "",
+        evidence: None,
+        failed: None,
+        seen: None,
     }
 }

@@ -130,6 +130,7 @@ pub async fn report(app: &Shared) -> Report {
         found.push(checks::faces(&app.db, engines.faces.embedding_version()).await);
     }
     found.extend(files.await.into_iter().flatten());
+    found.extend(app.background.chains());
     found.push(checks::public_url(&app.config));
     Report {
         checks: found,

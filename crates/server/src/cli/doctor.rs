@@ -1,18 +1,24 @@
 //! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It changes nothing but to
 //! create the data folder's files as a first start would. What every process looks at
-//! too is `app::checks`'; chains' sources and vendors are asked here only.
+//! too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use chain::currency::Currency;
+use chain::graph::Graph;
 use chain::ondemand::{Budget, OnDemand, Transport, TransportError};
 use chain::source::SourceError;
 use clap::Args;
 use faces::FaceEngine;
+use jiff::Timestamp;
 
 use super::{block_on, data, say};
+use crate::app::chain_follow::Following;
 use crate::app::chain_nodes::Place;
+use crate::app::chain_sources::graph_folder;
 use crate::app::chain_transport::HttpTransport;
+use crate::app::chain_watch;
 use crate::app::checks::{self, Check, State};
 use crate::app::engines::open_models;
 use crate::config::ServeConfig;
@@ -49,7 +55,7 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     report(checks::lists(
         config.data.list_store().and_then(|store| store.status()),
     ))?;
-    for check in chains(config) {
+    for check in graphs(config).into_iter().chain(chains(config)) {
         report(check)?;
     }
     for check in upstreams(config) {
@@ -93,6 +99,41 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     found
 }
 
+/// The chains' own graphs: whether what they end at is fresh. Of one that a server holds, what its follower last wrote down.
+fn graphs(config: &ServeConfig) -> Vec<Check> {
+    let data = &config.data.data;
+    let followed = config.chains.followed().unwrap_or_default();
+    let now = Timestamp::now().as_millisecond();
+    let kept = |currency: &Currency| graph_folder(data, *currency).is_dir();
+    let finding = |currency: Currency| {
+        let known = match Graph::open(&graph_folder(data, currency), currency) {
+            Ok(graph) => Ok(graph.newest()),
+            Err(error) => Following::read(data, currency)
+                .map(|following| following.tip)
+                .ok_or(error),
+        };
+        match known {
+            Ok(tip) => {
+                let is_followed = followed.iter().any(|place| place.currency == currency);
+                let following = is_followed.then(|| Following::read(data, currency)).flatten();
+                // Its node is asked below, whatever it said when somebody last followed it.
+                let following = following.map(|following| Following {
+                    last_error: None,
+                    ..following
+                });
+                chain_watch::graph(currency, tip.as_ref(), following.as_ref(), now).check
+            }
+            Err(error) => Check::look(
+                chain_watch::CHECK,
+                format!(
+                    "{currency}: its graph cannot be opened: {error}. If a server holds it, that server's Health page says how fresh it is"
+                ),
+            ),
+        }
+    };
+    Currency::ALL.into_iter().filter(kept).map(finding).collect()
+}
+
 /// The indexes and nodes of chains: whether they answer, and what they cannot tell.
 fn chains(config: &ServeConfig) -> Vec<Check> {
     let checked = || -> anyhow::Result<Vec<Check>> {
@@ -109,7 +150,7 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
             findings.push(match certificate(&place, &http) {
                 Ok(seen) => index_finding(&place, &index, &seen),
                 Err(why) => Check::bad(
-                    "chains",
+                    chain_watch::CHECK,
                     format!(
                         "{}: {} at {}: {why}",
                         place.currency,
@@ -123,18 +164,21 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
             let (node, origin) = (place.node(Arc::clone(&transport))?, place.origin());
             findings.push(match node.height() {
                 Ok(height) => Check::ok(
-                    "chains",
+                    chain_watch::CHECK,
                     format!("{}: followed at {origin}, now {height}", place.currency),
                 ),
                 Err(error) => Check::bad(
-                    "chains",
-                    format!("{}: the node at {origin}: {error}", place.currency),
+                    chain_watch::CHECK,
+                    format!(
+                        "{}: the node at {origin} (--chain-follow): {error}. Start it, or mend its address or --chain-credentials",
+                        place.currency
+                    ),
                 ),
             });
         }
         Ok(findings)
     };
-    checked().unwrap_or_else(|error| vec![Check::bad("chains", format!("{error:#}"))])
+    checked().unwrap_or_else(|error| vec![Check::bad(chain_watch::CHECK, format!("{error:#}"))])
 }
 
 /// What there is to say of the certificate of a server asked over TLS.
@@ -161,16 +205,15 @@ fn certificate(place: &Place, transport: &HttpTransport) -> Result<String, Strin
 
 fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
     let (currency, origin, kind) = (place.currency, place.origin(), index.name());
+    let now = Timestamp::now().as_millisecond();
     match index.check() {
-        Ok((tip, true)) => Check::ok(
-            "chains",
-            format!(
-                "{currency}: {kind} at {origin}, up to {}{certificate}",
-                tip.height
-            ),
-        ),
+        Ok((tip, true)) => {
+            let mut check = chain_watch::index(currency, kind, &origin, &Ok(tip), now).check;
+            check.text.push_str(certificate);
+            check
+        }
         Ok((_, false)) => Check::look(
-            "chains",
+            chain_watch::CHECK,
             format!(
                 "{currency}: the node at {origin} tells of transactions but cannot list an address's history (it has neither \
                  trace_filter over the whole chain nor ots_searchTransactionsBefore): addresses that nobody labelled are \
@@ -178,20 +221,20 @@ fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
             ),
         ),
         Err(error @ (SourceError::TimedOut | SourceError::Budget)) if kind == "evm" => Check::bad(
-            "chains",
+            chain_watch::CHECK,
             format!(
                 "{currency}: the node at {origin}: {error}. One that traces every block anew to find an address cannot be \
                  asked for histories: name a node with an index, as Erigon keeps, or take this one's blocks by --chain-follow"
             ),
         ),
         Err(error) if kind == "esplora" => Check::bad(
-            "chains",
+            chain_watch::CHECK,
             format!(
-                "{currency}: {origin}: {error}; it must be an Esplora server (bitcoind cannot list an address's history, but \
+                "{currency}: {origin} (--chain-index): {error}. Start it, or mend its address; it must be an Esplora server (bitcoind cannot list an address's history, but \
              --chain-follow takes its blocks)"
             ),
         ),
-        Err(error) => Check::bad("chains", format!("{currency}: {kind} at {origin}: {error}")),
+        Err(error) => chain_watch::index(currency, kind, &origin, &Err(error), now).check,
     }
 }
 

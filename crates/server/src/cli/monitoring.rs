@@ -179,7 +179,7 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
     let settings = crate::app::merchants::settings(&merchant);
     let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
     let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
-    let replay = decision.again(labels.map_err(Clone::clone), &chains);
+    let replay = decision.again(labels.map_err(ToString::to_string), &chains);
     say(&serde_json::to_string(&replay)?)
 }
 
@@ -230,6 +230,7 @@ fn shown(screening: &Screening) -> Value {
         "label": screening.label,
         "status": screening.status,
         "score": screening.score,
+        "failed": screening.failed,
         "createdAt": iso(screening.created_at),
         "response": serde_json::from_str::<Value>(&screening.response).ok(),
     })

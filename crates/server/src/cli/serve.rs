@@ -107,6 +107,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
+    tokio::spawn(crate::app::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(crate::app::nodes::run(Arc::clone(&app)));
     let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
     tracing::info!(%address, "listening");

@@ -225,12 +225,14 @@ pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<
     }
 }
 
-/// What the gate asks before a screening, for one by hand in the portal: an account's members share one limit.
-pub async fn screens(app: &App, caller: &Caller) -> Result<(), Problem> {
+/// What the gate asks before a screening, for one by hand in the portal. An account's members share a limit: those who decide theirs, those
+/// who only look another of the same size, so that nobody who only looks keeps anybody from deciding.
+pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
     allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
     let class = RateClass::Monitoring;
     let limit = limit_of(app, class, &caller.merchant);
-    match take(app, class, limit, caller.scope.merchant_id, "portal").await? {
+    let who = if decides { "portal" } else { "portal, looking" };
+    match take(app, class, limit, caller.scope.merchant_id, who).await? {
         Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
         _ => Ok(()),
     }

@@ -24,9 +24,9 @@ use super::routes::Routes;
 use super::sealed;
 use super::session::Member;
 use crate::app::Shared;
-use crate::app::monitoring::{self, Wanted};
-use crate::error::{Family, Problem};
-use crate::http::gate;
+use crate::app::monitoring::{self, Verdict, Wanted};
+use crate::error::{Family, Kind, Problem};
+use crate::http::gate::{self, Caller};
 use crate::http::idempotency::{self, Start};
 
 const PAGE: u16 = 30;
@@ -133,19 +133,23 @@ fn score(score: &Option<f64>) -> String {
     score.map_or_else(|| "–".to_owned(), one_digit)
 }
 
+/// What came of a screening, in a few words.
+fn outcome(page: &Page, screening: &Screening) -> String {
+    match &screening.failed {
+        Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
+        _ => page.word("monitoring.status", &screening.status.to_string()),
+    }
+}
+
 /// One digit behind the point, and no zero with a minus.
 fn one_digit(number: f64) -> String {
     format!("{:.1}", (number * 10.0).round() / 10.0 + 0.0)
 }
 
-/// A score's colour: from 25 on it is of note, from 60 on grave.
-fn band(score: &Option<f64>) -> &'static str {
-    match score {
-        None => "",
-        Some(score) if *score < 25.0 => "good",
-        Some(score) if *score < 60.0 => "warn",
-        Some(_) => "bad",
-    }
+/// What a row of the list may be called by.
+fn verdict(screening: &Screening) -> Verdict {
+    let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
+    Verdict::of(screening, &answer["exposures"])
 }
 
 async fn list(
@@ -173,47 +177,97 @@ async fn screen(
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
     let caller = member.caller()?;
-    gate::screens(&app, &caller).await?;
-    let screened = async {
-        let query = monitoring::read(&body(&asked))?;
-        // Without a key of its own every press of the button is a screening.
-        let Start::Fresh(claim) =
-            idempotency::start(&app, caller.scope, &HeaderMap::new(), "portal", b"").await?
-        else {
-            return Err(Problem::internal("a screening without a key was answered before"));
-        };
-        let answer = monitoring::screen(&app, &caller, query, &claim).await?;
-        let answer: Value = serde_json::from_slice(answer.body()).map_err(Problem::internal)?;
-        let id = answer["queryId"].as_str().unwrap_or_default().to_owned();
-        let entry = Entry {
-            actor: &caller.key,
-            action: "screening.wallet",
-            subject: &id,
-            detail: "{}",
-        };
-        store::transaction!(app.db, |tx| -> Result<(), Problem> {
-            Ok(audit::write(tx, caller.scope, &entry).await?)
-        })?;
-        Ok(id)
-    };
-    match screened.await {
-        Ok(id) => Ok(Redirect::to(&format!("/portal/monitoring/{id}")).into_response()),
-        Err(problem) => {
-            let status = problem.status(Family::Monitoring);
-            if status == StatusCode::INTERNAL_SERVER_ERROR {
-                return Err(problem);
-            }
-            let wrong = wrong(&page, &asked, &problem, status);
-            let asked = without_secrets(asked);
-            let list = ListPage::new(&app, page, &member, &Filters::default()).await?;
-            let again = ListPage { asked, wrong, ..list };
-            Ok((status, page::html(again)?).into_response())
-        }
+    let id = Uuid::now_v7();
+    let screened = screened(&app, &caller, id, &asked).await;
+    note(&app, &caller, id, &screened).await?;
+    match screened {
+        Ok(()) => Ok(Redirect::to(&format!("/portal/monitoring/{id}")).into_response()),
+        Err(why) => refused(&app, page, &member, asked, why).await,
     }
 }
 
+/// Writes into the audit trail what came of a screening; never what was typed, which may be a secret that nobody recognised.
+async fn note(
+    app: &Shared,
+    caller: &Caller,
+    id: Uuid,
+    screened: &Result<(), Refused>,
+) -> Result<(), Problem> {
+    let (subject, detail) = match screened {
+        Ok(()) => (id.to_string(), json!({})),
+        Err(Refused { why: Some(why), .. }) => (id.to_string(), json!({"failed": why})),
+        // A limit that wrote a row for each refusal would limit nothing.
+        Err(Refused { problem, .. }) if problem.kind() == Kind::RateLimited => return Ok(()),
+        Err(Refused { problem, .. }) => {
+            let status = problem.status(Family::Monitoring).as_u16();
+            ("by hand".to_owned(), json!({"refused": status}))
+        }
+    };
+    let entry = Entry {
+        actor: &caller.key,
+        action: "screening.wallet",
+        subject: &subject,
+        detail: &detail.to_string(),
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, caller.scope, &entry).await?)
+    })
+}
+
+/// Why there is no score: in a word where the query was kept all the same.
+struct Refused {
+    why: Option<&'static str>,
+    problem: Problem,
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Refused { why: None, problem }
+    }
+}
+
+async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Result<(), Refused> {
+    // Whoever may do this decides.
+    gate::screens(app, caller, true).await?;
+    let query = monitoring::read(&body(asked))?;
+    // Without a key of its own every press of the button is a screening.
+    let Start::Fresh(claim) = idempotency::start(app, caller.scope, &HeaderMap::new(), "portal", b"").await?
+    else {
+        return Err(Problem::internal("a screening without a key was answered before").into());
+    };
+    let answer = monitoring::screen(app, caller, id, query, &claim).await;
+    answer.map(|_| ()).map_err(|none| Refused {
+        why: Some(none.why),
+        problem: none.problem,
+    })
+}
+
+/// The page again, with what is wrong.
+async fn refused(
+    app: &Shared,
+    page: Page,
+    member: &Member,
+    asked: Asked,
+    refused: Refused,
+) -> Result<Response, Problem> {
+    let Refused { why, problem } = refused;
+    let status = problem.status(Family::Monitoring);
+    if matches!(
+        status,
+        StatusCode::INTERNAL_SERVER_ERROR | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+    ) {
+        return Err(problem);
+    }
+    problem.log(status);
+    let wrong = wrong(&page, &asked, &problem, why);
+    let asked = without_secrets(asked);
+    let list = ListPage::new(app, page, member, &Filters::default()).await?;
+    let again = ListPage { asked, wrong, ..list };
+    Ok((status, page::html(again)?).into_response())
+}
+
 /// The refusal in words of the texts, beside the field that is at fault.
-fn wrong(page: &Page, asked: &Asked, problem: &Problem, status: StatusCode) -> Wrong {
+fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wrong {
     let is_at_fault = |field: &str| {
         let mut errors = problem.errors().iter();
         errors.any(|error| error.split(" - ").next() == Some(field))
@@ -230,8 +284,10 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, status: StatusCode) -> W
         wrong.label = page.t("monitoring.wrong.label");
     }
     if wrong.query.is_empty() && wrong.label.is_empty() {
-        let key = format!("monitoring.failed.{}", status.as_u16());
-        wrong.other = page.text_or(&key, problem.message());
+        wrong.other = match why {
+            Some(why) => page.t(&format!("monitoring.why.{why}")),
+            None => problem.message().to_owned(),
+        };
     }
     wrong
 }

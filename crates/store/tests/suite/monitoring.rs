@@ -18,6 +18,8 @@ fn screening<'a>(id: u128, canonical: &'a str, label: &'a str) -> NewScreening<'
         score: Some(12.3456),
         response: "{\"score\":12.3456}",
         evidence: Some("{\"at\":7}"),
+        failed: None,
+        seen: Some(("money", 45.6789)),
     }
 }
 
@@ -46,6 +48,8 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
         status: 404,
         score: None,
         evidence: None,
+        failed: Some("unreachable"),
+        seen: None,
         ..screening(4, "c", "Order 3")
     };
     insert(&bench, scope, failed).await;
@@ -60,9 +64,17 @@ pub(crate) async fn screenings_are_found(bench: Bench) {
         status: 200,
         score: Some(12.346),
         response: "{\"score\":12.3456}".into(),
+        failed: None,
+        seen: Some(("money".into(), 45.679)),
         created_at: START,
     };
     assert_eq!(one.unwrap(), Some(expected));
+    let failed = monitoring::get(&mut bench.read().await, scope, Uuid::from_u128(4)).await;
+    let failed = failed.unwrap().unwrap();
+    assert_eq!(
+        (failed.failed.as_deref(), failed.seen),
+        (Some("unreachable"), None)
+    );
 
     let all = Filter::default();
     assert_eq!(ids(&bench, scope, all, 10).await, [4, 3, 2, 1]);

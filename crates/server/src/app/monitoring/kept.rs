@@ -35,9 +35,9 @@ pub(crate) struct Evidence {
     pub(crate) exposures: Value,
     /// The flow.
     pub(crate) picture: Picture,
-    /// What was said of the addresses that counted; absent in what earlier versions kept.
+    /// What was said of the addresses that counted; `None` in what earlier versions kept.
     #[serde(default)]
-    pub(crate) labels: Vec<Said>,
+    pub(crate) labels: Option<Vec<Said>>,
 }
 
 /// What one source said about one address.
@@ -62,7 +62,7 @@ impl Evidence {
             score: screen.score.value(),
             exposures: serde_json::to_value(screen.detail.exposures()).map_err(Problem::internal)?,
             picture,
-            labels: said(request, labels, screen),
+            labels: Some(said(request, labels, screen)),
         })
     }
 

@@ -21,6 +21,26 @@ pub enum NotSet {
     Store(#[from] Error),
 }
 
+/// Why a profile was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRead {
+    /// Another version of the server wrote it.
+    #[error("the risk profile cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl From<NotRead> for Problem {
+    fn from(error: NotRead) -> Self {
+        match error {
+            NotRead::Store(error) => error.into(),
+            unreadable @ NotRead::Unreadable(_) => Problem::internal(unreadable),
+        }
+    }
+}
+
 /// The newest profile of an account, or one version of it; 0 is the built-in one, which counts until one is set. `None`
 /// for a version that there never was.
 ///
@@ -30,16 +50,14 @@ pub async fn profile(
     conn: &mut Conn,
     merchant_id: Uuid,
     version: Option<u32>,
-) -> Result<Option<Profile>, Problem> {
+) -> Result<Option<Profile>, NotRead> {
     let kept = match version {
         Some(0) => return Ok(Some(Profile::built_in())),
         Some(version) => risk_profiles::get(conn, merchant_id, i64::from(version)).await?,
         None => risk_profiles::newest(conn, merchant_id).await?,
     };
     match kept {
-        Some(kept) => Ok(Some(
-            serde_json::from_str(&kept.profile).map_err(Problem::internal)?,
-        )),
+        Some(kept) => Ok(Some(serde_json::from_str(&kept.profile)?)),
         None if version.is_none() => Ok(Some(Profile::built_in())),
         None => Ok(None),
     }

@@ -14,7 +14,7 @@ use store::monitoring::Screening;
 use store::{Conn, Scope};
 
 use super::kept::{BY_LABELS, Evidence};
-use super::{profile, read};
+use super::{NotRead, profile, read};
 use crate::app::App;
 use crate::app::chain_sources::ChainSources;
 use crate::app::labels::AccountLabels;
@@ -32,12 +32,14 @@ const TOLD_ONLY: [&str; 3] = [
     "/source",
     "/coverage/tokenTransfersIncomplete",
 ];
+/// Members that say how fresh the source was when it was asked: of no account, and not comparable later.
+const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
 
 /// Why a decision cannot be made again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotAgain {
     /// There was none.
-    #[error("this screening has no score: the source gave no answer then")]
+    #[error("this screening has no score: there was no answer then")]
     NoScore,
     /// Our own engine did not make it.
     #[error("the score is a vendor's, who does not say what it was made of")]
@@ -46,8 +48,11 @@ pub(crate) enum NotAgain {
     #[error("what the score was made of cannot be read any more")]
     Unreadable,
     /// Its version of the account's profile is not there.
-    #[error("the risk profile of that day cannot be read")]
+    #[error("the risk profile of that day is not there any more")]
     ProfileGone,
+    /// Another version wrote it.
+    #[error("the risk profile of that day cannot be read any more")]
+    ProfileUnreadable,
     /// Nothing may be called clean then.
     #[error("the sanctions lists or labels cannot be used: {0}")]
     NoLabels(String),
@@ -70,6 +75,7 @@ impl NotAgain {
             NotAgain::Vendor => "vendor",
             NotAgain::Unreadable => "unreadable",
             NotAgain::ProfileGone => "profile_gone",
+            NotAgain::ProfileUnreadable => "profile_unreadable",
             NotAgain::NoLabels(_) => "no_labels",
             NotAgain::SourceGone(_) => "source_gone",
             NotAgain::Behind(_) => "behind",
@@ -96,6 +102,9 @@ pub(crate) struct Replay {
     pub at: String,
     /// Up to which block; absent where nothing was traced.
     pub as_of_block: Option<u64>,
+    /// Why the source gave no answer then, in a word, where labels alone decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_failed: Option<String>,
     /// By which version of the profile.
     pub profile_version: u32,
     /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version names all labels,
@@ -149,7 +158,9 @@ impl Decision {
                 evidence,
                 profile,
             }),
-            _ => Err(NotAgain::ProfileGone),
+            Ok(None) => Err(NotAgain::ProfileGone),
+            Err(NotRead::Unreadable(_)) => Err(NotAgain::ProfileUnreadable),
+            Err(NotRead::Store(error)) => return Err(error),
         })
     }
 
@@ -172,6 +183,7 @@ impl Decision {
             failed: None,
             at: crate::api::time::iso(self.evidence.at),
             as_of_block: self.evidence.block(),
+            source_failed: self.screening.failed.clone(),
             profile_version: self.profile.version,
             changed: Vec::new(),
         };
@@ -192,7 +204,7 @@ impl Decision {
         request.as_of_block = self.evidence.block();
         request.options = self.profile.options();
         if !self.is_traced() {
-            // No source was asked, or none answered: what it would say today is another decision.
+            // No source was asked, or it failed (`Screening::failed`): what it would say today is another decision.
             return Ok(screen_labels(labels, &self.profile, &request));
         }
         let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
@@ -200,12 +212,12 @@ impl Decision {
             Err(SourceError::NotFound) => return Err(gone()),
             screen => screen?,
         };
-        let exposures = screen.detail.exposures();
-        match exposures.as_of_block {
-            // Labels stand in where a source gives no answer.
-            None => Err(gone()),
-            Some(block) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
-            Some(_) => Ok(screen),
+        match (&screen.failed, screen.detail.exposures().as_of_block) {
+            // Labels stood in for a source that failed, or for one that is not there any more.
+            (Some(SourceError::NotFound), _) | (None, None) => Err(gone()),
+            (Some(failed), _) => Err(failed.clone().into()),
+            (None, Some(block)) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
+            (None, Some(_)) => Ok(screen),
         }
     }
 }
@@ -216,6 +228,8 @@ impl Replay {
         let score = again.score.value();
         self.score_again = Some(score);
         differences("", &then.exposures, &exposures, &mut self.changed);
+        self.changed
+            .retain(|change| !OF_THAT_MOMENT.contains(&change.member.as_str()));
         let counts = |change: &Change| !TOLD_ONLY.contains(&change.member.as_str());
         self.same = near(then.score, score) && !self.changed.iter().any(counts);
         self.changed.truncate(MOST_CHANGES);
@@ -243,7 +257,7 @@ pub(crate) async fn again(
         let _permit = permit;
         let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);
         let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
-        decision.again(labels.map_err(Clone::clone), &app.chains)
+        decision.again(labels.map_err(ToString::to_string), &app.chains)
     });
     replayed.await.map(Ok).map_err(Problem::internal)
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use store::audit::{self, Entry};
 
 use super::super::page::Page;
+use super::super::permissions::Action;
 use super::super::session::Member;
 use super::super::shown;
 use super::query::plain;
@@ -149,7 +150,7 @@ pub(super) async fn make(
 ) -> Result<Response, Problem> {
     let screening = found(&app, &member, &id).await?;
     let caller = member.caller()?;
-    gate::screens(&app, &caller).await?;
+    gate::screens(&app, &caller, member.may(Action::Decide)).await?;
     let id = screening.id.to_string();
     let (again, outcome) = match monitoring::again(&app, &caller, screening).await? {
         Ok(Replay {

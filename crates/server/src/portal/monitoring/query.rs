@@ -13,9 +13,9 @@ use super::super::page::{self, Page};
 use super::super::session::Member;
 use super::super::shown;
 use super::again::{self, Again, Told};
-use super::{band, found, one_digit, score};
+use super::{found, one_digit, outcome, score};
 use crate::app::Shared;
-use crate::app::monitoring::{self, Evidence, NotAgain, Said};
+use crate::app::monitoring::{self, Evidence, NotAgain, NotRead, Said, Verdict};
 use crate::error::Problem;
 use crate::http::path::PathText;
 
@@ -28,6 +28,8 @@ struct QueryPage {
     answer: Value,
     /// What the score was made of, also where the answer did not say so; null when it is not known.
     exposures: Value,
+    /// What may be concluded from the score.
+    verdict: Verdict,
     /// The same as text, where the answer did not say so.
     pretty_exposures: String,
     pretty: String,
@@ -56,8 +58,27 @@ struct Flow<'a> {
 }
 
 impl QueryPage {
-    fn labels(&self) -> &[Said] {
-        self.evidence.as_ref().map_or(&[], |evidence| &evidence.labels)
+    /// The labels that counted; `None` where they were not kept.
+    fn labels(&self) -> Option<&[Said]> {
+        self.evidence.as_ref()?.labels.as_deref()
+    }
+
+    /// What may be concluded from the score, in a sentence.
+    fn conclusion(&self) -> String {
+        let bound = self.exact(self.coverage(), "scoreUpperBound");
+        let key = format!("monitoring.conclusion.{}", self.verdict.as_str());
+        self.page.tf(&key, &[("bound", &bound)])
+    }
+
+    /// Why the source gave no answer, in a sentence; empty where it did, or nobody says.
+    fn why(&self) -> String {
+        let why = self.screening.failed.as_ref();
+        why.map_or_else(String::new, |why| self.page.t(&format!("monitoring.why.{why}")))
+    }
+
+    /// Whether money was followed only up to a block that was old by then.
+    fn is_stale(&self) -> bool {
+        self.coverage()["stale"] == true
     }
 
     fn picture(&self) -> Option<&Picture> {
@@ -92,7 +113,11 @@ impl QueryPage {
         };
         let mut basis = vec![word("source")];
         if self.is_traced() {
-            basis.extend([of("asOfBlock"), word("method")]);
+            basis.push(of("asOfBlock"));
+            if self.exposures["asOfTime"].is_string() {
+                basis.push(of("asOfTime"));
+            }
+            basis.push(word("method"));
         }
         if let Some(evidence) = &self.evidence {
             let at = (self.page.t("monitoring.labels_at"), self.page.time(evidence.at));
@@ -231,16 +256,18 @@ pub(super) async fn detail(
         let evidence = Evidence::read(conn, scope, &screening).await?;
         let version = evidence.as_ref().ok().and_then(Evidence::profile_version);
         let profile = match version {
-            Some(_) => monitoring::profile(conn, scope.merchant_id, version).await?,
-            None => None,
+            Some(_) => match monitoring::profile(conn, scope.merchant_id, version).await {
+                Ok(Some(profile)) => Ok(profile),
+                Ok(None) => Err(NotAgain::ProfileGone),
+                Err(NotRead::Unreadable(_)) => Err(NotAgain::ProfileUnreadable),
+                Err(NotRead::Store(error)) => return Err(error.into()),
+            },
+            None => Err(NotAgain::ProfileGone),
         };
         (evidence, profile)
     };
-    let why_not = match (&evidence, &profile) {
-        (Err(reason), _) => again::why_not(&page, reason),
-        (Ok(_), None) => again::why_not(&page, &NotAgain::ProfileGone),
-        (Ok(_), Some(_)) => String::new(),
-    };
+    let reason = evidence.as_ref().err().or(profile.as_ref().err());
+    let why_not = reason.map_or_else(String::new, |reason| again::why_not(&page, reason));
     let on = format!("/portal/monitoring/{}", screening.id);
     let again = shown::take::<Again>(&app, &member, &on).await?;
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
@@ -251,12 +278,14 @@ pub(super) async fn detail(
         (Value::Null, Some(kept)) => (kept.clone(), pretty(kept)),
         (answered, _) => (answered.clone(), String::new()),
     };
+    let verdict = Verdict::of(&screening, &exposures);
     page::html(QueryPage {
         exposures,
+        verdict,
         pretty_exposures,
         pretty: pretty(&answer),
         evidence,
-        profile,
+        profile: profile.ok(),
         why_not,
         again,
         page,

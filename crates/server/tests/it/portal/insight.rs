@@ -360,6 +360,13 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         )
         .await;
     assert_eq!(wrong.status, 400);
+    let trail = async |detail: &'static str| server.count(detail).await;
+    let refused = "select count(*) from audit where action = 'screening.wallet' and subject = 'by hand' and detail = '{\"refused\":400}'";
+    assert_eq!(
+        trail(refused).await,
+        1,
+        "a refusal leaves a row, without what was typed"
+    );
     for text in [
         "This is no address of BTC",
         "value=\"nonsense\"",
@@ -381,6 +388,8 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "{}",
         wrong.body
     );
+
+    assert_eq!(trail(refused).await, 2);
 
     let address = |outcome| {
         chain::sandbox::address(chain::currency::Currency::Eth, outcome)
@@ -422,7 +431,14 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     );
     let failed = screen(503).await;
     assert_eq!(failed.status, 503);
-    assert!(failed.body.contains("unreachable"), "{}", failed.body);
+    assert!(failed.body.contains("source is unreachable"), "{}", failed.body);
+    let unanswered = "select count(*) from audit a join screenings s on a.action = 'screening.wallet' and s.failed = 'unreachable'
+        where a.detail = '{\"failed\":\"unreachable\"}'";
+    assert_eq!(
+        trail(unanswered).await,
+        1,
+        "so does a failure, and its query is kept"
+    );
     let failed = reviewer.get("/portal/monitoring").await.page();
     let failed = reviewer.get(&link(&failed, "/portal/monitoring/")).await.page();
     assert!(
@@ -447,8 +463,24 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         simple.contains("Own label") && !simple.contains("Nothing of known risk"),
         "{simple}"
     );
+    for text in [
+        "10.0 · Not traced",
+        "This does not mean clean",
+        "No source that is connected here knows it",
+    ] {
+        assert!(simple.contains(text), "{text}: {simple}");
+    }
+    assert!(!simple.contains("badge good"), "nothing was traced: {simple}");
     let listed = reviewer.get("/portal/monitoring").await.page();
-    for text in ["by the API", "by hand", "Source unreachable"] {
+    assert!(!listed.contains("badge good"), "{listed}");
+    for text in [
+        "by the API",
+        "by hand",
+        "Source unreachable",
+        "10.0 · Not traced",
+        "80.0 · Grave",
+        "45.0 · Of note",
+    ] {
         assert!(listed.contains(text), "{text}: {listed}");
     }
     let found = reviewer
@@ -512,6 +544,50 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
         assert_eq!(refused.status, 429, "{path}: {}", refused.body);
         assert!(refused.headers.contains_key("retry-after"));
     }
+});
+
+on_both!(who_only_looks_uses_up_nobodys_screenings, |backend| {
+    let (server, demo) = Server::demo(backend, &["--rate-monitoring", "1"]).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let auditor = Browser::sign_up(&server, merchant, "auditor").await;
+    let reviewer = Browser::sign_up(&server, merchant, "reviewer").await;
+    let search = [("name", "Zzyzx Qwrtplk")];
+    for status in [303, 429] {
+        assert_eq!(auditor.post("/portal/screening", &search).await.status, status);
+    }
+    for status in [303, 429] {
+        assert_eq!(reviewer.post("/portal/screening", &search).await.status, status);
+    }
+});
+
+on_both!(a_missing_list_is_named, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+    let body = json!({"type": "address", "currency": "btc", "query": address});
+    let (status, answer) = server
+        .post("/v2/public/transaction-monitoring", &merchant.live, body)
+        .await;
+    let message = answer["message"].as_str().unwrap();
+    assert_eq!((status, &answer["success"]), (503, &json!(false)));
+    assert!(
+        message.contains("No sanctions list is imported") && message.contains("bonafide lists import"),
+        "{message}"
+    );
+    let reviewer = Browser::sign_up(&server, &merchant.id, "reviewer").await;
+    let form = [("kind", "address"), ("currency", "btc"), ("query", address)];
+    let refused = reviewer.post("/portal/monitoring", &form).await;
+    assert_eq!(refused.status, 503);
+    let list = reviewer.get("/portal/monitoring").await.page();
+    let page = reviewer.get(&link(&list, "/portal/monitoring/")).await.page();
+    for page in [&refused.body, &page] {
+        assert!(
+            page.contains("No sanctions list is imported") && page.contains("bonafide lists import"),
+            "{page}"
+        );
+        assert!(!page.contains("unreachable"), "{page}");
+    }
+    assert!(list.contains("No sanctions list<"), "{list}");
 });
 
 on_both!(events_and_calls_name_nobody_to_developers, |backend| {

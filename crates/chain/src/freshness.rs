@@ -1,0 +1,71 @@
+//! When the newest block that somebody knows is too old to speak for today: the one rule for all chains and sources. Pure; what is
+//! done about it is others' matter.
+
+use std::time::Duration;
+
+use crate::currency::Currency;
+
+/// So many blocks may be missing. Bitcoin's next block takes longer than so many of its intervals once in sixty million.
+const BLOCKS: u32 = 18;
+/// However fast a chain is, its source may be busy for so long.
+const LEAST: Duration = Duration::from_mins(30);
+
+/// The time between two blocks that a chain aims at; of fast chains a round figure above it.
+pub const fn block_interval(currency: Currency) -> Duration {
+    Duration::from_secs(match currency {
+        Currency::Btc | Currency::Bch | Currency::Bsv => 600,
+        Currency::Ltc | Currency::Dash | Currency::Sys => 150,
+        Currency::Zec => 75,
+        Currency::Doge => 60,
+        Currency::Stx => 30,
+        Currency::Ada => 20,
+        Currency::Eth | Currency::Etc => 12,
+        Currency::Xrp | Currency::Xlm | Currency::Bsc | Currency::Xdc | Currency::Trx | Currency::Sol => 5,
+    })
+}
+
+/// A newest block older than this is stale.
+pub fn stale_after(currency: Currency) -> Duration {
+    (block_interval(currency) * BLOCKS).max(LEAST)
+}
+
+/// How old a newest block is at a time (both in milliseconds since 1970). Clocks differ: one from the future has no age.
+pub fn age(block_time: i64, now: i64) -> Duration {
+    Duration::from_millis(u64::try_from(now.saturating_sub(block_time)).unwrap_or_default())
+}
+
+/// Whether a newest block is too old at a time. One whose time its source does not tell is not judged.
+pub fn is_stale(currency: Currency, block_time: Option<i64>, now: i64) -> bool {
+    block_time.is_some_and(|time| age(time, now) > stale_after(currency))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_chain_has_its_patience() {
+        const MINUTE: i64 = 60_000;
+        let now = 1_900_000_000_000;
+        for (currency, minutes, stale) in [
+            (Currency::Btc, 180, false),
+            (Currency::Btc, 181, true),
+            (Currency::Ltc, 45, false),
+            (Currency::Ltc, 46, true),
+            (Currency::Eth, 30, false),
+            (Currency::Eth, 31, true),
+            (Currency::Sol, 31, true),
+            (Currency::Eth, -120, false),
+        ] {
+            let time = Some(now - minutes * MINUTE);
+            assert_eq!(is_stale(currency, time, now), stale, "{currency} {minutes}");
+        }
+        assert!(!is_stale(Currency::Sol, None, now));
+        assert!(is_stale(Currency::Btc, Some(i64::MIN), now));
+        assert!(
+            Currency::ALL
+                .into_iter()
+                .all(|currency| stale_after(currency) >= LEAST)
+        );
+    }
+}

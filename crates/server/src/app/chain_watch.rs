@@ -1,0 +1,336 @@
+//! Whether those who tell of chains answer, and how old the newest block is that they know: the one source of what the log, `doctor`,
+//! the operator's Health page and `/metrics` say of it. It asks for newest blocks only, and mends nothing.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chain::currency::Currency;
+use chain::freshness::{age, is_stale};
+use chain::source::{SourceError, Tip};
+use jiff::Timestamp;
+
+use super::Shared;
+use super::background::Job;
+use super::chain_follow::Following;
+use super::chain_sources::{ChainConfig, ChainSources};
+use super::checks::{Check, State};
+
+/// What a chain's source is called among the checks.
+pub const CHECK: &str = "chains";
+/// A follower writes down how far it is every few seconds, or as often as its node is asked.
+const SILENT: Duration = Duration::from_mins(15);
+
+/// What a look at a source found.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// The chain.
+    pub currency: Currency,
+    /// Who tells of it: `graph`, or the kind of index.
+    pub source: String,
+    /// How old its newest block is, if that is known.
+    pub age: Option<Duration>,
+    /// How it is, and what to do.
+    pub check: Check,
+}
+
+/// Whether a graph is fresh. `following` is what the one who feeds it last wrote down; `None`: nobody does. Times are milliseconds
+/// since 1970.
+pub fn graph(currency: Currency, tip: Option<&Tip>, following: Option<&Following>, now: i64) -> Looked {
+    let reached = match tip {
+        Some(tip) => format!(
+            "{currency}: its graph ends at block {}{}",
+            tip.height,
+            made(tip, now)
+        ),
+        None => format!("{currency}: its graph is empty"),
+    };
+    let stale = tip.is_none_or(|tip| is_stale(currency, tip.time, now));
+    let silence = following.and_then(|following| {
+        let written: Timestamp = following.at.parse().ok()?;
+        Some(age(written.as_millisecond(), now)).filter(|silence| *silence > SILENT)
+    });
+    let check = match following {
+        Some(Following {
+            last_error: Some(error),
+            node,
+            ..
+        }) => Check::bad(
+            CHECK,
+            format!(
+                "{reached}, and the node at {node} (--chain-follow) tells no more: {error}. Start it, or mend its address or \
+                 --chain-credentials"
+            ),
+        ),
+        Some(following) if silence.is_some() => Check::bad(
+            CHECK,
+            format!(
+                "{reached}, and nobody has followed the node at {} (--chain-follow) for {}: see whether the server runs, and restart it",
+                following.node,
+                silence.map_or_else(String::new, words)
+            ),
+        ),
+        Some(following) if stale => Check::look(
+            CHECK,
+            match following.lag {
+                Some(lag) if lag > 0 => format!(
+                    "{reached}: {lag} more are being taken over from {}",
+                    following.node
+                ),
+                _ => format!(
+                    "{reached}: screenings do not see what happened since. The node at {} (--chain-follow) tells of no newer one: \
+                     see whether it is synchronised",
+                    following.node
+                ),
+            },
+        ),
+        None if stale => Check::look(
+            CHECK,
+            format!(
+                "{reached}: screenings do not see what happened since. Follow a node (--chain-follow {currency}=URL), or take newer \
+                 blocks with `bonafide chain ingest {currency}`"
+            ),
+        ),
+        _ => Check::ok(CHECK, reached),
+    };
+    looked(currency, "graph", tip, check, now)
+}
+
+/// Whether an index answers and is fresh.
+pub fn index(
+    currency: Currency,
+    kind: &str,
+    origin: &str,
+    found: &Result<Tip, SourceError>,
+    now: i64,
+) -> Looked {
+    let check = match found {
+        Err(error) => Check::bad(
+            CHECK,
+            format!(
+                "{currency}: {kind} at {origin} (--chain-index): {error}. Start it, or mend its address or --chain-credentials; \
+                 meanwhile labels alone answer, and what has none is answered 503"
+            ),
+        ),
+        Ok(tip) => {
+            let reached = format!(
+                "{currency}: {kind} at {origin}, up to {}{}",
+                tip.height,
+                made(tip, now)
+            );
+            if is_stale(currency, tip.time, now) {
+                Check::look(
+                    CHECK,
+                    format!(
+                        "{reached}: screenings do not see what happened since. See whether it is synchronised"
+                    ),
+                )
+            } else {
+                Check::ok(CHECK, reached)
+            }
+        }
+    };
+    looked(currency, kind, found.as_ref().ok(), check, now)
+}
+
+fn looked(currency: Currency, source: &str, tip: Option<&Tip>, check: Check, now: i64) -> Looked {
+    Looked {
+        currency,
+        source: source.to_owned(),
+        age: tip.and_then(|tip| tip.time).map(|time| age(time, now)),
+        check,
+    }
+}
+
+fn made(tip: &Tip, now: i64) -> String {
+    match tip.time {
+        Some(time) => format!(", made {} ago", words(age(time, now))),
+        None => String::new(),
+    }
+}
+
+/// A time span in its two largest units.
+fn words(span: Duration) -> String {
+    let minutes = span.as_secs() / 60;
+    let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+impl ChainSources {
+    /// Looks at every source of this process. Blocks: indexes are asked.
+    fn look(&self, config: &ChainConfig, data: &std::path::Path) -> Vec<Looked> {
+        let followed = config.followed().unwrap_or_default();
+        let mut all = Vec::new();
+        for currency in Currency::ALL {
+            let now = || Timestamp::now().as_millisecond();
+            if let Some(held) = self.graphs.get(&currency) {
+                let is_followed = followed.iter().any(|place| place.currency == currency);
+                let following = is_followed.then(|| Following::read(data, currency)).flatten();
+                all.push(graph(currency, held.newest().as_ref(), following.as_ref(), now()));
+            }
+            if let Some(held) = self.indexes.get(&currency) {
+                let found = held.source.tip();
+                all.push(index(currency, held.source.name(), &held.origin, &found, now()));
+            }
+        }
+        all
+    }
+}
+
+/// Looks as long as the server runs, at once and then again and again; says in the log what is wrong when it begins and ends.
+pub async fn run(app: Shared) {
+    let mut before: HashMap<(Currency, String), State> = HashMap::new();
+    loop {
+        let looking = Arc::clone(&app);
+        let look = move || {
+            looking
+                .chains
+                .look(&looking.config.chains, &looking.config.data.data)
+        };
+        let Ok(all) = tokio::task::spawn_blocking(look).await else {
+            tracing::error!("looking after the chains' sources failed");
+            return;
+        };
+        for one in &all {
+            tell(one, &mut before);
+        }
+        let bad = all.iter().find(|one| one.check.state == State::Bad);
+        let outcome = bad.map_or(Ok(all.len() as u64), |one| Err(one.check.text.clone()));
+        app.background.ran(Job::Chains, &outcome);
+        app.background
+            .found_chains(all.into_iter().map(|one| one.check).collect());
+        tokio::time::sleep(Job::Chains.every()).await;
+    }
+}
+
+fn tell(one: &Looked, before: &mut HashMap<(Currency, String), State>) {
+    let labels = [
+        ("chain", one.currency.to_string()),
+        ("source", one.source.clone()),
+    ];
+    let is_ok = one.check.state == State::Ok;
+    metrics::gauge!("bonafide_chain_source_ok", &labels).set(if is_ok { 1.0 } else { 0.0 });
+    if let Some(age) = one.age {
+        metrics::gauge!("bonafide_chain_tip_age_seconds", &labels).set(age.as_secs_f64());
+    }
+    let known = before.insert((one.currency, one.source.clone()), one.check.state);
+    match known {
+        Some(state) if state == one.check.state => {}
+        None if is_ok => {}
+        _ if is_ok => tracing::info!("{}", one.check.text),
+        _ => tracing::warn!("{}", one.check.text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_900_000_000_000;
+    const HOUR: i64 = 3_600_000;
+
+    fn tip(hours: i64) -> Tip {
+        Tip {
+            height: 812,
+            hash: "00".into(),
+            time: Some(NOW - hours * HOUR),
+        }
+    }
+
+    fn following(error: Option<&str>, lag: u64, silent: i64) -> Following {
+        Following {
+            currency: Currency::Btc,
+            node: "http://node:8332".into(),
+            tip: None,
+            node_height: None,
+            lag: Some(lag),
+            appended: 0,
+            rolled_back: 0,
+            last_error: error.map(str::to_owned),
+            at: Timestamp::from_millisecond(NOW - silent * HOUR)
+                .unwrap()
+                .to_string(),
+        }
+    }
+
+    #[test]
+    fn a_graph_is_fresh_while_its_newest_block_is() {
+        let unreachable = Some("it cannot be reached");
+        for (tip, following, state, says) in [
+            (
+                Some(tip(1)),
+                None,
+                State::Ok,
+                "ends at block 812, made 1 h 0 min ago",
+            ),
+            (Some(tip(1)), Some(following(None, 0, 0)), State::Ok, "block 812"),
+            (
+                Some(tip(50)),
+                None,
+                State::Look,
+                "made 2 d 2 h ago: screenings do not see what happened since. Follow a node (--chain-follow btc=URL)",
+            ),
+            (
+                Some(tip(50)),
+                Some(following(None, 0, 0)),
+                State::Look,
+                "synchronised",
+            ),
+            (
+                Some(tip(50)),
+                Some(following(None, 9, 0)),
+                State::Look,
+                "9 more are being taken over",
+            ),
+            (
+                Some(tip(1)),
+                Some(following(unreachable, 0, 0)),
+                State::Bad,
+                "(--chain-follow) tells no more: it cannot be reached. Start it",
+            ),
+            (
+                Some(tip(1)),
+                Some(following(None, 0, 3)),
+                State::Bad,
+                "for 3 h 0 min: see whether the server runs",
+            ),
+            (None, None, State::Look, "its graph is empty"),
+            (None, Some(following(None, 813, 0)), State::Look, "813 more"),
+        ] {
+            let found = graph(Currency::Btc, tip.as_ref(), following.as_ref(), NOW);
+            assert_eq!(found.check.state, state, "{}", found.check.text);
+            assert!(found.check.text.contains(says), "{}", found.check.text);
+        }
+    }
+
+    #[test]
+    fn an_index_answers_and_is_fresh() {
+        let untimed = Tip { time: None, ..tip(0) };
+        for (found, state, says) in [
+            (
+                Ok(tip(0)),
+                State::Ok,
+                "esplora at http://index:3000, up to 812, made 0 min ago",
+            ),
+            (Ok(untimed), State::Ok, "up to 812"),
+            (
+                Ok(tip(4)),
+                State::Look,
+                "up to 812, made 4 h 0 min ago: screenings do not see",
+            ),
+            (
+                Err(SourceError::TimedOut),
+                State::Bad,
+                "(--chain-index): the chain's source took too long. Start it",
+            ),
+        ] {
+            let found = index(Currency::Btc, "esplora", "http://index:3000", &found, NOW);
+            assert_eq!(found.check.state, state, "{}", found.check.text);
+            assert!(found.check.text.contains(says), "{}", found.check.text);
+        }
+    }
+}
