@@ -240,7 +240,7 @@ on_both!(
 
 /// Waits until a text that is asked for again and again holds all of these.
 async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_secs(240);
     loop {
         let told = ask().await;
         let missing = wanted.iter().find(|wanted| !told.contains(**wanted));
