@@ -333,7 +333,7 @@ mod tests {
     use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 
     use super::*;
-    use crate::app::chain_transport::bare;
+    use crate::app::chain_lines::Lines;
 
     fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
         let content = parts.concat();
@@ -414,23 +414,23 @@ mod tests {
         })
     }
 
-    fn asked(tls: &Tls, url: String, seconds: u64) -> Result<Vec<u8>, TransportError> {
+    fn asked(lines: &Lines, url: String, seconds: u64) -> Result<Vec<u8>, TransportError> {
         let mut request = HttpRequest::get(url, Duration::from_secs(seconds));
         request.body = Some("one\ntwo".to_owned());
-        bare(tls, &request).map(|answer| answer.body)
+        lines.ask(&request).map(|answer| answer.body)
     }
 
     /// With one root more than the system has, which may have none.
-    fn rooted() -> Tls {
-        let tls = Tls::default();
+    fn rooted() -> Lines {
+        let lines = Lines::default();
         let own = CertificateDer::from(certificate(true).0);
         let roots = || Verifier::new_with_extra_roots([own], Arc::new(default_provider()));
-        tls.roots(roots).unwrap();
-        tls
+        lines.tls.roots(roots).unwrap();
+        lines
     }
 
-    fn refused(tls: &Tls, url: String) -> String {
-        match asked(tls, url, 30) {
+    fn refused(lines: &Lines, url: String) -> String {
+        match asked(lines, url, 30) {
             Err(TransportError::Unreachable(why)) => why,
             other => panic!("{other:?}"),
         }
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn one_certificate_is_believed_and_no_other() {
-        let tls = rooted();
+        let lines = rooted();
         for (third, version) in [(true, &TLS13), (true, &TLS12), (false, &TLS13)] {
             let (own, key) = certificate(third);
             let place = electrum(&own, &key, version);
@@ -447,24 +447,24 @@ mod tests {
                 format!("ssl://{place}#sha256={pin}"),
                 format!("tls://{place}#sha256={}", pin.to_uppercase()),
             ] {
-                assert_eq!(asked(&tls, url.clone(), 30), Ok(b"1\n2\n".to_vec()));
+                assert_eq!(asked(&lines, url.clone(), 30), Ok(b"1\n2\n".to_vec()));
                 let address = Address::parse(&url).unwrap().unwrap();
-                assert_eq!(tls.fingerprint(&address), Some(pin.clone()));
+                assert_eq!(lines.tls.fingerprint(&address), Some(pin.clone()));
             }
             let other = hex::encode([7; 32]);
-            let wrong = refused(&tls, format!("ssl://{place}#sha256={other}"));
+            let wrong = refused(&lines, format!("ssl://{place}#sha256={other}"));
             assert!(
                 wrong.contains("not the pinned one") && wrong.contains(&pin),
                 "{wrong}"
             );
-            let unknown = refused(&tls, format!("ssl://{place}"));
+            let unknown = refused(&lines, format!("ssl://{place}"));
             assert!(
                 unknown.contains("not trusted") && unknown.contains(&format!("#sha256={pin}")),
                 "{unknown}"
             );
             // Whoever shows the certificate without its key is somebody else.
             let thief = electrum(&own, &certificate(third).1, version);
-            let stolen = refused(&tls, format!("ssl://{thief}#sha256={pin}"));
+            let stolen = refused(&lines, format!("ssl://{thief}#sha256={pin}"));
             assert!(
                 stolen.contains("did not prove") && !stolen.contains("#sha256="),
                 "{stolen}"
@@ -477,7 +477,7 @@ mod tests {
         let (own, key) = certificate(false);
         let place = electrum(&own, &key, &TLS12);
         let pin = hex::encode(Sha256::digest(&own));
-        let why = refused(&Tls::default(), format!("ssl://{place}#sha256={pin}"));
+        let why = refused(&Lines::default(), format!("ssl://{place}#sha256={pin}"));
         assert!(
             why.contains("version 1 needs TLS 1.3") && !why.contains("prove"),
             "{why}"
@@ -496,12 +496,12 @@ mod tests {
             why.contains("No CA certificates") && why.contains("ca-certificates"),
             "{why}"
         );
-        assert!(rooted().roots(none).is_ok());
+        assert!(rooted().tls.roots(none).is_ok());
     }
 
     #[test]
     fn a_server_without_tls_is_told() {
-        let tls = rooted();
+        let lines = rooted();
         let answering = serve(|mut stream| {
             let _ = stream.write_all(b"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": -32700}}\n");
             let _ = stream.read_to_end(&mut Vec::new());
@@ -510,14 +510,14 @@ mod tests {
             let _ = stream.read(&mut [0; 1024]);
         });
         for place in [answering, closing] {
-            let why = refused(&tls, format!("ssl://{place}"));
+            let why = refused(&lines, format!("ssl://{place}"));
             assert!(why.contains("tcp://"), "{why}");
         }
         let silent = serve(|mut stream| {
             let _ = stream.read_to_end(&mut Vec::new());
         });
         assert_eq!(
-            asked(&tls, format!("ssl://{silent}"), 1),
+            asked(&lines, format!("ssl://{silent}"), 1),
             Err(TransportError::TimedOut)
         );
     }

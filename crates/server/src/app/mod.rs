@@ -10,6 +10,7 @@ pub mod applications;
 pub mod background;
 pub mod branding;
 pub mod chain_follow;
+mod chain_lines;
 pub mod chain_nodes;
 pub mod chain_sources;
 pub mod chain_tls;
