@@ -147,7 +147,7 @@ impl Lines {
     }
 
     fn asked(&self, mut line: Box<dyn Line>, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        let (body, whole) = lines(&mut line, request.body.as_deref().unwrap_or_default())?;
+        let (body, whole) = lines(&mut *line, request.body.as_deref().unwrap_or_default())?;
         if whole {
             let mut idle = self.idle();
             let kept = idle.entry(request.url.clone()).or_default();
