@@ -90,7 +90,7 @@ type Idle = (Instant, Box<dyn Line>);
 
 /// Connections to servers that are asked in lines.
 #[derive(Default)]
-pub struct Lines {
+pub(super) struct Lines {
     pub(super) tls: Tls,
     /// By address, the latest used last.
     idle: Mutex<HashMap<String, Vec<Idle>>>,
@@ -101,7 +101,11 @@ impl Lines {
     ///
     /// # Errors
     /// When it does not answer in time or is not believed.
-    pub fn certificate(&self, address: &Address, within: Duration) -> Result<Option<String>, TransportError> {
+    pub(super) fn certificate(
+        &self,
+        address: &Address,
+        within: Duration,
+    ) -> Result<Option<String>, TransportError> {
         let socket = Socket::open(&address.place, Instant::now() + within)?;
         self.tls.begin(address, socket).map_err(failed)?;
         Ok(self.tls.fingerprint(address))
@@ -111,7 +115,7 @@ impl Lines {
     ///
     /// # Errors
     /// When they do not come in time, or the connection fails.
-    pub fn ask(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+    pub(super) fn ask(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let until = Instant::now() + request.timeout;
         // Whoever left without a word is noticed only when asked: another connection is tried then.
         while let Some(mut line) = self.take(&request.url) {
