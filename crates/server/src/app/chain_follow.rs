@@ -168,6 +168,8 @@ fn write(state: &mut Following, graph: &Graph, file: &Path) {
     let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, file));
     if let Err(error) = written {
         tracing::warn!(chain = %state.currency, %error, "how far the chain is followed cannot be written down");
+        let unwritten = || format!("{} cannot be written: {error}", file.display());
+        state.last_error.get_or_insert_with(unwritten);
     }
 }
 

@@ -269,6 +269,14 @@ impl ChainSources {
         Ok(followers)
     }
 
+    /// Whether there is a graph, an index or a vendor for a chain.
+    pub fn know(&self, currency: Currency) -> bool {
+        let mut vendors = self.upstreams.vendors().iter();
+        self.graphs.contains_key(&currency)
+            || self.indexes.contains_key(&currency)
+            || vendors.any(|vendor| vendor.serves(currency))
+    }
+
     /// Answers by our own sources and by vendors, in the configured order; what our own labels say is never lowered by a
     /// vendor.
     ///

@@ -52,7 +52,7 @@ pub async fn screen(
     claim: &Claim,
 ) -> Result<Answer, NoScore> {
     let outcome = match pretended(caller.scope, &query) {
-        Some(failure) => Err(failure.into()),
+        Some(failure) => Err(SourceError::from(failure).into()),
         None => screened(app, caller, query.clone()).await,
     };
     match outcome {
@@ -133,18 +133,6 @@ impl From<NoLabels> for NoScore {
     }
 }
 
-impl From<Failure> for NoScore {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::NotFound => SourceError::NotFound,
-            Failure::Nonsense => SourceError::Nonsense("the sandbox pretends so".into()),
-            Failure::Unreachable => SourceError::Unreachable("the sandbox pretends so".into()),
-            Failure::TimedOut => SourceError::TimedOut,
-        }
-        .into()
-    }
-}
-
 impl From<SourceError> for NoScore {
     fn from(error: SourceError) -> Self {
         let status = status(&error);
@@ -196,12 +184,7 @@ fn not_found() -> Problem {
 
 /// The failure that a demo query of the sandbox asks for.
 fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
-    let bytes = match &query.screened {
-        _ if !scope.sandbox => return None,
-        Screened::Address(address) => address.payload.clone(),
-        Screened::Transaction(hash) => hash.bytes(),
-    };
-    sandbox::failure(&bytes)
+    scope.sandbox.then(|| sandbox::failure(&query.bytes())).flatten()
 }
 
 /// A screening's outcome.

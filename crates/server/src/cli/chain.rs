@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chain::currency::Currency;
-use chain::graph::{Graph, Status};
+use chain::graph::{Graph, GraphError, Status};
 use chain::ingest::{blk, load};
 use chain::ondemand::Transport;
 use clap::{Args, Subcommand};
@@ -142,48 +142,55 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is known of a chain's graph: from itself, or from whoever holds and follows it.
-struct Held {
+/// What a graph's holder says of it where it is not followed.
+const HELD: &str = "held by another process (a running server, or `chain ingest`), which alone can read it: the tip is \
+                    `exposures.asOfBlock` of its detailed answers; stop it to see more here, or let the server follow \
+                    the node (--chain-follow), which writes down how far it is";
+
+/// What is known of a chain's graph: from itself, or from whoever follows it.
+struct Known {
     currency: Currency,
+    /// `None`: another process holds it.
     status: Option<Status>,
     following: Option<Following>,
 }
 
-fn held(data: &Path, currency: Currency) -> anyhow::Result<Option<Held>> {
+fn known(data: &Path, currency: Currency) -> anyhow::Result<Option<Known>> {
     let folder = graph_folder(data, currency);
     if !folder.is_dir() {
         return Ok(None);
     }
-    let following = Following::read(data, currency);
     let status = match Graph::open(&folder, currency) {
         Ok(graph) => Some(graph.status()?),
-        Err(_) if following.is_some() => None,
+        Err(GraphError::Held) => None,
         Err(error) => {
             let folder = folder.display();
-            return Err(anyhow::anyhow!(
-                "{folder} cannot be opened (does a server hold it?): {error}"
-            ));
+            return Err(anyhow::anyhow!("{folder} cannot be opened: {error}"));
         }
     };
-    Ok(Some(Held {
+    Ok(Some(Known {
         currency,
         status,
-        following,
+        following: Following::read(data, currency),
     }))
 }
 
-impl Held {
+impl Known {
     fn json(&self) -> Value {
         let mut value = match (&self.status, &self.following) {
             (Some(status), _) => json!(status),
             (None, Some(following)) => json!({"currency": self.currency, "tip": following.tip}),
-            (None, None) => json!({"currency": self.currency}),
+            (None, None) => json!({"currency": self.currency, "tip": null}),
         };
+        value["held"] = self.status.is_none().into();
         value["following"] = json!(self.following);
         value
     }
 
     fn line(&self) -> String {
+        if let (None, None) = (&self.status, &self.following) {
+            return format!("{:5} {HELD}", self.currency);
+        }
         let tip = match (&self.status, &self.following) {
             (Some(status), _) => status.tip.as_ref(),
             (None, following) => following.as_ref().and_then(|following| following.tip.as_ref()),
@@ -197,6 +204,8 @@ impl Held {
                 status.transactions,
                 status.disk_bytes >> 20
             ));
+        } else {
+            line.push_str(" held");
         }
         if let Some(following) = &self.following {
             let lag = following
@@ -214,13 +223,52 @@ impl Held {
 fn status(data: &Path, json: bool) -> anyhow::Result<()> {
     let mut all = Vec::new();
     for currency in Currency::ALL {
-        all.extend(held(data, currency)?);
+        all.extend(known(data, currency)?);
     }
     if json {
-        return say(&all.iter().map(Held::json).collect::<Value>().to_string());
+        return say(&all.iter().map(Known::json).collect::<Value>().to_string());
     }
     if all.is_empty() {
         return say("No chain is kept here: `bonafide chain ingest CURRENCY BLOCKS`");
     }
-    all.iter().try_for_each(|held| say(&held.line()))
+    all.iter().try_for_each(|known| say(&known.line()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_graph_is_told_and_not_opened() {
+        let data = tempfile::tempdir().unwrap();
+        assert!(known(data.path(), Currency::Btc).unwrap().is_none());
+        let graph = open_graph(&graph_folder(data.path(), Currency::Btc), Currency::Btc).unwrap();
+        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        assert_eq!(
+            told.json(),
+            json!({"currency": "btc", "tip": null, "held": true, "following": null})
+        );
+        assert!(told.line().contains("held by another process"), "{}", told.line());
+
+        let following = json!({"currency": "btc", "node": "http://node", "tip": null, "nodeHeight": 7, "lag": 8,
+            "appended": 0, "rolledBack": 0, "lastError": null, "at": "2026-01-01T00:00:00Z"});
+        std::fs::write(Following::file(data.path(), Currency::Btc), following.to_string()).unwrap();
+        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        assert_eq!(
+            (&told.json()["held"], &told.json()["following"]),
+            (&json!(true), &following)
+        );
+        assert!(
+            told.line().contains("held") && told.line().contains("8 behind http://node"),
+            "{}",
+            told.line()
+        );
+
+        drop(graph);
+        let told = known(data.path(), Currency::Btc).unwrap().unwrap();
+        assert_eq!(
+            (&told.json()["held"], &told.json()["blocks"]),
+            (&json!(false), &json!(0))
+        );
+    }
 }

@@ -31,6 +31,9 @@ enum Action {
         /// Into this account's own address book instead of the common sets.
         #[arg(long)]
         merchant: Option<Uuid>,
+        /// One JSON object a file instead of a summary.
+        #[arg(long)]
+        json: bool,
     },
     /// Forget a set, its history included.
     Remove {
@@ -64,7 +67,11 @@ async fn must_exist(data: &DataConfig, merchant: Uuid) -> anyhow::Result<()> {
 /// Runs it.
 pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
     match command.action {
-        Action::Import { files, merchant } => {
+        Action::Import {
+            files,
+            merchant,
+            json,
+        } => {
             if let Some(merchant) = merchant {
                 block_on(must_exist(&command.data, merchant))?;
             }
@@ -76,6 +83,7 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                     .context("cannot be read")
                     .and_then(|input| Ok(store.import(&set_name(file), input, now)?));
                 match imported {
+                    Ok(report) if json => say(&serde_json::to_string(&report)?)?,
                     Ok(report) => say(&describe(&report))?,
                     Err(error) => {
                         refused += 1;
@@ -129,6 +137,11 @@ fn describe(report: &SetReport) -> String {
     );
     for reject in &report.rejects {
         text.push_str(&format!("\n  rejected at {}: {}", reject.row, reject.reason));
+    }
+    for (category, rows) in &report.unknown_categories {
+        text.push_str(&format!(
+            "\n  unknown category {category:?} in {rows} rows: read as \"other\", which weighs nothing, unless the row says more"
+        ));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! `bonafide score`: screens crypto addresses and transactions without a server, and runs vectors of the scoring engine.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use chain::currency::Currency;
@@ -8,6 +9,7 @@ use chain::labels::{Label, LabelIndex, Labels};
 use chain::picture::Picture;
 use chain::profile::Profile;
 use chain::query::{Query, QueryError};
+use chain::sandbox;
 use chain::score::Request;
 use chain::source::SourceError;
 use chain::vectors;
@@ -45,6 +47,9 @@ pub(crate) struct Score {
     /// By the labels and the newest block of an earlier day: an instant (`2026-01-31T12:00:00Z`) or a day, whose beginning is meant.
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<i64>,
+    /// As an account's sandbox answers: its demo addresses have their fixed outcomes.
+    #[arg(long)]
+    sandbox: bool,
     /// Draw the flow of money into this file.
     #[arg(long, requires = "query")]
     svg: Option<PathBuf>,
@@ -92,25 +97,15 @@ impl Score {
             }
         };
         let unlisted = unlisted.filter(|_| !self.without_lists);
-        let labels = Known { listed, common };
-        let profile = Profile::built_in();
-        let svg = self.svg.as_deref();
-        let one = |line: &str| -> String {
-            let answered = parsed(line).and_then(|query| {
-                if let Some(message) = unlisted {
-                    return Err((503, message.to_owned()));
-                }
-                let mut request = Request::new(query.currency, query.subject());
-                request.as_of_block = self.as_of_block;
-                request.as_of_time = self.at.is_some();
-                request.at = self.at.unwrap_or(request.at);
-                let screen = sources.screen(&labels, &profile, &request).map_err(failed)?;
-                draw(svg, &query, &screen, &profile)?;
-                Ok(answer_body(Uuid::now_v7(), &query, &screen))
-            });
-            answered
-                .unwrap_or_else(|(status, message)| json!({"error": {"status": status, "message": message}}))
-                .to_string()
+        let demo = self.sandbox.then(sandbox::labels);
+        let mut screener = Screener {
+            asked: &self,
+            sources,
+            labels: Known { listed, common, demo },
+            profile: Profile::built_in(),
+            unlisted,
+            told: HashSet::new(),
+            undrawn: None,
         };
         let given = self.query.as_ref().map(|query| {
             let kind = if self.transaction {
@@ -125,20 +120,117 @@ impl Score {
             self.source.batch,
             given.into_iter().collect(),
             "name a chain and a query, or use --batch or --fixture",
-            one,
-        )
+            |line| screener.answer(line).to_string(),
+        )?;
+        // The answer stands; what was asked for beside it is not there.
+        screener.undrawn.map_or(Ok(()), Err)
     }
 }
 
-/// The lists' wallets and the common label sets.
+/// Answers lines.
+struct Screener<'a> {
+    asked: &'a Score,
+    sources: ChainSources,
+    labels: Known,
+    profile: Profile,
+    /// Why nothing may be called clean.
+    unlisted: Option<&'static str>,
+    /// Chains of which was said that nothing knows their histories.
+    told: HashSet<Currency>,
+    /// Why there is no picture.
+    undrawn: Option<anyhow::Error>,
+}
+
+impl Screener<'_> {
+    fn answer(&mut self, line: &str) -> Value {
+        let answered = parsed(line).and_then(|query| {
+            let answered = self.screen(&query)?;
+            Ok((query, answered))
+        });
+        if let Some(file) = &self.asked.svg {
+            let drawn = match &answered {
+                Ok((query, answered)) => draw(file, query, answered, &self.profile),
+                Err(_) => Err(anyhow::anyhow!("there is no score to draw")),
+            };
+            let unwritten = || format!("--svg: {} was not written", file.display());
+            self.undrawn = drawn.with_context(unwritten).err();
+        }
+        match answered {
+            Ok((query, answered)) => answer_body(Uuid::now_v7(), &query, &answered),
+            Err((status, message)) => json!({"error": {"status": status, "message": message}}),
+        }
+    }
+
+    fn screen(&mut self, query: &Query) -> Result<Answered, Failed> {
+        if let Some(failure) = sandbox::failure(&query.bytes()).filter(|_| self.asked.sandbox) {
+            return Err(failed(&failure.into()));
+        }
+        if let Some(message) = self.unlisted {
+            return Err((503, message.to_owned()));
+        }
+        let mut request = Request::new(query.currency, query.subject());
+        request.as_of_block = self.asked.as_of_block;
+        request.as_of_time = self.asked.at.is_some();
+        request.at = self.asked.at.unwrap_or(request.at);
+        let screened = self.sources.screen(&self.labels, &self.profile, &request);
+        let known = self.sources.know(query.currency);
+        match screened {
+            Ok(answered) => {
+                if let Some(why) = untraced(&answered, query.currency, known)
+                    && (known || self.told.insert(query.currency))
+                {
+                    eprintln!("bonafide: answered by labels alone, no money was followed: {why}");
+                }
+                Ok(answered)
+            }
+            Err(SourceError::NotFound) if sandbox::is_demo(&query.bytes()) && !self.asked.sandbox => Err((
+                404,
+                "not known here: a demo address of the sandbox, which --sandbox knows".to_owned(),
+            )),
+            Err(SourceError::NotFound) if !known => {
+                let why = unconnected(query.currency);
+                Err((
+                    404,
+                    format!("not known: only labels were asked, and none names it; {why}"),
+                ))
+            }
+            Err(error) => Err(failed(&error)),
+        }
+    }
+}
+
+/// Why no money was followed, if none was.
+fn untraced(answered: &Answered, currency: Currency, known: bool) -> Option<String> {
+    let screen = answered.own().filter(|screen| screen.traces.is_empty())?;
+    match &screen.failed {
+        _ if !known => Some(unconnected(currency)),
+        None | Some(SourceError::NotFound) => Some("the chain's source does not know it".to_owned()),
+        Some(failed) => Some(failed.to_string()),
+    }
+}
+
+/// What to give for a score that follows money.
+fn unconnected(currency: Currency) -> String {
+    let (name, code) = (currency.name(), currency.code());
+    format!(
+        "nothing here knows {name}'s histories: name an index (--chain-index {code}=URL), take blocks into a graph \
+         (`bonafide chain ingest {code}`) or ask a vendor (--upstreams FILE)"
+    )
+}
+
+/// The lists' wallets, the common label sets, and the sandbox's demo addresses if they are asked for.
 struct Known {
     listed: Option<Wallets>,
     common: LabelIndex,
+    demo: Option<LabelIndex>,
 }
 
 impl Labels for Known {
     fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let mut said = self.common.labels(chain, address, at);
+        if let Some(demo) = &self.demo {
+            said.extend(demo.labels(chain, address, at));
+        }
         if let Some(listed) = &self.listed {
             said.extend(listed.labels(chain, address, at));
         }
@@ -171,27 +263,19 @@ fn parsed(line: &str) -> Result<Query, Failed> {
     })
 }
 
-fn failed(error: SourceError) -> Failed {
-    (status(&error), error.to_string())
+fn failed(error: &SourceError) -> Failed {
+    (status(error), error.to_string())
 }
 
-fn draw(
-    svg: Option<&std::path::Path>,
-    query: &Query,
-    answered: &Answered,
-    profile: &Profile,
-) -> Result<(), Failed> {
-    let Some(file) = svg else { return Ok(()) };
-    let Some(screen) = answered.own() else {
-        let why =
-            "the score is a vendor's, who does not say which way the money went: there is nothing to draw";
-        return Err((500, why.to_owned()));
-    };
-    let picture = Picture::of(&query.text, screen, profile);
-    std::fs::write(file, picture.svg()).map_err(|error| (500, format!("{}: {error}", file.display())))
+fn draw(file: &Path, query: &Query, answered: &Answered, profile: &Profile) -> anyhow::Result<()> {
+    let screen = answered.own().context(
+        "the score is a vendor's, who does not say which way the money went: there is nothing to draw",
+    )?;
+    std::fs::write(file, Picture::of(&query.text, screen, profile).svg())?;
+    Ok(())
 }
 
-fn run_vectors(file: &std::path::Path) -> anyhow::Result<()> {
+fn run_vectors(file: &Path) -> anyhow::Result<()> {
     for outcome in outcomes(file)? {
         let line = match outcome.found {
             Ok(Value::Object(found)) => {
@@ -210,7 +294,7 @@ fn run_vectors(file: &std::path::Path) -> anyhow::Result<()> {
 }
 
 /// The outcomes of a file of vectors.
-pub(super) fn outcomes(file: &std::path::Path) -> anyhow::Result<Vec<vectors::Outcome>> {
+pub(super) fn outcomes(file: &Path) -> anyhow::Result<Vec<vectors::Outcome>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let value =
         serde_json::from_str(&text).map_err(|error| Unusable(format!("{}: {error}", file.display())))?;

@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
+use chain::secret;
 use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
 use store::Scope;
@@ -165,6 +166,18 @@ async fn answer_of(response: &mut Response) -> Option<KeptBody> {
     (bytes > 0).then_some(kept)
 }
 
+/// Whether a private key or its like stands somewhere in it.
+fn holds_secret(value: &Value) -> bool {
+    match value {
+        Value::String(text) => secret::recognise(text).is_some(),
+        Value::Array(items) => items.iter().any(holds_secret),
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| secret::recognise(name).is_some() || holds_secret(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 fn as_body(value: &Value) -> KeptBody {
     let text = value.to_string();
     KeptBody::of(text.as_bytes(), text.len() as u64)
@@ -182,12 +195,18 @@ impl Seen {
         if self.bytes == 0 {
             return None;
         }
-        if keeps == Keeps::Whole {
+        let sent = serde_json::from_slice::<Value>(&self.beginning);
+        // A key that was pasted by mistake was refused, and is kept nowhere.
+        let is_safe = || match &sent {
+            Ok(sent) => !holds_secret(sent),
+            Err(_) => secret::recognise(&String::from_utf8_lossy(&self.beginning)).is_none(),
+        };
+        if keeps == Keeps::Whole && is_safe() {
             return Some(KeptBody::of(&self.beginning, self.bytes));
         }
-        // What is no JSON cannot be masked.
-        let sent: Value = serde_json::from_slice(&self.beginning).ok()?;
-        Some(as_body(&masked(&sent)))
+        // What is no JSON cannot be masked; masking leaves the members' names and some values.
+        let masked = masked(&sent.ok()?);
+        (!holds_secret(&masked)).then(|| as_body(&masked))
     }
 }
 
@@ -228,6 +247,8 @@ impl HttpBody for Watched {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -248,5 +269,36 @@ mod tests {
         ] {
             assert_eq!(keeps(route), kept, "{route}");
         }
+    }
+
+    #[test]
+    fn a_pasted_key_is_not_kept() {
+        let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+        let seed = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+        let kept = |body: String, keeps| {
+            let seen = Seen {
+                bytes: body.len() as u64,
+                beginning: body.into_bytes(),
+            };
+            seen.kept(keeps).map(|body| body.text)
+        };
+        for secret in [key, &format!("Ann's {key}"), seed] {
+            for body in [
+                json!({"type": "address", "query": secret}),
+                json!({"label": secret, "query": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}),
+                json!({"currency": secret}),
+                json!({secret: 1}),
+                json!([[secret]]),
+            ] {
+                for keeps in [Keeps::Whole, Keeps::Masked] {
+                    let text = kept(body.to_string(), keeps).unwrap_or_default();
+                    assert!(!text.contains(secret), "{text}");
+                }
+                let cut = format!("{body}{{");
+                assert_eq!(kept(cut, Keeps::Whole), None);
+            }
+        }
+        let plain = json!({"query": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "label": "Ann"}).to_string();
+        assert_eq!(kept(plain.clone(), Keeps::Whole), Some(plain));
     }
 }

@@ -280,7 +280,9 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
         let values = [("kind", kind.as_str()), ("chain", &asked.currency.to_uppercase())];
         wrong.query = page.tf("monitoring.wrong.query", &values);
     }
-    if is_at_fault("label") {
+    if secret::within(&asked.label).is_some() {
+        wrong.label = page.t("monitoring.wrong.label_secret");
+    } else if is_at_fault("label") {
         wrong.label = page.t("monitoring.wrong.label");
     }
     if wrong.query.is_empty() && wrong.label.is_empty() {
@@ -294,13 +296,11 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
 
 /// What may be shown again in the form: a key that was pasted by mistake may not.
 fn without_secrets(asked: Asked) -> Asked {
-    let shown = |text: String| match secret::recognise(&text) {
-        Some(_) => String::new(),
-        None => text,
-    };
+    let shown = |text: String, secret: Option<&str>| secret.map_or(text, |_| String::new());
+    let (query, label) = (secret::recognise(&asked.query), secret::within(&asked.label));
     Asked {
-        query: shown(asked.query),
-        label: shown(asked.label),
+        query: shown(asked.query, query),
+        label: shown(asked.label, label),
         ..asked
     }
 }

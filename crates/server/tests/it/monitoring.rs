@@ -601,3 +601,87 @@ async fn a_pasted_private_key_leaves_no_trace() {
         }
     }
 }
+
+on_both!(the_command_line_says_what_it_did, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let people: Vec<Value> = (0..20).map(person).collect();
+    import_list(&server, "invented.ftm.json", &people);
+    let key = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
+    let file = server.dir.path().join("mine.csv");
+    let rows = format!(
+        "btc,{UNKNOWN},Mixy,Mixxer\nbtc,{SATOSHI},Mixy,mixing-service\nbtc,{SATOSHI},key {key},mixer\n"
+    );
+    std::fs::write(&file, format!("currency,address,name,category\n{rows}")).unwrap();
+    let import = ["labels", "import", file.to_str().unwrap()];
+    let summary = server.bonafide(&import);
+    assert!(
+        summary.contains("unknown category \"Mixxer\" in 1 rows")
+            && summary.contains("rejected at 4: name - is a secret"),
+        "{summary}"
+    );
+    let told: Value = serde_json::from_str(&server.bonafide(&[&import[..], &["--json"]].concat())).unwrap();
+    assert_eq!(
+        (&told["labels"], &told["rejected"], &told["unknownCategories"]),
+        (&json!(2), &json!(1), &json!({"Mixxer": 1}))
+    );
+    assert!(!summary.contains(key) && !told.to_string().contains(key));
+
+    let score = |query: &str, more: &[&str]| {
+        let output = server.try_bonafide(&[&["score", "btc", query], more].concat());
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (
+            output.status.code(),
+            answer,
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, answer, said) = score(SATOSHI, &[]);
+    assert_eq!(
+        (code, &answer["exposures"]["source"]),
+        (Some(0), &json!("labels"))
+    );
+    assert!(
+        said.contains("labels alone") && said.contains("--chain-index btc=URL"),
+        "{said}"
+    );
+    let (_, answer, _) = score("3P14159f73E4gFr7JterCCQh9QjiTjiZrG", &[]);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("only labels") && message.contains("--chain-index btc=URL"),
+        "{message}"
+    );
+
+    // A picture that cannot be written.
+    let picture = server.dir.path().join("no such folder").join("out.svg");
+    let picture = picture.to_str().unwrap();
+    for query in [SATOSHI, "3P14159f73E4gFr7JterCCQh9QjiTjiZrG"] {
+        let (code, answer, said) = score(query, &["--svg", picture]);
+        assert_eq!((code, answer["score"].is_number()), (Some(1), query == SATOSHI));
+        assert!(said.contains(&format!("{picture} was not written")), "{said}");
+    }
+
+    // The sandbox's addresses, there and elsewhere.
+    let demo = |outcome| {
+        let address = chain::sandbox::address(chain::currency::Currency::Btc, outcome);
+        address.unwrap().canonical
+    };
+    let (_, answer, _) = score(&demo(45), &[]);
+    assert!(
+        answer["error"]["message"].as_str().unwrap().contains("--sandbox"),
+        "{answer}"
+    );
+    assert_eq!(score(&demo(45), &["--sandbox"]).1["score"], 45.0);
+    assert_eq!(score(&demo(504), &["--sandbox"]).1["error"]["status"], 504);
+
+    // What the API says of a key among a label's words, and that nothing of it is kept.
+    let merchant = server.merchant(true);
+    let mut body = ask("address", "btc", SATOSHI);
+    body["label"] = format!("key {key}").into();
+    let (status, refused) = server.post(PATH, &merchant.live, body).await;
+    assert_eq!(status, 400);
+    let error = refused["errors"][0].as_str().unwrap();
+    assert!(
+        error.starts_with("label - is a secret") && !error.contains(key),
+        "{error}"
+    );
+});
