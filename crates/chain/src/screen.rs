@@ -5,6 +5,7 @@
 //! money [`crate::trace`]'s.
 
 mod detail;
+mod exposures;
 mod label_screen;
 mod reading;
 #[cfg(test)]
@@ -16,10 +17,8 @@ use std::collections::BTreeMap;
 use num_bigint::BigUint;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-pub use self::detail::{
-    AddressDetail, Contributed, Coverage, Detail, Entity, Exposed, Exposures, Moved, Ranked, Rest,
-    TransactionDetail,
-};
+pub use self::detail::{AddressDetail, Detail, Entity, Moved, TransactionDetail};
+pub use self::exposures::{Contributed, Coverage, Exposed, Exposures, Ranked, Rest};
 pub use self::label_screen::screen_labels;
 use self::reading::Reading;
 use crate::amount::Amount;
@@ -188,7 +187,7 @@ fn traced_address(
     let traces = vec![incoming, outgoing];
     let findings = findings(&traces);
     let score = score(profile, &findings, strongest(profile, &own), &unknown(&traces));
-    let context = detail::Context {
+    let context = exposures::Context {
         profile,
         request,
         source: source.name(),
@@ -198,7 +197,7 @@ fn traced_address(
         totals: [&received.total, &sent.total],
         complete: history.complete && cluster.complete,
     };
-    let mut exposures = detail::Exposures::of(&context, &score, &traces);
+    let mut exposures = Exposures::of(&context, &score, &traces);
     exposures.coverage.token_transfers_incomplete = history.tokens_unseen_to.is_some();
     let detail = AddressDetail::of(request, address, &history, &cluster, &own, exposures);
     Ok(Screen {
@@ -255,7 +254,7 @@ pub fn screen_transaction(
     let findings = findings(&traces);
     let score = score(profile, &findings, None, &unknown(&traces));
     let spread = spread(profile, &findings, &unknown(&traces).incoming);
-    let context = detail::Context {
+    let context = exposures::Context {
         profile,
         request,
         source: source.name(),
@@ -265,7 +264,7 @@ pub fn screen_transaction(
         totals: [&flow.total, &flow.paid],
         complete: true,
     };
-    let exposures = detail::Exposures::of(&context, &score, &traces);
+    let exposures = Exposures::of(&context, &score, &traces);
     let own: Vec<Label> = parties(&transaction)
         .into_iter()
         .flat_map(|party| labels.labels(request.chain, &party, request.at))

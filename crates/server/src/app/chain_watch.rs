@@ -181,8 +181,11 @@ impl ChainSources {
     }
 }
 
-/// Looks as long as the server runs, at once and then again and again; says in the log what is wrong when it begins and ends.
+/// Looks as long as the server runs, at once and then again and again, oftener where nodes are asked oftener than usual; says in
+/// the log what is wrong when it begins and ends.
 pub async fn run(app: Shared) {
+    let asked_anew = Duration::from_secs(app.config.chains.poll_seconds.max(1));
+    let pause = Job::Chains.every().min(3 * asked_anew);
     let mut before: HashMap<(Currency, String), State> = HashMap::new();
     loop {
         let looking = Arc::clone(&app);
@@ -203,7 +206,7 @@ pub async fn run(app: Shared) {
         app.background.ran(Job::Chains, &outcome);
         app.background
             .found_chains(all.into_iter().map(|one| one.check).collect());
-        tokio::time::sleep(Job::Chains.every()).await;
+        tokio::time::sleep(pause).await;
     }
 }
 
