@@ -69,7 +69,9 @@ on_both!(a_stopping_server_writes_what_waits, |backend| {
         assert_eq!(server.get("/v2/public/groups", &merchant.sandbox).await.0, 200);
     }
     server.ask_to_stop();
-    assert!(server.wait().success());
+    let ended = server.wait();
+    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    assert!(ended.success(), "{ended}: {log}");
     assert_eq!(server.count(CALLS).await, 40);
 });
 

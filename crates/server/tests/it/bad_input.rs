@@ -193,13 +193,6 @@ async fn hostile_headers_are_refused() {
     );
 }
 
-fn sandbox(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 /// A page whose content is half a gigabyte of spaces, in half a megabyte.
 fn pdf_bomb() -> Vec<u8> {
     let mut content = ZlibEncoder::new(Vec::new(), Compression::best());
@@ -401,7 +394,7 @@ async fn uploads_of_eighty_megabytes_at_once_take_less_than_a_gigabyte() {
     let uploads: Vec<_> = (0..4)
         .map(|_| {
             let request = server
-                .request(Method::POST, VERIFY, &sandbox(&demo))
+                .request(Method::POST, VERIFY, &Key::of_demo(&demo))
                 .header(header::CONTENT_TYPE, "multipart/form-data; boundary=X")
                 .body(body.clone());
             async move { answer(request.send().await.unwrap()).await }

@@ -1,6 +1,7 @@
 //! Following a chain's node into a graph of the server's own: a bitcoind played on a port, reorganised three blocks deep,
 //! stopped, and asked with the wrong password.
 
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
@@ -122,6 +123,30 @@ async fn answered(State(node): State<Bitcoind>, headers: HeaderMap, body: Bytes)
     }
 }
 
+/// What makes a server follow a played node, and where it is. The node's password lies in the folder's `.cookie`.
+async fn followed(node: &Bitcoind, folder: &Path) -> (String, Vec<String>) {
+    let cookie = folder.join(".cookie");
+    std::fs::write(&cookie, PASSWORD).unwrap();
+    let origin = play(node).await;
+    let flags = [
+        "--chain-follow",
+        &format!("btc={origin}"),
+        "--chain-credentials",
+        &format!("btc={}", cookie.display()),
+        "--chain-poll-seconds",
+        "1",
+    ];
+    (origin.clone(), flags.map(str::to_owned).to_vec())
+}
+
+fn flags<'a>(first: &'a [String], more: &[&'a str]) -> Vec<&'a str> {
+    first
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect()
+}
+
 async fn play(node: &Bitcoind) -> String {
     *node.password.lock().unwrap() = PASSWORD.to_owned();
     let router = Router::new().route("/", post(answered)).with_state(node.clone());
@@ -153,26 +178,12 @@ on_both!(
     a_node_is_followed_through_a_reorganisation_and_restarts,
     |backend| {
         let folder = tempfile::tempdir().unwrap();
-        let cookie = folder.path().join(".cookie");
-        std::fs::write(&cookie, PASSWORD).unwrap();
         let node = Bitcoind::default();
         node.mine(4, 1, 0x11);
         node.mine(3, 1, 0x22);
-        let origin = play(&node).await;
-        let (follow, credentials) = (format!("btc={origin}"), format!("btc={}", cookie.display()));
-        let flags = [
-            "--chain-follow",
-            &follow,
-            "--chain-credentials",
-            &credentials,
-            "--chain-poll-seconds",
-            "1",
-        ];
-        let (server, demo) = Server::demo(backend, &flags).await;
-        let key = Key {
-            key: demo["apiKey"].as_str().unwrap().into(),
-            secret: demo["secret"].as_str().unwrap().into(),
-        };
+        let (origin, follow) = followed(&node, folder.path()).await;
+        let (server, demo) = Server::demo(backend, &flags(&follow, &[])).await;
+        let key = Key::of_demo(&demo);
         let screened = async |server: &Server, number: u8| {
             let body =
                 json!({"type": "address", "query": holder(number), "currency": "btc", "report": "detailed"});
@@ -217,7 +228,7 @@ on_both!(
             error.contains("it answered 401") && !error.contains("secret"),
             "{error}"
         );
-        std::fs::write(&cookie, "__cookie__:other\n").unwrap();
+        std::fs::write(folder.path().join(".cookie"), "__cookie__:other\n").unwrap();
         until(&server, |state| {
             state["tip"]["height"] == 8 && state["lastError"].is_null()
         })
@@ -225,7 +236,7 @@ on_both!(
 
         // Killed in between, it goes on where it was.
         node.mine(2, 2, 0x44);
-        let server = server.kill_and_restart(&[&["--demo"], &flags[..]].concat());
+        let server = server.kill_and_restart(&flags(&follow, &["--demo"]));
         let state = until(&server, |state| state["tip"]["height"] == 10 && state["lag"] == 0).await;
         assert!(
             state["appended"].as_u64().unwrap() <= 2 && state["rolledBack"] == 0,
@@ -255,8 +266,6 @@ async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_source_warns_everybody() {
     let folder = tempfile::tempdir().unwrap();
-    let cookie = folder.path().join(".cookie");
-    std::fs::write(&cookie, PASSWORD).unwrap();
     let node = Bitcoind {
         age: 5 * 3600,
         ..Bitcoind::default()
@@ -264,25 +273,12 @@ async fn a_stale_source_warns_everybody() {
     node.mine(7, 1, 0x11);
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = nobody.local_addr().unwrap();
-    let (follow, credentials, index) = (
-        format!("btc={}", play(&node).await),
-        format!("btc={}", cookie.display()),
-        format!("ltc=http://{nobody}"),
-    );
-    let chains = [
-        "--chain-follow",
-        &follow,
-        "--chain-credentials",
-        &credentials,
-        "--chain-index",
-        &index,
-    ];
-    let more = ["--chain-poll-seconds", "1", "--metrics-token", "for-figures"];
+    let (_, follow) = followed(&node, folder.path()).await;
+    let index = format!("ltc=http://{nobody}");
+    let chains = flags(&follow, &["--chain-index", &index]);
+    let more = ["--metrics-token", "for-figures"];
     let (server, demo) = Server::demo(Backend::Sqlite, &[&chains[..], &more].concat()).await;
-    let key = Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = Key::of_demo(&demo);
     until(&server, |state| state["tip"]["height"] == 6 && state["lag"] == 0).await;
     let body = json!({"type": "address", "query": holder(0xaa), "currency": "btc", "report": "detailed"});
     let (status, answer) = server.post(PATH, &key, body).await;
@@ -367,23 +363,13 @@ async fn until_scored(server: &Server, key: &Key, body: &Value, expected: impl F
 
 on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
     let folder = tempfile::tempdir().unwrap();
-    let cookie = folder.path().join(".cookie");
-    std::fs::write(&cookie, PASSWORD).unwrap();
     let node = Bitcoind::default();
     node.mine(4, 1, 0x11);
     node.mine(3, 1, 0x22);
-    let (follow, credentials) = (
-        format!("btc={}", play(&node).await),
-        format!("btc={}", cookie.display()),
-    );
-    let flags = ["--chain-follow", &follow, "--chain-credentials", &credentials];
-    let flags = [&flags[..], &["--chain-poll-seconds", "1"]].concat();
-    let (server, demo) = Server::demo(backend, &flags).await;
+    let (_, follow) = followed(&node, folder.path()).await;
+    let (server, demo) = Server::demo(backend, &flags(&follow, &[])).await;
     let merchant = demo["merchantId"].as_str().unwrap();
-    let key = Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = Key::of_demo(&demo);
     let file = folder.path().join("known.csv");
     let label = |number: u8, name: &str, category: &str| {
         let row = format!(
@@ -659,10 +645,7 @@ on_both!(an_evm_node_is_followed_and_asked_on_demand_alike, |backend| {
     tokio::spawn(async move { axum::serve(listener, router).await });
     let (index, follow) = (format!("eth={origin}"), format!("etc={origin}"));
     let (server, demo) = Server::demo(backend, &["--chain-index", &index, "--chain-follow", &follow]).await;
-    let key = Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = Key::of_demo(&demo);
     until(&server, |state| state["tip"]["height"] == 0).await;
     for number in [0x11, 0x22, 0x99, 0x33] {
         let mut answers = Vec::new();

@@ -57,6 +57,17 @@ pub(crate) struct Key {
     pub(crate) secret: String,
 }
 
+impl Key {
+    /// That of the demo account, from what `serve --demo` said.
+    pub(crate) fn of_demo(demo: &Value) -> Key {
+        let told = |name: &str| demo[name].as_str().unwrap().to_owned();
+        Key {
+            key: told("apiKey"),
+            secret: told("secret"),
+        }
+    }
+}
+
 /// An account.
 pub(crate) struct Merchant {
     pub(crate) id: String,

@@ -8,13 +8,6 @@ use crate::harness::{Backend, Key, Server, on_both};
 use crate::interruptions::attempt_folders;
 use crate::verify::{specimen, verify};
 
-fn key(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 /// The trail of the demo's account.
 fn audit(server: &Server, demo: &Value) -> (bool, Value) {
     let merchant = demo["merchantId"].as_str().unwrap();
@@ -48,9 +41,9 @@ async fn attempts_go_when_their_retention_is_over() {
     }
     let record = async |id: &str| {
         let path = format!("/v2/reports/applicants/byExternalUserId/{id}");
-        let facemap = server.get(&path, &key(&demo)).await.1["facemapId"].clone();
+        let facemap = server.get(&path, &Key::of_demo(&demo)).await.1["facemapId"].clone();
         let path = format!("/v2/reports/applicants/{}", facemap.as_str().unwrap());
-        server.get(&path, &key(&demo)).await.1["registrations"][0].clone()
+        server.get(&path, &Key::of_demo(&demo)).await.1["registrations"][0].clone()
     };
     let old = record("old").await;
     assert_eq!(
@@ -92,9 +85,9 @@ on_both!(an_erased_person_is_forgotten_while_the_server_runs, |backend| {
     assert!(!server.try_bonafide(&erase).status.success(), "nobody is left");
 
     let path = format!("/v2/reports/applicants/{facemap}");
-    assert_eq!(server.get(&path, &key(&demo)).await.0, 404);
+    assert_eq!(server.get(&path, &Key::of_demo(&demo)).await.0, 404);
     let path = "/v2/reports/applicants/byExternalUserId/ada";
-    assert_eq!(server.get(path, &key(&demo)).await.0, 404);
+    assert_eq!(server.get(path, &Key::of_demo(&demo)).await.0, 404);
     assert!(attempt_folders(&server).is_empty());
     let again = send("ada").await;
     assert_eq!(
@@ -110,7 +103,13 @@ on_both!(an_erased_person_is_forgotten_while_the_server_runs, |backend| {
 async fn a_changed_audit_row_shows() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     let group = json!({"name": "Checked", "flowIds": ["none"]});
-    assert_eq!(server.post("/v2/public/groups", &key(&demo), group).await.0, 201);
+    assert_eq!(
+        server
+            .post("/v2/public/groups", &Key::of_demo(&demo), group)
+            .await
+            .0,
+        201
+    );
     let (intact, line) = audit(&server, &demo);
     assert!(intact && line["rows"].as_i64().unwrap() >= 2, "{line}");
     sqlx::query("update audit set actor = 'somebody else' where seq = 2")
@@ -128,18 +127,26 @@ async fn the_master_key_is_changed_without_losing_anything() {
     let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada"}));
     let facemap = verify(&server, &demo, form).await.1["facemap_id"].clone();
     let path = format!("/v2/reports/applicants/{}", facemap.as_str().unwrap());
-    let record = server.get(&path, &key(&demo)).await;
+    let record = server.get(&path, &Key::of_demo(&demo)).await;
     assert_eq!(record.0, 200);
 
     let old = std::fs::read(server.dir.path().join("master.key")).unwrap();
     server.bonafide(&["keys", "rotate"]);
-    assert_eq!(server.get(&path, &key(&demo)).await, record, "before the restart");
+    assert_eq!(
+        server.get(&path, &Key::of_demo(&demo)).await,
+        record,
+        "before the restart"
+    );
     let server = server.kill_and_restart(&["--demo"]);
     server.bonafide(&["keys", "rewrap"]);
-    assert_eq!(server.get(&path, &key(&demo)).await, record, "after rewrapping");
+    assert_eq!(
+        server.get(&path, &Key::of_demo(&demo)).await,
+        record,
+        "after rewrapping"
+    );
 
     // Whoever has the old key alone opens nothing more.
     std::fs::write(server.dir.path().join("master.key"), old).unwrap();
     let server = server.kill_and_restart(&[]);
-    assert_eq!(server.get(&path, &key(&demo)).await.0, 500);
+    assert_eq!(server.get(&path, &Key::of_demo(&demo)).await.0, 500);
 }

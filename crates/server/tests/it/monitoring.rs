@@ -58,10 +58,7 @@ async fn until(
 
 on_both!(requests_are_validated, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     let (status, body) = server
         .post(
             PATH,
@@ -124,10 +121,7 @@ on_both!(requests_are_validated, |backend| {
 
 on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     for currency in chain::currency::Currency::ALL {
         for (outcome, status) in [
             (10, 200),
@@ -216,10 +210,7 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
 
 on_both!(a_score_is_drawn_for_its_account, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     // A simple report is drawn too.
     let (_, body) = server.post(PATH, &key, ask("address", "eth", LISTED)).await;
     let id = body["queryId"].as_str().unwrap();
@@ -511,10 +502,7 @@ on_both!(an_old_decision_is_made_again, |backend| {
 
 on_both!(a_screening_is_carried_out_once, |backend| {
     let (server, demo) = Server::demo(backend, &["--rate-monitoring", "5"]).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     let send = async |body: Value| {
         let request = server
             .request(Method::POST, PATH, &key)
@@ -546,10 +534,7 @@ on_both!(too_many_screenings_are_told_so, |backend| {
         "0",
     ];
     let (server, demo) = Server::demo(backend, &flags).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     let (_, labelled) = server.post(PATH, &key, ask("address", "eth", LISTED)).await;
     let merchant = demo["merchantId"].as_str().unwrap();
     let auditor = crate::portal::Browser::sign_up(&server, merchant, "auditor").await;
@@ -581,10 +566,7 @@ on_both!(too_many_screenings_are_told_so, |backend| {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pasted_private_key_leaves_no_trace() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
-    let key = crate::harness::Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = crate::harness::Key::of_demo(&demo);
     let secret = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     for kind in ["address", "transaction"] {
         let (status, body) = server.post(PATH, &key, ask(kind, "btc", secret)).await;

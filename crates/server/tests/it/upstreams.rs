@@ -119,10 +119,7 @@ async fn serving(backend: crate::harness::Backend, file: &Value, folder: &std::p
     let path = folder.join("upstreams.json");
     std::fs::write(&path, file.to_string()).unwrap();
     let (server, demo) = Server::demo(backend, &["--upstreams", path.to_str().unwrap()]).await;
-    let key = Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = Key::of_demo(&demo);
     (server, key)
 }
 

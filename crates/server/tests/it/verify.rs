@@ -57,17 +57,10 @@ impl Specimen {
     }
 }
 
-fn key(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 pub(crate) async fn verify(server: &Server, demo: &Value, form: Form) -> (u16, Value) {
     answer(
         server
-            .request(Method::POST, VERIFY, &key(demo))
+            .request(Method::POST, VERIFY, &Key::of_demo(demo))
             .multipart(form)
             .send()
             .await
@@ -171,7 +164,7 @@ on_both!(a_passing_person_is_recorded_and_found_again, |backend| {
     assert_eq!(body["ocr_comparison"]["match"], true);
 
     let facemap = body["facemap_id"].as_str().unwrap();
-    let key = key(&demo);
+    let key = Key::of_demo(&demo);
     let (status, resolved) = server
         .get("/v2/reports/applicants/byExternalUserId/user%201%2F%C3%BC", &key)
         .await;
@@ -393,7 +386,7 @@ on_both!(data_only_people_are_verified_and_found, |backend| {
     let (_, record) = server
         .get(
             &format!("/v2/reports/applicants/{}", body["facemap_id"].as_str().unwrap()),
-            &key(&demo),
+            &Key::of_demo(&demo),
         )
         .await;
     let info = &record["registrations"][0]["info"];
@@ -422,7 +415,10 @@ on_both!(a_sanctions_match_waits_for_a_person, |backend| {
     let log_id = waiting["logId"].to_string();
     let status = async || {
         let (_, resolved) = server
-            .get("/v2/reports/applicants/byExternalUserId/ada", &key(&demo))
+            .get(
+                "/v2/reports/applicants/byExternalUserId/ada",
+                &Key::of_demo(&demo),
+            )
             .await;
         resolved["applicants"][0]["status"].clone()
     };
@@ -511,7 +507,7 @@ on_both!(a_repeated_verification_is_carried_out_once, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let send = |changes: Value| {
         let request = server
-            .request(Method::POST, VERIFY, &key(&demo))
+            .request(Method::POST, VERIFY, &Key::of_demo(&demo))
             .header("Idempotency-Key", "v-1");
         let form = person(&demo, changes);
         async { answer(request.multipart(form).send().await.unwrap()).await }
@@ -522,7 +518,7 @@ on_both!(a_repeated_verification_is_carried_out_once, |backend| {
     assert_eq!(send(json!({"lastName": "Other"})).await.0, 422);
     let facemap = first.1["facemap_id"].as_str().unwrap();
     let (_, record) = server
-        .get(&format!("/v2/reports/applicants/{facemap}"), &key(&demo))
+        .get(&format!("/v2/reports/applicants/{facemap}"), &Key::of_demo(&demo))
         .await;
     assert_eq!(
         record["registrations"][0]["verifications"]

@@ -100,7 +100,7 @@ fn webhook(server: &Server, demo: &Value, arguments: &[&str]) -> String {
 }
 
 async fn point(server: &Server, demo: &Value, url: &str) -> String {
-    let key = key(demo);
+    let key = Key::of_demo(demo);
     let flow = demo["flows"]["data-only"].as_str().unwrap().to_owned();
     let (status, _) = server
         .put(
@@ -113,13 +113,6 @@ async fn point(server: &Server, demo: &Value, url: &str) -> String {
     flow
 }
 
-fn key(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 async fn verify(server: &Server, demo: &Value, flow: &str, last_name: &str) -> Value {
     let form = Form::new()
         .text("firstName", "Ada")
@@ -127,7 +120,7 @@ async fn verify(server: &Server, demo: &Value, flow: &str, last_name: &str) -> V
         .text("externalUserId", "ada")
         .text("flowId", flow.to_owned());
     let request = server
-        .request(reqwest::Method::POST, "/v2/idv/verify", &key(demo))
+        .request(reqwest::Method::POST, "/v2/idv/verify", &Key::of_demo(demo))
         .multipart(form);
     let (status, body) = answer(request.send().await.unwrap()).await;
     assert_eq!(status, 200, "{body}");

@@ -7,13 +7,6 @@ use crate::api_log::written;
 use crate::harness::{Backend, Key, Server, on_both};
 use crate::verify::{specimen, verify};
 
-fn key(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 /// The address that the first link of a page with such a beginning leads to.
 fn link(page: &str, begins: &str) -> String {
     let at = page.find(&format!("href=\"{begins}")).expect(page) + 6;
@@ -29,7 +22,7 @@ on_both!(
         let (status, answer) = verify(&server, &demo, form).await;
         assert_eq!(status, 200, "{answer}");
         let path = "/v2/reports/applicants/byExternalUserId/ada@example.com";
-        assert_eq!(server.get(path, &key(&demo)).await.0, 200);
+        assert_eq!(server.get(path, &Key::of_demo(&demo)).await.0, 200);
         written(&server, 2).await;
 
         let officer = Browser::sign_up(&server, merchant, "compliance").await;
@@ -449,7 +442,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     let body = json!({"type": "address", "currency": "eth", "label": "by the API", "query": address(10)});
     assert_eq!(
         server
-            .post("/v2/public/transaction-monitoring", &key(&demo), body)
+            .post("/v2/public/transaction-monitoring", &Key::of_demo(&demo), body)
             .await
             .0,
         200
@@ -595,13 +588,13 @@ on_both!(events_and_calls_name_nobody_to_developers, |backend| {
     let flow = demo["flows"]["data-only"].as_str().unwrap().to_owned();
     let hook = json!({"webhookUrl": "https://hooks.example/bonafide"});
     let path = format!("/v2/public/flows/{flow}");
-    assert_eq!(server.put(&path, &key(&demo), hook).await.0, 200);
+    assert_eq!(server.put(&path, &Key::of_demo(&demo), hook).await.0, 200);
     let form = reqwest::multipart::Form::new()
         .text("flowId", flow)
         .text("externalUserId", "ada@example.com")
         .text("firstName", "Maren")
         .text("lastName", "Velloway");
-    let verify = server.request(reqwest::Method::POST, "/v2/idv/verify", &key(&demo));
+    let verify = server.request(reqwest::Method::POST, "/v2/idv/verify", &Key::of_demo(&demo));
     let answer = verify.multipart(form).send().await.unwrap();
     assert_eq!(answer.status(), 200);
     let request_id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();

@@ -12,13 +12,6 @@ fn merchant(demo: &Value) -> &str {
     demo["merchantId"].as_str().unwrap()
 }
 
-fn key(demo: &Value) -> Key {
-    Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    }
-}
-
 /// A data-only attempt of somebody on the demonstration's sanctions list; its answer.
 async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
     let hit = crate::verify::demo_person(demo, user);
@@ -34,7 +27,7 @@ async fn newest(server: &Server) -> i64 {
 
 async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
     let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
-    let (_, body) = server.get(&path, &key(demo)).await;
+    let (_, body) = server.get(&path, &Key::of_demo(demo)).await;
     body["applicants"][0]["status"]
         .as_str()
         .unwrap_or("null")
@@ -166,7 +159,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
 
 async fn facemap(server: &Server, demo: &Value, user: &str) -> String {
     let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
-    let (_, body) = server.get(&path, &key(demo)).await;
+    let (_, body) = server.get(&path, &Key::of_demo(demo)).await;
     body["facemapId"].as_str().unwrap().to_owned()
 }
 

@@ -158,10 +158,7 @@ fn concrete(row: &Row, ids: &BTreeMap<&'static str, String>) -> String {
 
 /// An account with some of everything: Flows, Groups, people, queries, webhooks, staff, notes.
 async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
-    let key = Key {
-        key: demo["apiKey"].as_str().unwrap().into(),
-        secret: demo["secret"].as_str().unwrap().into(),
-    };
+    let key = Key::of_demo(demo);
     let flow = server.bonafide(&[
         "portal",
         "invite",

@@ -36,10 +36,7 @@ impl Account {
         let account = Account {
             server,
             id: demo["merchantId"].as_str().unwrap().into(),
-            key: Key {
-                key: demo["apiKey"].as_str().unwrap().into(),
-                secret: demo["secret"].as_str().unwrap().into(),
-            },
+            key: Key::of_demo(&demo),
             group: demo["groupId"].as_str().unwrap().into(),
             flows,
         };
