@@ -27,7 +27,7 @@ pub use self::record::Damaged;
 use self::record::Record;
 use crate::address::Address;
 use crate::amount::Amount;
-use crate::currency::Currency;
+use crate::currency::{Currency, Ledger};
 use crate::ingest::blk::begins_chain;
 use crate::ingest::block::{RawBlock, hash_text};
 use crate::source::{Input, Output, Tip, Totals, Transfer, TxId};
@@ -257,6 +257,13 @@ impl Graph {
         match meta.get("is")? {
             None => meta.insert("is", wanted.as_bytes())?,
             Some(found) if *found == *wanted.as_bytes() => {}
+            // Nobody has a history of tokens there, which is all that layout 4 added.
+            Some(found)
+                if currency.ledger() == Ledger::Utxo
+                    && *found == *format!("{currency}, layout 3").as_bytes() =>
+            {
+                meta.insert("is", wanted.as_bytes())?;
+            }
             Some(found) => {
                 return Err(GraphError::Other {
                     found: String::from_utf8_lossy(&found).into_owned(),

@@ -530,3 +530,22 @@ fn hostile_shapes_are_kept_and_screened() {
     while graph.roll_back().unwrap().is_some() {}
     assert!(contents(&graph).is_empty());
 }
+
+#[test]
+fn a_graph_of_outputs_is_taken_over_from_layout_3_and_one_of_accounts_refused() {
+    for (currency, is_taken_over) in [(Currency::Btc, true), (Currency::Eth, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let graph = Graph::open(folder.path(), currency).unwrap();
+        let meta = graph
+            .database
+            .keyspace("meta", fjall::KeyspaceCreateOptions::default)
+            .unwrap();
+        meta.insert("is", format!("{currency}, layout 3")).unwrap();
+        graph.persist().unwrap();
+        drop((meta, graph));
+        for _ in 0..2 {
+            let opened = Graph::open(folder.path(), currency);
+            assert_eq!(opened.is_ok(), is_taken_over, "{:?}", opened.err());
+        }
+    }
+}

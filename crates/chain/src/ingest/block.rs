@@ -87,6 +87,8 @@ pub struct Header {
     pub time: u32,
     /// The target in compact form: how much work stands behind it.
     pub bits: u32,
+    /// The version, signed as the rules have it.
+    pub version: i32,
 }
 
 /// A block, in place.
@@ -201,8 +203,9 @@ const SMALLEST_TRANSACTION: usize = 4 + 1 + 1 + 4;
 impl Header {
     fn read<'a>(reader: &mut Reader<'a>) -> Result<(Header, &'a [u8; 80]), BadBlock> {
         let bytes: &[u8; 80] = reader.array()?;
-        let mut fields = Reader { bytes, at: 4 };
+        let mut fields = Reader { bytes, at: 0 };
         let header = Header {
+            version: fields.u32()?.cast_signed(),
             hash: twice(&[bytes]),
             previous: *fields.array()?,
             merkle_root: *fields.array()?,
@@ -233,9 +236,13 @@ impl Header {
 }
 
 impl<'a> RawBlock<'a> {
-    /// The height that its coinbase tells, as the chains' rules ask since BIP 34. An older one may hold anything there.
+    /// The height that its coinbase tells, as the chains' rules ask of blocks of version 2 and later (BIP 34). An older one may
+    /// hold anything there.
     pub fn height(&self) -> Option<u64> {
         let coinbase = self.transactions.first().filter(|first| first.is_coinbase())?;
+        if self.header.version < 2 {
+            return None;
+        }
         match coinbase.first_script.split_first()? {
             // The numbers 1 to 16 have operations of their own.
             (small @ 0x51..=0x60, _) => Some(u64::from(small - 0x50)),

@@ -31,7 +31,9 @@ pub enum LoadError {
     #[error("the blocks do not connect to the graph's")]
     Disconnected,
     /// The files' first block has another height than was given.
-    #[error("the first block says that its height is {told}, not {given}")]
+    #[error(
+        "the blocks say that the first one's height is {told}, not {given}: leave --first-height out, or name the right files"
+    )]
     Height {
         /// What was said.
         given: u64,
@@ -123,8 +125,8 @@ pub fn load(
     Ok(loaded)
 }
 
-/// The height of a chain's first block, as far as the blocks tell: it is the chain's first or second, or its coinbase and that
-/// of the last name heights as far apart as the two are.
+/// The height of a chain's first block, as far as the blocks tell: it is the chain's first or second, or its coinbase names one
+/// that the last block's does not contradict.
 fn told_height(
     currency: Currency,
     files: &BlockFiles,
@@ -146,12 +148,13 @@ fn told_height(
         // What cannot be read is told when it is appended.
         Ok(block.ok().and_then(|block| block.height()))
     };
-    let (Some(height), Some(end)) = (height(first)?, height(&found[*last])?) else {
+    // What is told at the end holds for the beginning too, where that is older than the rule.
+    let apart = chain.len() as u64 - 1;
+    let Some(told) = height(&found[*last])?.and_then(|end| end.checked_sub(apart)) else {
         return Ok(None);
     };
-    // One block alone proves nothing.
-    let apart = chain.len() as u64 - 1;
-    Ok(Some(height).filter(|height| apart > 0 && end.checked_sub(*height) == Some(apart)))
+    let is_contradicted = height(first)?.is_some_and(|height| height != told);
+    Ok(Some(told).filter(|_| !is_contradicted))
 }
 
 /// Rolls the graph back to where the chain leaves it; answers how many of the chain's blocks it holds already, and the

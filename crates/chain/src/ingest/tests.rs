@@ -275,13 +275,19 @@ fn files_from_the_middle_of_a_chain_are_numbered_as_their_blocks_say() {
             let mut first = coinbase(number, 1);
             first.input[0].script_sig =
                 ScriptBuf::from_bytes([&[4, 0xff, 0xff, 0, 0x1d, 1][..], &[number as u8]].concat());
-            let block = block(previous, 1_300_000_000 + number, vec![first]);
+            let mut block = block(previous, 1_300_000_000 + number, vec![first]);
+            block.header.version = bitcoin::block::Version::ONE;
             previous = block.block_hash();
             block
         };
         (0..3).map(&mut made).collect::<Vec<Block>>()
     };
     let unseen = BlockHash::from_byte_array([9; 32]);
+    let older = |after| {
+        let old: Vec<Block> = old(after);
+        let new = row(old[2].block_hash(), 230_003..230_005, 1);
+        [old, new].concat()
+    };
     let zeros = BlockHash::all_zeros();
     for (blocks, given, first, unknown) in [
         (old(zeros), None, 0, false),
@@ -291,8 +297,9 @@ fn files_from_the_middle_of_a_chain_are_numbered_as_their_blocks_say() {
         (row(unseen, 700_000..700_003, 1), None, 700_000, false),
         (row(unseen, 700_000..700_003, 1), Some(700_000), 700_000, false),
         (row(unseen, 9..14, 1), None, 9, false),
-        // One alone could be read wrongly.
-        (row(unseen, 700_000..700_001, 1), None, 0, true),
+        (row(unseen, 700_000..700_001, 1), None, 700_000, false),
+        // The end tells of a beginning that is older than the rule.
+        (older(unseen), None, 230_000, false),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("blk00000.dat");

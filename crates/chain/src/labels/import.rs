@@ -108,6 +108,11 @@ impl Imported {
         if name.is_empty() {
             return self.reject(row, "no name");
         }
+        if let (Some(from), Some(to)) = (raw.valid_from, raw.valid_to)
+            && to < from
+        {
+            return self.reject(row, "valid_to - is before valid_from");
+        }
         for word in &raw.words {
             self.note_unknown(word);
         }

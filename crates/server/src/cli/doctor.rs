@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
-use chain::graph::Graph;
+use chain::graph::{Graph, GraphError};
 use chain::ondemand::{Budget, OnDemand, Transport, TransportError};
 use chain::source::SourceError;
 use clap::Args;
@@ -108,9 +108,10 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
     let finding = |currency: Currency| {
         let known = match Graph::open(&graph_folder(data, currency), currency) {
             Ok(graph) => Ok(graph.newest()),
-            Err(error) => Following::read(data, currency)
+            Err(GraphError::Held) => Following::read(data, currency)
                 .map(|following| following.tip)
-                .ok_or(error),
+                .ok_or(GraphError::Held),
+            Err(error) => Err(error),
         };
         match known {
             Ok(tip) => {
@@ -123,10 +124,17 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
                 });
                 chain_watch::graph(currency, tip.as_ref(), following.as_ref(), now).check
             }
-            Err(error) => Check::look(
+            Err(GraphError::Held) => Check::look(
                 chain_watch::CHECK,
                 format!(
-                    "{currency}: its graph cannot be opened: {error}. If a server holds it, that server's Health page says how fresh it is"
+                    "{currency}: a server holds its graph: that server's Health page says how fresh it is"
+                ),
+            ),
+            Err(error) => Check::bad(
+                chain_watch::CHECK,
+                format!(
+                    "{currency}: {} cannot be opened, and `serve` will not start with it: {error}",
+                    graph_folder(data, currency).display()
                 ),
             ),
         }

@@ -82,6 +82,15 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
                 let imported = File::open(file)
                     .context("cannot be read")
                     .and_then(|input| Ok(store.import(&set_name(file), input, now)?));
+                if let Ok(report) = &imported
+                    && report.ended >= 10
+                    && report.ended > report.labels / 2
+                {
+                    eprintln!(
+                        "{}: {} labels are gone from it and ended today: if the file was cut off, import the whole one again",
+                        report.set, report.ended
+                    );
+                }
                 match imported {
                     Ok(report) if json => say(&serde_json::to_string(&report)?)?,
                     Ok(report) => say(&describe(&report))?,

@@ -8,6 +8,7 @@ use anyhow::Context;
 use chain::currency::Currency;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
@@ -109,7 +110,9 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(crate::app::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(crate::app::nodes::run(Arc::clone(&app)));
-    let serving = tokio::spawn(accept(listener, Arc::clone(&app)));
+    // Heard from now on, or a request to stop that comes at once would be the end without an ending.
+    let terminate = signal(SignalKind::terminate())?;
+    let serving = tokio::spawn(accept(listener, terminate, Arc::clone(&app)));
     tracing::info!(%address, "listening");
     show_operator_link(&app).await?;
     if app.config.demo {
@@ -121,6 +124,9 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     serving.await?;
     app.api_log.stop();
     writing.await?;
+    // Models that are being loaded while the process ends would take it down with a fault.
+    let engines = app.engines.clone();
+    tokio::task::spawn_blocking(move || engines.wait()).await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
     if let Err(error) = app.presence.leave(&app).await {
         tracing::warn!(%error, "this process could not take its report away");
@@ -149,7 +155,7 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
 }
 
 /// Serves until asked to stop; then running requests get their time.
-async fn accept(listener: TcpListener, app: Shared) {
+async fn accept(listener: TcpListener, mut terminate: Signal, app: Shared) {
     let grace = Duration::from_secs(app.config.shutdown_seconds);
     let limits = app.config.connection_limits();
     let files = listener::raise_open_files();
@@ -160,7 +166,10 @@ async fn accept(listener: TcpListener, app: Shared) {
         );
     }
     let stop = async {
-        asked_to_stop().await;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
         tracing::info!("stopping: running requests are being finished");
     };
     let hosts = Arc::new(app.config.hosts());
@@ -170,22 +179,5 @@ async fn accept(listener: TcpListener, app: Shared) {
     app.recordings.close();
     if tokio::time::timeout(grace, app.recordings.wait()).await.is_err() || !served {
         tracing::warn!("some requests did not finish in time");
-    }
-}
-
-/// SIGTERM or Ctrl-C.
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = terminate => {}
-        _ = tokio::signal::ctrl_c() => {}
     }
 }

@@ -11,7 +11,7 @@ use flate2::write::ZlibEncoder;
 use imaging::DecodeError;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, header};
-use serde_json::{Value, json};
+use serde_json::json;
 use server::app::decoders::Decoders;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

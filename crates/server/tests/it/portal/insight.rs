@@ -1,6 +1,6 @@
 //! Overview, figures, API log, audit trail, and the desks for names and wallets.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Browser;
 use crate::api_log::written;
