@@ -78,7 +78,7 @@ pub(crate) fn of(text: &str) -> Option<&'static str> {
 }
 
 /// Space, and what shows nothing at all.
-fn is_unseen(c: char) -> bool {
+pub(crate) fn is_unseen(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

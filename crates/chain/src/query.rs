@@ -92,11 +92,11 @@ impl Query {
             }
             let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b':' | b'_' | b'-');
             if !query.bytes().all(allowed) {
+                faults.push("query - query contains invalid characters".to_owned());
                 let why = secret::recognise(query)
                     .map(secret::refusal)
-                    .or_else(|| hint::of(query).map(str::to_owned))
-                    .map_or(String::new(), |why| format!(": it {why}"));
-                faults.push(format!("query - query contains invalid characters{why}"));
+                    .or_else(|| hint::of(query).map(str::to_owned));
+                faults.extend(why.map(|why| format!("query - {why}")));
             }
         }
         let currency = text(body, "currency", true, &mut faults);
@@ -254,8 +254,8 @@ mod tests {
             ),
             (
                 json!({"type": "address", "query": format!("https://mempool.space/address/{BTC}"), "currency": "btc"}),
-                "Validation failed: query - query contains invalid characters: it is a link to a page: send only the \
-                 address or the transaction hash in it",
+                "Validation failed: query - query contains invalid characters; query - is a link to a page: \
+                 send only the address or the transaction hash in it",
             ),
             (
                 json!({"type": "address", "query": format!("bitcoin:{BTC}"), "currency": "btc"}),
@@ -282,10 +282,11 @@ mod tests {
             (format!("Ann's {key}"), BTC),
             (key.to_owned(), BTC),
             ("me".into(), &format!("{key} ")),
+            ("me".into(), &format!("{}\n{}", &key[..20], &key[20..])),
         ] {
             let body = json!({"type": "address", "query": query, "currency": "btc", "label": label});
             let error = parse(body).unwrap_err();
-            assert!(error.contains("secret") && !error.contains(key), "{error}");
+            assert!(error.contains("secret") && !error.contains(&key[20..]), "{error}");
         }
         let error = parse(json!({"type": "address", "query": BTC, "currency": key})).unwrap_err();
         assert!(

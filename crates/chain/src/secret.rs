@@ -1,15 +1,18 @@
 //! Private keys, seeds and their like, which people paste where an address belongs.
 //!
-//! Recognised by form, so that a mistyped one is recognised too: whoever gets `Some` must refuse the text without
-//! keeping, showing or logging it. A raw private key of 64 hexadecimal digits looks like any transaction hash and cannot
-//! be told from one.
+//! Where an address belongs they are recognised by form, so that a mistyped one is recognised too; in a free text, which
+//! may hold anything else, by their checksums. Whoever gets `Some` must refuse the text without keeping, showing or
+//! logging it. A raw private key of 64 hexadecimal digits looks like any transaction hash and cannot be told from one.
 
 use std::sync::LazyLock;
 
+use ::bech32::primitives::decode::CheckedHrpstring;
+use ::bech32::{Bech32, Bech32m};
 use bs58::Alphabet;
 use ring::signature::Ed25519KeyPair;
 
 use crate::address::{self, MAX_LENGTH};
+use crate::hint::is_unseen;
 
 /// The shortest text that is taken for a key: an XRP Ledger seed.
 const SHORTEST_KEY: usize = 27;
@@ -17,24 +20,44 @@ const SHORTEST_KEY: usize = 27;
 const FEWEST_WORDS: usize = 12;
 /// A key that moves no money, and shows whose all of it is.
 const EXTENDED_PUBLIC_KEY: &str = "an extended public key, which shows every address of its wallet";
+const VIEWING_KEY: &str = "a Zcash viewing key";
+const HEXADECIMAL: &str = "a private key in hexadecimal";
+const SOLANA: &str = "a Solana key pair";
 /// Seeds' words in English, sorted (BIP 39, <https://github.com/bitcoin/bips/blob/master/bip-0039/english.txt>).
 static SEED_WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("secret/bip39_english.txt").lines().collect());
 
-/// What kind of secret stands where an address or a hash belongs: as [`within`], and any twelve to 24 words.
+/// What kind of secret stands where an address or a hash belongs, or what looks like one: as [`within`], mistyped ones, keys
+/// that only show what a wallet holds, and any twelve to 24 words.
 pub fn recognise(text: &str) -> Option<&'static str> {
-    within(text).or_else(|| words(text))
+    tokens(text)
+        .find_map(key)
+        .or_else(|| key(&without(text, is_unseen)))
+        .or_else(|| within(text))
+        .or_else(|| words(text))
 }
 
-/// What kind of secret a free text holds, alone or among other words, if it is no address of any chain.
+/// What kind of secret that moves money a free text holds for certain, alone or among other words, also broken by what
+/// nobody sees.
 pub fn within(text: &str) -> Option<&'static str> {
-    let plain = |c: char| !c.is_ascii_alphanumeric();
-    // Some keys begin with a name that has `-` or `_` in it.
-    let joined = |c: char| plain(c) && c != '-' && c != '_';
-    text.split(joined)
-        .chain(text.split(plain))
-        .find_map(key)
+    let unbroken = without(text, |c| c != ' ' && is_unseen(c));
+    let closed_up = without(&unbroken, is_unseen);
+    tokens(text)
+        .chain(tokens(&unbroken))
+        .chain(tokens(&closed_up))
+        .find_map(certain)
         .or_else(|| seed(text))
+}
+
+/// The words of a text; `-` and `_` once join and once part them, for some keys begin with a name that has them in it.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let plain = |c: char| !c.is_ascii_alphanumeric();
+    let joined = move |c: char| plain(c) && c != '-' && c != '_';
+    text.split(joined).chain(text.split(plain))
+}
+
+fn without(text: &str, left_out: impl Fn(char) -> bool) -> String {
+    text.chars().filter(|c| !left_out(*c)).collect()
 }
 
 /// Why a field's text is refused; follows the field's name.
@@ -48,7 +71,7 @@ pub fn refusal(kind: &str) -> String {
     )
 }
 
-/// What kind of secret one word is or looks like.
+/// What kind of secret one word is or looks like, if it is no address of any chain.
 fn key(text: &str) -> Option<&'static str> {
     // Reading base58 takes time by the square of the length, and no secret is longer.
     if !(SHORTEST_KEY..=MAX_LENGTH).contains(&text.len()) {
@@ -59,6 +82,27 @@ fn key(text: &str) -> Option<&'static str> {
         .or_else(|| hexadecimal(text))
         .or_else(|| base58(text))?;
     (!address::exists_anywhere(text)).then_some(kind)
+}
+
+/// What kind of secret that moves money one word is, to its checksum.
+fn certain(text: &str) -> Option<&'static str> {
+    let base58 = |alphabet| {
+        let decoded = bs58::decode(text).with_alphabet(alphabet).with_check(None);
+        decoded.into_vec().is_ok()
+    };
+    let holds = |kind| match kind {
+        EXTENDED_PUBLIC_KEY | VIEWING_KEY | HEXADECIMAL => false,
+        // Its second half is made of its first.
+        SOLANA => true,
+        _ => {
+            base58(Alphabet::BITCOIN)
+                || base58(Alphabet::RIPPLE)
+                || stellar_strkey::ed25519::PrivateKey::from_string(&text.to_ascii_uppercase()).is_ok()
+                || CheckedHrpstring::new::<Bech32>(text).is_ok()
+                || CheckedHrpstring::new::<Bech32m>(text).is_ok()
+        }
+    };
+    key(text).filter(|kind| holds(*kind))
 }
 
 /// The text, if it is a code or a word and too short for a secret: others are not repeated where a code was expected.
@@ -123,7 +167,7 @@ fn bech32(text: &str) -> Option<&'static str> {
             Some("a Zcash spending key")
         }
         "uview" | "uviewtest" | "uivk" | "uivktest" | "zxviews" | "zxviewtestsapling" | "zivks" => {
-            Some("a Zcash viewing key")
+            Some(VIEWING_KEY)
         }
         "nsec" => Some("a private key"),
         _ => None,
@@ -134,7 +178,7 @@ fn bech32(text: &str) -> Option<&'static str> {
 fn hexadecimal(text: &str) -> Option<&'static str> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let all = digits.bytes().all(|b| b.is_ascii_hexdigit());
-    (all && digits.len() == 66 && digits.ends_with("01")).then_some("a private key in hexadecimal")
+    (all && digits.len() == 66 && digits.ends_with("01")).then_some(HEXADECIMAL)
 }
 
 fn base58(text: &str) -> Option<&'static str> {
@@ -159,10 +203,10 @@ fn base58(text: &str) -> Option<&'static str> {
         // BIP 32: four bytes of version, depth, fingerprint, number, chain code, and the key, which 0 makes private.
         82 if bytes[45] == 0 => Some("an extended private key"),
         82 => Some(EXTENDED_PUBLIC_KEY),
-        64 if is_solana_key(&bytes) => Some("a Solana key pair"),
+        64 if is_solana_key(&bytes) => Some(SOLANA),
         // Zcash, Sprout.
         38 if bytes[..2] == [0xab, 0x36] => Some("a Zcash spending key"),
-        71 if bytes[..3] == [0xa8, 0xab, 0xd3] => Some("a Zcash viewing key"),
+        71 if bytes[..3] == [0xa8, 0xab, 0xd3] => Some(VIEWING_KEY),
         _ => None,
     }
 }
@@ -215,13 +259,60 @@ mod tests {
                 "SBU2RRGLXH3E5CQHTD3ODLDF2BWDCYUSSBLLZ5GNW7JXHDIYKXZWHOKR".to_owned(),
                 "Stellar",
             ),
-            (format!("watch {XPUB}"), "extended public key"),
-            (ZPUB.to_owned(), "extended public key"),
+            (
+                format!("{}\n{}", &WIF[..20], &WIF[20..]),
+                "wallet import format",
+            ),
+            (
+                format!("Ann's {}\r\n{}, keep", &WIF[..20], &WIF[20..]),
+                "wallet import format",
+            ),
+            (
+                format!("{}\u{200b}{}", &WIF[..9], &WIF[9..]),
+                "wallet import format",
+            ),
+            (
+                format!("{} {}", &WIF[..30], &WIF[30..]),
+                "wallet import format",
+            ),
+            (
+                "6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg".to_owned(),
+                "BIP 38",
+            ),
+            (
+                "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi".to_owned(),
+                "extended private key",
+            ),
+            (
+                "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5".to_owned(),
+                "private key",
+            ),
         ] {
             let kind = within(&text).unwrap_or_else(|| panic!("{text}"));
             assert!(kind.contains(part), "{text}: {kind}");
             assert_eq!(recognise(&text), Some(kind));
         }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_secret_may_stand_in_a_free_text() {
+        let mistyped = format!("{}x{}", &WIF[..20], &WIF[21..]);
+        for text in [
+            mistyped.clone(),
+            format!("{}\n{}", &mistyped[..30], &mistyped[30..]),
+            "subscriptionpaymentreference".to_owned(),
+            "TransferReferenceNumberFromBerninBranchTuesdayXYZ12".to_owned(),
+            "SBU2RRGLXH3E5CQHTD3ODLDF2BWDCYUSSBLLZ5GNW7JXHDIYKXZWHOKA".to_owned(),
+            "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe4".to_owned(),
+            // A public key, compressed.
+            "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709e01".to_owned(),
+            XPUB.to_owned(),
+            ZPUB.to_owned(),
+        ] {
+            assert_eq!(within(&text), None, "{text}");
+            assert!(recognise(&text).is_some(), "{text}");
+        }
+        assert_eq!(within(&format!("watch {XPUB}")), None);
     }
 
     #[test]
@@ -245,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_public_key_is_explained_otherwise() {
-        let public = refusal(within(XPUB).unwrap());
+        let public = refusal(recognise(XPUB).unwrap());
         assert!(
             public.contains("one of those addresses") && !public.contains("secret"),
             "{public}"

@@ -94,8 +94,11 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     let address = match keeps {
         Keeps::Whole => request.uri().path_and_query().map(|address| address.to_string()),
         Keeps::Masked => Some(request.uri().path().to_owned()),
-        Keeps::Route => Some(route.clone()),
+        Keeps::Route => None,
     };
+    let address = address
+        .filter(|address| secret::recognise(address).is_none())
+        .unwrap_or_else(|| route.clone());
     let method = request.method().to_string();
     let notes = Notes::default();
     request.extensions_mut().insert(notes.clone());
@@ -126,8 +129,11 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         false => None,
     };
     let exchange = Exchange {
-        address: address.unwrap_or_default(),
-        request: sent.kept(keeps).or_else(|| notes.0.form.get().map(as_body)),
+        address,
+        request: sent.kept(keeps).or_else(|| {
+            let form = notes.0.form.get().filter(|form| !holds_secret(form));
+            form.map(as_body)
+        }),
         response: answer,
         log_id: response.extensions().get::<OfAttempt>().map(|attempt| attempt.0),
     };
@@ -161,9 +167,9 @@ async fn answer_of(response: &mut Response) -> Option<KeptBody> {
     let bytes = response.body().size_hint().exact()?;
     let body = std::mem::take(response.body_mut());
     let whole = axum::body::to_bytes(body, usize::MAX).await.ok()?;
-    let kept = KeptBody::of(&whole, bytes);
+    let kept = without_secrets(&whole, bytes);
     *response.body_mut() = Body::from(whole);
-    (bytes > 0).then_some(kept)
+    kept.filter(|kept| kept.bytes > 0)
 }
 
 /// Whether a private key or its like stands somewhere in it.
@@ -183,6 +189,25 @@ fn as_body(value: &Value) -> KeptBody {
     KeptBody::of(text.as_bytes(), text.len() as u64)
 }
 
+/// The body as it was; masked if a key that was pasted by mistake stands in it, for it is kept nowhere.
+fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
+    let beginning = &body[..body.len().min(MAX_BODY)];
+    let is_safe = match serde_json::from_slice(beginning) {
+        Ok(value) => !holds_secret(&value),
+        Err(_) => secret::recognise(&String::from_utf8_lossy(beginning)).is_none(),
+    };
+    match is_safe {
+        true => Some(KeptBody::of(beginning, bytes)),
+        false => as_masked(beginning),
+    }
+}
+
+/// The body masked. What is no JSON cannot be; and masking leaves the members' names and some values.
+fn as_masked(body: &[u8]) -> Option<KeptBody> {
+    let masked = masked(&serde_json::from_slice(body).ok()?);
+    (!holds_secret(&masked)).then(|| as_body(&masked))
+}
+
 /// The beginning of a body that a handler read, and how much it read.
 #[derive(Default)]
 struct Seen {
@@ -192,21 +217,11 @@ struct Seen {
 
 impl Seen {
     fn kept(&self, keeps: Keeps) -> Option<KeptBody> {
-        if self.bytes == 0 {
-            return None;
+        match keeps {
+            _ if self.bytes == 0 => None,
+            Keeps::Whole => without_secrets(&self.beginning, self.bytes),
+            Keeps::Masked | Keeps::Route => as_masked(&self.beginning),
         }
-        let sent = serde_json::from_slice::<Value>(&self.beginning);
-        // A key that was pasted by mistake was refused, and is kept nowhere.
-        let is_safe = || match &sent {
-            Ok(sent) => !holds_secret(sent),
-            Err(_) => secret::recognise(&String::from_utf8_lossy(&self.beginning)).is_none(),
-        };
-        if keeps == Keeps::Whole && is_safe() {
-            return Some(KeptBody::of(&self.beginning, self.bytes));
-        }
-        // What is no JSON cannot be masked; masking leaves the members' names and some values.
-        let masked = masked(&sent.ok()?);
-        (!holds_secret(&masked)).then(|| as_body(&masked))
     }
 }
 
@@ -282,7 +297,15 @@ mod tests {
             };
             seen.kept(keeps).map(|body| body.text)
         };
-        for secret in [key, &format!("Ann's {key}"), seed] {
+        let (head, tail) = key.split_at(28);
+        for secret in [
+            key,
+            &format!("Ann's {key}"),
+            seed,
+            &format!("{head}\n{tail}"),
+            &format!("{head} {tail}"),
+            &format!("{head}\u{200b}{tail}"),
+        ] {
             for body in [
                 json!({"type": "address", "query": secret}),
                 json!({"label": secret, "query": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"}),
@@ -292,9 +315,12 @@ mod tests {
             ] {
                 for keeps in [Keeps::Whole, Keeps::Masked] {
                     let text = kept(body.to_string(), keeps).unwrap_or_default();
-                    assert!(!text.contains(secret), "{text}");
+                    assert!(!text.contains(secret) && !text.contains(tail), "{text}");
                 }
-                let cut = format!("{body}{{");
+                let answered = without_secrets(body.to_string().as_bytes(), 1);
+                assert!(answered.is_none_or(|kept| !kept.text.contains(secret) && !kept.text.contains(tail)));
+                // No JSON, and cut off.
+                let cut = format!("{body}{{").replace("\\n", "\n");
                 assert_eq!(kept(cut, Keeps::Whole), None);
             }
         }
