@@ -268,19 +268,20 @@ impl LabelStore {
             .collect()
     }
 
-    /// Reads all sets into one index.
+    /// Reads all sets into one index. What names no source is said by its set.
     ///
     /// # Errors
     /// When the folder cannot be read or a set is damaged.
     pub fn load(&self) -> Result<LabelIndex, LabelStoreError> {
         let mut rows = Vec::new();
         for path in self.files()? {
-            rows.extend(
-                self.rows(&path)?
-                    .1
-                    .into_iter()
-                    .map(|row| (row.currency, row.address, row.label)),
-            );
+            let (header, read) = self.rows(&path)?;
+            rows.extend(read.into_iter().map(|mut row| {
+                if row.label.source.is_empty() {
+                    row.label.source.clone_from(&header.set);
+                }
+                (row.currency, row.address, row.label)
+            }));
         }
         Ok(LabelIndex::new(rows))
     }

@@ -259,6 +259,8 @@ fn a_set_imported_again_remembers() {
         .import("my set", file(&["A", "B"]).as_bytes(), 10 * DAY)
         .unwrap();
     assert_eq!((report.labels, report.added, report.ended), (2, 2, 0));
+    let said = store.load().unwrap().labels(Currency::Btc, BTC, 11 * DAY);
+    assert!(said.iter().all(|label| label.source == "my set"), "{said:?}");
     let before = store.fingerprint().unwrap();
     let report = store
         .import("my set", file(&["B", "C", "D"]).as_bytes(), 20 * DAY)

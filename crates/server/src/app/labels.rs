@@ -190,6 +190,21 @@ impl AccountLabels {
             .max_by_key(|label| label.confidence)
             .map(|label| label.name)
     }
+
+    /// Whether the account's own book says it of an address.
+    pub fn is_own(&self, chain: Currency, address: &str, at: i64, said: &Label) -> bool {
+        // Not the category: what only an authority may say is taken out of it.
+        let of = |label: &Label| {
+            (
+                label.name.clone(),
+                label.source.clone(),
+                label.valid_from,
+                label.authority,
+            )
+        };
+        let own = self.book.labels(chain, address, at);
+        own.iter().any(|own| of(own) == of(said))
+    }
 }
 
 impl Labels for AccountLabels {

@@ -268,26 +268,33 @@ async fn refused(
 
 /// The refusal in words of the texts, beside the field that is at fault.
 fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wrong {
-    let is_at_fault = |field: &str| {
+    let fault = |field: &str| {
         let mut errors = problem.errors().iter();
-        errors.any(|error| error.split(" - ").next() == Some(field))
+        errors.find_map(|error| error.split_once(" - ").filter(|(of, _)| *of == field))
     };
     let mut wrong = Wrong::default();
     if secret::recognise(&asked.query).is_some() {
         wrong.query = page.t("monitoring.wrong.secret");
-    } else if is_at_fault("query") {
+    } else if let Some((of, why)) = fault("query") {
         let kind = page.word("monitoring.kind", &asked.kind).to_lowercase();
-        let values = [("kind", kind.as_str()), ("chain", &asked.currency.to_uppercase())];
+        let chain = asked.currency.to_uppercase();
+        // Some reasons name the field first.
+        let why = why.strip_prefix(of).map_or(why, str::trim_start);
+        let values = [("kind", kind.as_str()), ("chain", &chain), ("why", why)];
         wrong.query = page.tf("monitoring.wrong.query", &values);
     }
     if secret::within(&asked.label).is_some() {
         wrong.label = page.t("monitoring.wrong.label_secret");
-    } else if is_at_fault("label") {
+    } else if fault("label").is_some() {
         wrong.label = page.t("monitoring.wrong.label");
     }
     if wrong.query.is_empty() && wrong.label.is_empty() {
         wrong.other = match why {
-            Some(why) => page.t(&format!("monitoring.why.{why}")),
+            Some(why) => format!(
+                "{} {}",
+                page.t("monitoring.no_score"),
+                page.t(&format!("monitoring.why.{why}"))
+            ),
             None => problem.message().to_owned(),
         };
     }

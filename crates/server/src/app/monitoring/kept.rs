@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::replay::NotAgain;
+use crate::app::labels::AccountLabels;
 use crate::error::Problem;
 
 /// What [`Evidence::source`] is where no chain's history was asked for.
@@ -45,6 +46,9 @@ pub(crate) struct Evidence {
 pub(crate) struct Said {
     /// The address, in canonical form.
     pub(crate) address: String,
+    /// Whether the account's own book says it.
+    #[serde(default)]
+    pub(crate) own: bool,
     /// The label.
     #[serde(flatten)]
     pub(crate) label: Label,
@@ -53,7 +57,7 @@ pub(crate) struct Said {
 impl Evidence {
     pub(super) fn of(
         request: &Request<'_>,
-        labels: &dyn Labels,
+        labels: &AccountLabels,
         screen: &Screen,
         picture: Picture,
     ) -> Result<Evidence, Problem> {
@@ -102,7 +106,7 @@ impl Evidence {
 }
 
 /// The labels of the screened address, of what its holder holds besides, and of everybody who absorbed money.
-fn said(request: &Request<'_>, labels: &dyn Labels, screen: &Screen) -> Vec<Said> {
+fn said(request: &Request<'_>, labels: &AccountLabels, screen: &Screen) -> Vec<Said> {
     let own = match request.subject {
         Subject::Address(address) => Some(address),
         Subject::Transaction(_) => None,
@@ -124,6 +128,7 @@ fn said(request: &Request<'_>, labels: &dyn Labels, screen: &Screen) -> Vec<Said
             let known = labels.labels(request.chain, address, request.at);
             known.into_iter().map(|label| Said {
                 address: address.to_owned(),
+                own: labels.is_own(request.chain, address, request.at, &label),
                 label,
             })
         })

@@ -16,23 +16,28 @@ pub(crate) enum Seen {
     Nothing,
     /// Money was followed up to a block that was old by then.
     Stale,
-    /// The source knows the chain, and no money moved on it.
-    NoHistory,
+    /// The source knows the chain, and none of its own coins moved here. Tokens are not followed, and may have.
+    NothingMoved,
     /// Money was followed.
     Money,
 }
 
 impl Seen {
-    const ALL: [Seen; 4] = [Seen::Nothing, Seen::Stale, Seen::NoHistory, Seen::Money];
+    const ALL: [Seen; 4] = [Seen::Nothing, Seen::Stale, Seen::NothingMoved, Seen::Money];
 
     /// Its name in the store.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Seen::Nothing => "nothing",
             Seen::Stale => "stale",
-            Seen::NoHistory => "no_history",
+            Seen::NothingMoved => "nothing_moved",
             Seen::Money => "money",
         }
+    }
+
+    /// The one that has this name in the store.
+    fn named(name: &str) -> Option<Seen> {
+        Seen::ALL.into_iter().find(|seen| seen.as_str() == name)
     }
 
     /// What an answer's `exposures` say was seen, and the highest score that the rest could make; `None` where they do not say.
@@ -52,7 +57,7 @@ impl Seen {
         } else if moved(coverage) || moved(&coverage["outgoing"]) {
             Seen::Money
         } else {
-            Seen::NoHistory
+            Seen::NothingMoved
         };
         Some((seen, bound))
     }
@@ -71,8 +76,8 @@ pub(crate) enum Verdict {
     Low,
     /// Little is known against the address itself; no money was followed.
     NotTraced,
-    /// No money moved yet: there is nothing to judge by.
-    NoHistory,
+    /// None of the chain's own coins moved here, and tokens are not followed: there is nothing to judge by.
+    NothingMoved,
     /// Little was found up to a block that was old by then.
     Stale,
     /// Little was found, and the rest could make it of note.
@@ -91,7 +96,7 @@ impl Verdict {
             (_, None) => Verdict::Untold,
             (_, Some((Seen::Nothing, _))) => Verdict::NotTraced,
             (_, Some((Seen::Stale, _))) => Verdict::Stale,
-            (_, Some((Seen::NoHistory, _))) => Verdict::NoHistory,
+            (_, Some((Seen::NothingMoved, _))) => Verdict::NothingMoved,
             (_, Some((Seen::Money, bound))) if bound >= NOTED => Verdict::Insufficient,
             (_, Some((Seen::Money, _))) => Verdict::Low,
         }
@@ -99,10 +104,10 @@ impl Verdict {
 
     /// What follows from a kept screening. Earlier versions kept what was seen in `exposures` only.
     pub(crate) fn of(screening: &Screening, exposures: &Value) -> Verdict {
-        let kept = screening.seen.as_ref().and_then(|(word, bound)| {
-            let seen = Seen::ALL.into_iter().find(|seen| seen.as_str() == word)?;
-            Some((seen, *bound))
-        });
+        let kept = screening
+            .seen
+            .as_ref()
+            .and_then(|(word, bound)| Some((Seen::named(word)?, *bound)));
         Verdict::new(screening.score, kept.or_else(|| Seen::of(exposures)))
     }
 
@@ -114,7 +119,7 @@ impl Verdict {
             Verdict::Noted => "noted",
             Verdict::Low => "low",
             Verdict::NotTraced => "not_traced",
-            Verdict::NoHistory => "no_history",
+            Verdict::NothingMoved => "nothing_moved",
             Verdict::Stale => "stale",
             Verdict::Insufficient => "insufficient",
             Verdict::Untold => "untold",
@@ -154,7 +159,7 @@ mod tests {
             (Some(0.0), seen(Seen::Nothing, 100.0), Verdict::NotTraced),
             // A profile of one's own may bound what was never traced; it stays untraced.
             (Some(0.0), seen(Seen::Nothing, 0.0), Verdict::NotTraced),
-            (Some(0.0), seen(Seen::NoHistory, 0.0), Verdict::NoHistory),
+            (Some(0.0), seen(Seen::NothingMoved, 0.0), Verdict::NothingMoved),
             (Some(0.0), seen(Seen::Stale, 0.0), Verdict::Stale),
             (Some(0.0), None, Verdict::Untold),
         ] {
@@ -186,7 +191,7 @@ mod tests {
             ),
             (
                 json!({"asOfBlock": 7, "coverage": coverage(0.0, 0.0, false)}),
-                Some((Seen::NoHistory, 7.5)),
+                Some((Seen::NothingMoved, 7.5)),
             ),
             (
                 json!({"asOfBlock": 7, "coverage": coverage(0.0, 0.0, true)}),
@@ -200,7 +205,11 @@ mod tests {
     #[test]
     fn a_name_is_read_back() {
         let mut names = Seen::ALL.map(Seen::as_str).to_vec();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Seen::ALL.len());
+        for seen in Seen::ALL {
+            assert_eq!(Seen::named(seen.as_str()), Some(seen));
+        }
     }
 }

@@ -361,7 +361,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "a refusal leaves a row, without what was typed"
     );
     for text in [
-        "This is no address of BTC",
+        "This is no address of BTC: it is ",
         "value=\"nonsense\"",
         "aria-describedby=\"h-query\"",
     ] {
@@ -425,15 +425,18 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     let failed = screen(503).await;
     assert_eq!(failed.status, 503);
     assert!(failed.body.contains("source is unreachable"), "{}", failed.body);
-    let unanswered = "select count(*) from audit a join screenings s on a.action = 'screening.wallet' and s.failed = 'unreachable'
-        where a.detail = '{\"failed\":\"unreachable\"}'";
+    let failed = reviewer.get("/portal/monitoring").await.page();
+    let failed = link(&failed, "/portal/monitoring/");
+    let id = failed.trim_start_matches("/portal/monitoring/");
+    let unanswered = format!(
+        "select count(*) from audit where action = 'screening.wallet' and subject = '{id}' and detail = '{{\"failed\":\"unreachable\"}}'"
+    );
     assert_eq!(
-        trail(unanswered).await,
+        trail(unanswered.leak()).await,
         1,
         "so does a failure, and its query is kept"
     );
-    let failed = reviewer.get("/portal/monitoring").await.page();
-    let failed = reviewer.get(&link(&failed, "/portal/monitoring/")).await.page();
+    let failed = reviewer.get(&failed).await.page();
     assert!(
         failed.contains("There is no score") && !failed.contains("/again"),
         "what never was is not made again: {failed}"
@@ -463,6 +466,10 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     ] {
         assert!(simple.contains(text), "{text}: {simple}");
     }
+    assert!(
+        !simple.contains("Nothing may be concluded"),
+        "there is a score: {simple}"
+    );
     assert!(!simple.contains("badge good"), "nothing was traced: {simple}");
     let listed = reviewer.get("/portal/monitoring").await.page();
     assert!(!listed.contains("badge good"), "{listed}");
