@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use chain::address::{Address, Kind};
@@ -77,6 +78,11 @@ pub struct ChainConfig {
 }
 
 impl ChainConfig {
+    /// The time between two looks at a followed node.
+    pub fn asked_anew(&self) -> Duration {
+        Duration::from_secs(self.poll_seconds.max(1))
+    }
+
     /// The configured indexes.
     ///
     /// # Errors

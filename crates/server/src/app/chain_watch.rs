@@ -18,7 +18,8 @@ use super::checks::{Check, State};
 
 /// What a chain's source is called among the checks.
 pub const CHECK: &str = "chains";
-/// A follower writes down how far it is every few seconds, or as often as its node is asked.
+/// A follower writes down how far it is every few seconds, or as often as its node is asked: it is silent after so long, or after
+/// twice the time between two looks at its node where that is longer.
 const SILENT: Duration = Duration::from_mins(15);
 
 /// What a look at a source found.
@@ -34,9 +35,15 @@ pub struct Looked {
     pub check: Check,
 }
 
-/// Whether a graph is fresh. `following` is what the one who feeds it last wrote down; `None`: nobody does. Times are milliseconds
-/// since 1970.
-pub fn graph(currency: Currency, tip: Option<&Tip>, following: Option<&Following>, now: i64) -> Looked {
+/// Whether a graph is fresh. `following` is what the one who feeds it last wrote down; `None`: nobody does. `asked_anew` is the time
+/// between two looks at its node. `now` is in milliseconds since 1970.
+pub fn graph(
+    currency: Currency,
+    tip: Option<&Tip>,
+    following: Option<&Following>,
+    asked_anew: Duration,
+    now: i64,
+) -> Looked {
     let reached = match tip {
         Some(tip) => format!(
             "{currency}: its graph ends at block {}{}",
@@ -48,7 +55,8 @@ pub fn graph(currency: Currency, tip: Option<&Tip>, following: Option<&Following
     let stale = tip.is_none_or(|tip| is_stale(currency, tip.time, now));
     let silence = following.and_then(|following| {
         let written: Timestamp = following.at.parse().ok()?;
-        Some(age(written.as_millisecond(), now)).filter(|silence| *silence > SILENT)
+        let silent = SILENT.max(asked_anew.saturating_mul(2));
+        Some(age(written.as_millisecond(), now)).filter(|silence| *silence > silent)
     });
     let check = match following {
         Some(Following {
@@ -69,6 +77,10 @@ pub fn graph(currency: Currency, tip: Option<&Tip>, following: Option<&Following
                 following.node,
                 silence.map_or_else(String::new, words)
             ),
+        ),
+        Some(following) if following.lag.is_none() => Check::ok(
+            CHECK,
+            format!("{reached}: the node at {} is being asked", following.node),
         ),
         Some(following) if stale => Check::look(
             CHECK,
@@ -161,22 +173,36 @@ fn words(span: Duration) -> String {
 }
 
 impl ChainSources {
-    /// Looks at every source of this process. Blocks: indexes are asked.
+    /// Looks at every source of this process. Blocks: indexes are asked, all at once, so that one that is dead delays no other.
     fn look(&self, config: &ChainConfig, data: &std::path::Path) -> Vec<Looked> {
         let followed = config.followed().unwrap_or_default();
-        let mut all = Vec::new();
-        for currency in Currency::ALL {
-            let now = || Timestamp::now().as_millisecond();
-            if let Some(held) = self.graphs.get(&currency) {
-                let is_followed = followed.iter().any(|place| place.currency == currency);
-                let following = is_followed.then(|| Following::read(data, currency)).flatten();
-                all.push(graph(currency, held.newest().as_ref(), following.as_ref(), now()));
-            }
-            if let Some(held) = self.indexes.get(&currency) {
-                let found = held.source.tip();
+        let now = || Timestamp::now().as_millisecond();
+        let graphs = self.graphs.iter().map(|(&currency, held)| {
+            let is_followed = followed.iter().any(|place| place.currency == currency);
+            let following = is_followed.then(|| Following::read(data, currency)).flatten();
+            let tip = held.newest();
+            graph(
+                currency,
+                tip.as_ref(),
+                following.as_ref(),
+                config.asked_anew(),
+                now(),
+            )
+        });
+        let mut all: Vec<Looked> = graphs.collect();
+        std::thread::scope(|scope| {
+            let asking: Vec<_> = self
+                .indexes
+                .iter()
+                .map(|(&currency, held)| (currency, held, scope.spawn(|| held.source.tip())))
+                .collect();
+            for (currency, held, asked) in asking {
+                let failed = |_| Err(SourceError::Nonsense("asking it failed in this server".into()));
+                let found = asked.join().unwrap_or_else(failed);
                 all.push(index(currency, held.source.name(), &held.origin, &found, now()));
             }
-        }
+        });
+        all.sort_by_key(|one| Currency::ALL.into_iter().position(|chain| chain == one.currency));
         all
     }
 }
@@ -184,8 +210,7 @@ impl ChainSources {
 /// Looks as long as the server runs, at once and then again and again, oftener where nodes are asked oftener than usual; says in
 /// the log what is wrong when it begins and ends.
 pub async fn run(app: Shared) {
-    let asked_anew = Duration::from_secs(app.config.chains.poll_seconds.max(1));
-    let pause = Job::Chains.every().min(3 * asked_anew);
+    let pause = Job::Chains.every().min(3 * app.config.chains.asked_anew());
     let mut before: HashMap<(Currency, String), State> = HashMap::new();
     loop {
         let looking = Arc::clone(&app);
@@ -194,18 +219,25 @@ pub async fn run(app: Shared) {
                 .chains
                 .look(&looking.config.chains, &looking.config.data.data)
         };
-        let Ok(all) = tokio::task::spawn_blocking(look).await else {
-            tracing::error!("looking after the chains' sources failed");
-            return;
-        };
-        for one in &all {
-            tell(one, &mut before);
+        match tokio::task::spawn_blocking(look).await {
+            Ok(all) => {
+                for one in &all {
+                    tell(one, &mut before);
+                }
+                let bad = all.iter().find(|one| one.check.state == State::Bad);
+                let outcome = bad.map_or(Ok(all.len() as u64), |one| Err(one.check.text.clone()));
+                app.background.ran(Job::Chains, &outcome);
+                app.background
+                    .found_chains(all.into_iter().map(|one| one.check).collect());
+            }
+            Err(error) => {
+                tracing::error!(%error, "looking after the chains' sources failed; it is tried again");
+                app.background.ran(
+                    Job::Chains,
+                    &Err("looking after the chains' sources failed".to_owned()),
+                );
+            }
         }
-        let bad = all.iter().find(|one| one.check.state == State::Bad);
-        let outcome = bad.map_or(Ok(all.len() as u64), |one| Err(one.check.text.clone()));
-        app.background.ran(Job::Chains, &outcome);
-        app.background
-            .found_chains(all.into_iter().map(|one| one.check).collect());
         tokio::time::sleep(pause).await;
     }
 }
@@ -235,6 +267,7 @@ mod tests {
 
     const NOW: i64 = 1_900_000_000_000;
     const HOUR: i64 = 3_600_000;
+    const ANEW: Duration = Duration::from_secs(10);
 
     fn tip(hours: i64) -> Tip {
         Tip {
@@ -263,6 +296,10 @@ mod tests {
     #[test]
     fn a_graph_is_fresh_while_its_newest_block_is() {
         let unreachable = Some("it cannot be reached");
+        let begun = Following {
+            lag: None,
+            ..following(None, 0, 0)
+        };
         for (tip, following, state, says) in [
             (
                 Some(tip(1)),
@@ -303,11 +340,27 @@ mod tests {
             ),
             (None, None, State::Look, "its graph is empty"),
             (None, Some(following(None, 813, 0)), State::Look, "813 more"),
+            (
+                Some(tip(50)),
+                Some(begun),
+                State::Ok,
+                "made 2 d 2 h ago: the node at http://node:8332 is being asked",
+            ),
         ] {
-            let found = graph(Currency::Btc, tip.as_ref(), following.as_ref(), NOW);
+            let found = graph(Currency::Btc, tip.as_ref(), following.as_ref(), ANEW, NOW);
             assert_eq!(found.check.state, state, "{}", found.check.text);
             assert!(found.check.text.contains(says), "{}", found.check.text);
         }
+        // Where the node is asked every two hours, three hours of silence are no fault.
+        let seldom = Duration::from_hours(2);
+        let found = graph(
+            Currency::Btc,
+            Some(&tip(1)),
+            Some(&following(None, 0, 3)),
+            seldom,
+            NOW,
+        );
+        assert_eq!(found.check.state, State::Ok, "{}", found.check.text);
     }
 
     #[test]

@@ -122,7 +122,8 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
                     last_error: None,
                     ..following
                 });
-                chain_watch::graph(currency, tip.as_ref(), following.as_ref(), now).check
+                let asked_anew = config.chains.asked_anew();
+                chain_watch::graph(currency, tip.as_ref(), following.as_ref(), asked_anew, now).check
             }
             Err(GraphError::Held) => Check::look(
                 chain_watch::CHECK,
