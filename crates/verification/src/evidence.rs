@@ -3,7 +3,8 @@
 
 use reference::DocumentType;
 use serde::Serialize;
-use serde_json::{Map, Value};
+
+pub use crate::screening::Screening;
 
 /// Everything that was found about one submission.
 #[derive(Clone, Debug, Default)]
@@ -253,21 +254,6 @@ impl Source {
             Source::Ocr => "OCR",
         }
     }
-}
-
-/// The outcome of sanctions screening.
-#[derive(Clone, Debug, Default)]
-pub struct Screening {
-    /// Hits, best first: objects `{id, caption, schema, score, match, datasets, …}`.
-    pub results: Vec<Value>,
-    /// How many there are, those beyond [`Screening::results`] included.
-    pub total: usize,
-    /// Whether any of them counts as a match.
-    pub matched: bool,
-    /// The flattened values really used.
-    pub query_params: Map<String, Value>,
-    /// Versions of the lists by name.
-    pub lists: Map<String, Value>,
 }
 
 /// Who the applicant is among the account's people, as the store's serialised step tells.

@@ -1,6 +1,21 @@
-//! Reading the members of a JSON body, gathering every fault instead of stopping at the first.
+//! Reading the members of a JSON body, gathering every fault instead of stopping at the first; and naming what is wrong with stored JSON
+//! without repeating its values.
 
 use serde_json::{Map, Value};
+
+/// What is wrong with stored JSON, without any of its values: serde's own text may repeat one, and an error text is logged.
+pub fn fault(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    // These two name a member of ours, all others may quote the input.
+    let names_a_member = text.starts_with("missing field") || text.starts_with("duplicate field");
+    let what = match error.classify() {
+        _ if names_a_member => text.split(" at line ").next().unwrap_or_default(),
+        serde_json::error::Category::Eof => "the text ends early",
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => "the text is not JSON",
+        serde_json::error::Category::Data => "a member has another type or an unknown value",
+    };
+    format!("{what} at line {} column {}", error.line(), error.column())
+}
 
 /// A body being read, and what was wrong with it so far (`<field> - <reason>`).
 pub(crate) struct Body<'a> {
@@ -79,6 +94,45 @@ impl<'a> Body<'a> {
             Ok(())
         } else {
             Err(self.errors)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn a_fault_repeats_no_value() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only read")]
+        struct Read {
+            name: String,
+            #[serde(default)]
+            by: BTreeMap<String, bool>,
+        }
+        for (text, expected) in [
+            ("{}", "missing field `name` at line 1 column 2"),
+            (
+                r#"{"name":"Ada","name":"Ada"}"#,
+                "duplicate field `name` at line 1 column 20",
+            ),
+            (r#"{"name":"Ada"#, "the text ends early at line 1 column 12"),
+            (r#"{"name":Ada}"#, "the text is not JSON at line 1 column 9"),
+            (
+                r#"{"name":"a","by":{"x":"Ada"}}"#,
+                "a member has another type or an unknown value at line 1 column 27",
+            ),
+            (
+                r#"{"Ada":1}"#,
+                "a member has another type or an unknown value at line 1 column 6",
+            ),
+        ] {
+            let error = serde_json::from_str::<Read>(text).expect_err(text);
+            assert_eq!(fault(&error), expected, "{text}");
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::response::{
     MetadataInfo, MinimumAgeResult, MrzContent, MrzData, OcrComparison, OcrResult, Passing, Total,
     VerificationResponse,
 };
+use crate::screening::{KycStatus, ScreeningHit};
 use crate::settings::ReviewPolicy;
 use crate::status::AttemptStatus;
 use crate::submission::Submission;
@@ -76,7 +77,7 @@ pub fn examine<'a>(
     if let Some(code) = age_failure(flow, submission, evidence, today) {
         find(code, Source::Ocr);
     }
-    if evidence.screening.matched {
+    if evidence.screening.is_match() {
         find(Code::SanctionsMatch, Source::Ocr);
     }
     let idv_passed = !findings
@@ -227,13 +228,13 @@ impl Examination<'_> {
         let mut results = screening.results.clone();
         if failure.is_some() && results.is_empty() {
             // Only a forced match has no hit of its own; it says so.
-            results.push(serde_json::json!({
-                "id": "sandbox-2702", "caption": "SANDBOX-2702", "schema": "Person", "score": 1.0, "match": true,
-                "datasets": ["sandbox"],
-            }));
+            results.push(ScreeningHit::forced());
         }
         KycResults {
-            status: if failure.is_some() { "match" } else { "clear" },
+            status: match failure {
+                Some(_) => KycStatus::Match,
+                None => KycStatus::Clear,
+            },
             total: Total {
                 value: screening.total.max(results.len()),
                 relation: "eq",

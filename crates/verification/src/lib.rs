@@ -14,16 +14,18 @@ pub mod flow;
 pub mod flow_body;
 pub mod group;
 pub mod hosted;
-mod json;
+pub mod json;
 pub mod judge;
 pub mod link;
 pub mod refusal;
 pub mod requirements;
 pub mod response;
 pub mod review;
+pub mod screening;
 pub mod settings;
 pub mod status;
 pub mod submission;
+pub mod suppression;
 
 use reference::{Country, UTOPIA, country_by_alpha3};
 

@@ -1,10 +1,12 @@
 //! The body of an answered verification, exactly as interface §2.5 shapes it. Additive members are marked so.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use crate::codes::Code;
 use crate::evidence::{ComparedField, Source};
+use crate::screening::{KycStatus, ScreeningHit};
 
 /// The whole body.
 #[derive(Debug, Clone, Serialize)]
@@ -132,15 +134,15 @@ pub struct MinimumAgeResult {
 #[serde(rename_all = "camelCase")]
 pub struct KycResults {
     /// `clear` or `match`.
-    pub status: &'static str,
+    pub status: KycStatus,
     /// Hits, best first.
-    pub results: Vec<Value>,
+    pub results: Vec<ScreeningHit>,
     /// How many.
     pub total: Total,
     /// The flattened values really used.
-    pub query_params: Map<String, Value>,
+    pub query_params: BTreeMap<String, String>,
     /// Additive: versions of the lists that were searched.
-    pub lists: Map<String, Value>,
+    pub lists: BTreeMap<String, String>,
     /// What failed.
     #[serde(flatten)]
     pub failure: Option<Failure>,

@@ -12,6 +12,7 @@ use store::review::{self, Claim, Note, Proposal};
 use store::suppressions::Suppression;
 use store::{Conn, Scope, groups, staff};
 use uuid::Uuid;
+use verification::screening::StoredScreening;
 
 use super::seen::{Detail, SimilarFace};
 use super::{App, reviews, suppressions};
@@ -28,6 +29,8 @@ pub struct View {
     pub request: BTreeMap<String, String>,
     /// The answer.
     pub response: Value,
+    /// The screening in [`View::response`].
+    pub screening: StoredScreening,
     /// The measures.
     pub detail: Detail,
     /// The Flow as it is now, if it is still there.
@@ -86,8 +89,9 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         .ok_or_else(missing)?;
     let facemap_id = person.facemap_id;
     let proposal = review::proposal(&mut conn, scope, &attempt).await?;
-    let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+    let detail = Detail::of(&attempt)?;
     let mut view = View {
+        screening: suppressions::stored_screening(&attempt)?,
         request: serde_json::from_str(&attempt.request).map_err(Problem::internal)?,
         response: serde_json::from_str(&attempt.response).map_err(Problem::internal)?,
         flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
@@ -266,12 +270,5 @@ impl View {
     /// The name of a member of staff.
     pub fn staff_name(&self, id: &Uuid) -> String {
         self.staff.get(id).cloned().unwrap_or_else(|| id.to_string())
-    }
-
-    /// Screening's hits, as answered.
-    pub fn hits(&self) -> &[Value] {
-        self.response["kycResults"]["results"]
-            .as_array()
-            .map_or(&[], Vec::as_slice)
     }
 }

@@ -48,6 +48,7 @@ pub mod recent;
 pub mod reindex;
 pub mod retention;
 pub mod reviews;
+pub mod screening_hits;
 pub mod seen;
 pub mod sessions;
 pub mod subject_access;

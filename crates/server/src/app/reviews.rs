@@ -189,7 +189,7 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
 /// Whether two people must decide on an attempt: the account asks for it, or the attempt's Flow does now or did when the attempt was
 /// made. So nobody who changes or deletes a Flow comes to decide alone on what waits.
 pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
-    let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+    let detail = Detail::of(attempt)?;
     if detail.four_eyes {
         return Ok(true);
     }

@@ -8,8 +8,12 @@ use faces::{Face, FaceReading};
 use imaging::Decoded;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use store::attempts::Attempt;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::screening::ScreeningHit;
+
+use crate::error::Problem;
 
 /// Lines of text whose place is kept of a picture.
 const MOST_LINES: usize = 120;
@@ -33,7 +37,7 @@ pub struct Detail {
     /// What the engines saw.
     pub seen: Seen,
     /// Sanctions hits that were found before not to mean this person, and did not count.
-    pub suppressed: Vec<Value>,
+    pub suppressed: Vec<ScreeningHit>,
     /// Score from which a list entry matched, 0–1.
     pub screening_threshold: Option<f64>,
     /// The face was proven, and it is beyond doubt the face of the person to whom the attempt belongs.
@@ -42,6 +46,22 @@ pub struct Detail {
     pub four_eyes: bool,
     /// Known faces near this one.
     pub similar: Vec<SimilarFace>,
+}
+
+impl Detail {
+    /// An attempt's measures, or 503 if this version cannot read them.
+    pub fn of(attempt: &Attempt) -> Result<Self, Problem> {
+        serde_json::from_str(&attempt.detail)
+            .map_err(|error| unreadable(attempt.log_id, "detail", &verification::json::fault(&error)))
+    }
+}
+
+/// 503: a part of an attempt's record that this version cannot read. The fault contains no value of the record.
+pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Problem {
+    let text = format!(
+        "The record of attempt {log_id} cannot be read. A newer version may have written it; an operator finds the reason in the log"
+    );
+    Problem::unavailable(text).because(format!("attempt {log_id}, {part}: {fault}"))
 }
 
 /// A known person whose face is near.

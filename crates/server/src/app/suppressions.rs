@@ -2,43 +2,33 @@
 //! count any more, until the hit grows stronger than the one that was looked at or another list takes the entry up.
 
 use serde_json::{Value, json};
+use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
 use store::suppressions::{self, Suppression};
-use store::{Conn, Db, Error, Scope, attempts, people};
+use store::{Conn, Db, Error, Scope, people};
 use uuid::Uuid;
-use verification::evidence::Screening;
+use verification::screening::{Screening, ScreeningHit, StoredScreening};
+use verification::suppression::{self, ClearedListing};
 
-use super::seen::Detail;
+use super::seen::{self, Detail};
 use crate::error::{Kind, Problem};
 
 /// Why a listing does not mean a person. Words of ours only: they are kept unsealed.
 pub const REASONS: [&str; 5] = ["name", "birth_date", "nationality", "gender", "other"];
 
-/// A hit's list entries: its id in each dataset that lists it.
-fn listings(hit: &Value) -> Vec<(String, String)> {
-    let id = hit["id"].as_str().unwrap_or_default();
-    let datasets = hit["datasets"].as_array().map_or(&[][..], Vec::as_slice);
-    datasets
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|list| (list.to_owned(), id.to_owned()))
-        .collect()
-}
-
-/// A hit's score in ten-thousandths, to which scores are rounded.
-fn score(hit: &Value) -> i64 {
-    (hit["score"].as_f64().unwrap_or(1.0) * 10_000.0).round() as i64
-}
-
-/// Whether every list entry of a hit was found not to mean the person, by a hit as strong.
-pub fn covers(known: &[Suppression], hit: &Value) -> bool {
-    let (listings, score) = (listings(hit), score(hit));
-    let is_known = |(list, id): &(String, String)| {
-        known
-            .iter()
-            .any(|entry| entry.list == *list && entry.entity_id == *id && score <= entry.score)
+/// The rows as the rule reads them.
+fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
+    let listing = |row: &Suppression| ClearedListing {
+        list: row.list.clone(),
+        entity_id: row.entity_id.clone(),
+        score: row.score,
     };
-    !listings.is_empty() && listings.iter().all(is_known)
+    known.iter().map(listing).collect()
+}
+
+/// Whether a reviewer found every listing of a hit not to mean the person: see [`suppression::covers`].
+pub fn covers(known: &[Suppression], hit: &ScreeningHit) -> bool {
+    suppression::covers(&cleared(known), hit)
 }
 
 /// What was found not to mean the person of an attempt; `None` where that must not concern the attempt: the person was proven by a face,
@@ -56,21 +46,15 @@ pub async fn of_attempt(
     suppressions::of_person(conn, scope, facemap_id).await.map(Some)
 }
 
-/// A screening as it counts for a person, and the hits that do not.
-pub fn apply(known: &[Suppression], screening: &Screening) -> (Screening, Vec<Value>) {
-    let (suppressed, counted): (Vec<Value>, Vec<Value>) = screening
-        .results
-        .iter()
-        .cloned()
-        .partition(|hit| covers(known, hit));
-    let beyond = screening.total.saturating_sub(screening.results.len());
-    let counting = Screening {
-        total: counted.len() + beyond,
-        matched: screening.matched && (beyond > 0 || counted.iter().any(|hit| hit["match"] == true)),
-        results: counted,
-        ..screening.clone()
-    };
-    (counting, suppressed)
+/// The screening as it counts for a person, and the hits that do not count: see [`suppression::apply`].
+pub fn apply(known: &[Suppression], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
+    suppression::apply(&cleared(known), screening)
+}
+
+/// The screening in an attempt's stored response. A response that cannot be read refuses: it must never look like one without hits.
+pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
+    StoredScreening::of_response(&attempt.response)
+        .map_err(|fault| seen::unreadable(attempt.log_id, "response", &fault))
 }
 
 /// Notes that a hit of an attempt does not mean its person. The attempt itself stays as it is: somebody decides on it.
@@ -90,7 +74,7 @@ pub async fn suppress(
         let attempt = attempts::get_for_update(tx, scope, log_id)
             .await?
             .ok_or_else(|| Problem::not_found("No such attempt"))?;
-        let detail: Detail = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+        let detail = Detail::of(&attempt)?;
         if of_attempt(tx, scope, attempt.facemap_id, detail.face_proven)
             .await?
             .is_none()
@@ -99,19 +83,17 @@ pub async fn suppress(
                 "No face proved that this attempt is this person's: nothing is set aside for them by it";
             return Err(Problem::new(Kind::Conflict, text).named("unproven"));
         }
-        let response: Value = serde_json::from_str(&attempt.response).map_err(Problem::internal)?;
-        let hits = response["kycResults"]["results"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
-        let hit = hits
+        let screening = stored_screening(&attempt)?;
+        let hit = screening
+            .results
             .iter()
-            .find(|hit| hit["id"] == hit_id)
+            .find(|hit| hit.id == hit_id)
             .ok_or_else(|| Problem::not_found("The attempt has no such hit"))?;
-        for (list, entity_id) in listings(hit) {
+        for (list, entity_id) in suppression::listings(hit) {
             let suppression = Suppression {
-                list,
-                entity_id,
-                score: score(hit),
+                list: list.to_owned(),
+                entity_id: entity_id.to_owned(),
+                score: suppression::score(hit),
                 staff_id,
                 reason: reason.to_owned(),
                 at: tx.now(),
@@ -179,77 +161,4 @@ async fn write(
         detail: &detail,
     };
     Ok(audit::write(tx, scope, &entry).await?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn known(list: &str, entity_id: &str, score: i64) -> Suppression {
-        Suppression {
-            list: list.into(),
-            entity_id: entity_id.into(),
-            score,
-            staff_id: Uuid::nil(),
-            reason: "name".into(),
-            at: 0,
-        }
-    }
-
-    fn hit(id: &str, datasets: &[&str], score: f64) -> Value {
-        json!({"id": id, "datasets": datasets, "score": score, "match": true})
-    }
-
-    #[test]
-    fn a_hit_is_covered_by_list_entry_and_strength() {
-        let rows = [
-            (hit("a", &["ofac"], 0.81), true),
-            (hit("a", &["ofac"], 0.8124), true),
-            (hit("a", &["ofac"], 0.8125), false),
-            (hit("a", &["un"], 0.5), false),
-            (hit("b", &["ofac"], 0.5), false),
-            (hit("a", &["ofac", "un"], 0.5), false),
-            (hit("a", &["ofac", "eu"], 0.5), true),
-            (hit("a", &[], 0.5), false),
-            (json!({}), false),
-        ];
-        let known = [
-            known("ofac", "a", 8124),
-            known("eu", "a", 8124),
-            known("un", "b", 10_000),
-        ];
-        for (hit, expected) in rows {
-            assert_eq!(covers(&known, &hit), expected, "{hit}");
-        }
-    }
-
-    #[test]
-    fn what_is_left_counts() {
-        let screening = |results: Vec<Value>, total| Screening {
-            matched: true,
-            results,
-            total,
-            ..Screening::default()
-        };
-        let known = [known("ofac", "a", 9000)];
-        let (a, b) = (hit("a", &["ofac"], 0.9), hit("b", &["ofac"], 0.9));
-        let (left, out) = apply(&known, &screening(vec![a.clone()], 1));
-        assert_eq!(
-            (left.matched, left.total, left.results.len(), out.len()),
-            (false, 0, 0, 1)
-        );
-        let (left, out) = apply(&known, &screening(vec![a.clone(), b.clone()], 2));
-        assert_eq!(
-            (left.matched, left.total, left.results, out),
-            (true, 1, vec![b], vec![a.clone()])
-        );
-        let (left, _) = apply(&known, &screening(vec![a.clone()], 30));
-        assert_eq!(
-            (left.matched, left.total),
-            (true, 29),
-            "hits that were not listed still count"
-        );
-        let (left, out) = apply(&[], &screening(vec![a], 1));
-        assert_eq!((left.matched, left.total, out.len()), (true, 1, 0));
-    }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use sanctions::Query;
-use serde_json::{Map, json};
+use serde_json::json;
 use store::attempts::{self, NewAttempt};
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
@@ -32,7 +32,9 @@ use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::seen::Detail;
-use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
+use super::{
+    App, Shared, applicants, cpu, events, flows, merchants, reviews, screening_hits, sessions, suppressions,
+};
 use crate::error::Problem;
 use crate::http::form::File;
 use crate::http::gate::Caller;
@@ -194,23 +196,7 @@ fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Re
             Problem::unavailable("Sanctions screening is unavailable; please try again shortly")
                 .because(reason)
         })?;
-    let object = |pairs: BTreeMap<String, String>| {
-        pairs
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect::<Map<_, _>>()
-    };
-    Ok(Screening {
-        total: result.total.value,
-        matched: result.results.iter().any(|hit| hit.matched),
-        results: result
-            .results
-            .iter()
-            .map(|hit| serde_json::to_value(hit).unwrap_or_default())
-            .collect(),
-        query_params: object(result.query_params),
-        lists: object(result.lists),
-    })
+    Ok(screening_hits::screening(result))
 }
 
 /// Everything that is recorded of a verification.

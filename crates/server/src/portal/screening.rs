@@ -12,8 +12,9 @@ use reference::Country;
 use sanctions::store::ListStatus;
 use sanctions::{Query, ScreenResult};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use store::audit::{self, Entry};
+use verification::screening::ScreeningHit;
 
 use super::page::{self, Page};
 use super::permissions::Action;
@@ -21,7 +22,7 @@ use super::review::hits::{self, Hit, Known};
 use super::routes::Routes;
 use super::sealed::{self, Sealed};
 use super::session::Member;
-use crate::app::{Shared, insight, merchants};
+use crate::app::{Shared, insight, merchants, screening_hits};
 use crate::error::Problem;
 use crate::http::gate;
 
@@ -157,14 +158,10 @@ async fn desk(
             return Ok((StatusCode::SERVICE_UNAVAILABLE, page::html(desk)?).into_response());
         }
     };
-    let results: Vec<Value> = found
-        .results
-        .iter()
-        .map(|hit| serde_json::to_value(hit).unwrap_or_default())
-        .collect();
+    let results: Vec<ScreeningHit> = found.results.into_iter().map(screening_hits::hit).collect();
     let known = known(&desk.asked);
     desk.found = Some(Found {
-        hits: hits::hits(&desk.page, &results, &known, &[], &json!(found.lists)),
+        hits: hits::hits(&desk.page, &results, &known, &[], &found.lists),
         total: found.total.value,
     });
     page::html(desk)

@@ -308,7 +308,7 @@ const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
     }),
     (2702, &[Passport], "a name of the demo list", |e, _| {
         e.screening.matched = true;
-        e.screening.results = vec![json!({"id": "demo-1", "match": true})];
+        e.screening.results = vec![crate::screening::tests::hit("demo-1", &["demo"], 0.9)];
     }),
 ];
 
@@ -418,7 +418,7 @@ fn every_code_can_be_forced_in_the_sandbox() {
         .kyc_results;
     assert_eq!(
         (kyc.status, kyc.results.len(), kyc.total.value),
-        ("match", 1, 1),
+        (KycStatus::Match, 1, 1),
         "a match always has a result"
     );
 }

@@ -32,6 +32,7 @@ use verification::submission::{Context, FileField, Submission};
 
 use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
 use crate::app::applicants::name_words;
+use crate::app::screening_hits;
 use crate::app::seen::{
     Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
 };
@@ -300,22 +301,10 @@ impl Inventor {
             country: Some(subject.country.to_owned()),
             ..Query::default()
         };
-        let Ok(result) = self.screener.screen(&query, &ScreenOptions::default()) else {
-            return Screening::default();
-        };
-        let object = |pairs: BTreeMap<String, String>| {
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name, value.into()))
-                .collect()
-        };
-        Screening {
-            total: result.total.value,
-            matched: result.results.iter().any(|hit| hit.matched),
-            results: result.results.iter().map(|hit| json!(hit)).collect(),
-            query_params: object(result.query_params),
-            lists: object(result.lists),
-        }
+        // An invented person only: a search that fails shows as a person without hits.
+        self.screener
+            .screen(&query, &ScreenOptions::default())
+            .map_or_else(|_| Screening::default(), screening_hits::screening)
     }
 
     /// What reviewers made of it: nearly everything older than two weeks is decided.

@@ -204,7 +204,7 @@ async fn render(
         rows: fields::rows(&view.request, document, &view.detail.seen.fields),
     });
     let set_aside = view.suppressions.as_deref().unwrap_or_default();
-    let (known, versions) = (Known::of(&page, &view), &view.response["kycResults"]["lists"]);
+    let (known, versions) = (Known::of(&page, &view), &view.screening.lists);
     let codes = super::queue::meanings(&view.attempt.codes);
     let near_duplicate = checks::is_near_duplicate(&view);
     let template = ApplicantPage {
@@ -220,7 +220,7 @@ async fn render(
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
-        hits: hits::hits(&page, view.hits(), &known, set_aside, versions),
+        hits: hits::hits(&page, &view.screening.results, &known, set_aside, versions),
         suppressed: hits::hits(&page, &view.detail.suppressed, &known, set_aside, versions),
         suppress_reasons: suppressions::REASONS,
         similar: view

@@ -139,11 +139,8 @@ fn percent(number: f64) -> String {
 }
 
 fn sanctions(page: &Page, view: &View) -> Facts {
-    let kyc = &view.response["kycResults"];
-    let mut facts = vec![(
-        page.t("review.fact.hits"),
-        kyc["total"]["value"].as_u64().unwrap_or_default().to_string(),
-    )];
+    let screening = &view.screening;
+    let mut facts = vec![(page.t("review.fact.hits"), screening.total.to_string())];
     if let Some(threshold) = view.detail.screening_threshold {
         facts.push((
             page.t("review.fact.screening_threshold"),
@@ -156,19 +153,11 @@ fn sanctions(page: &Page, view: &View) -> Facts {
             view.detail.suppressed.len().to_string(),
         ));
     }
-    let lists = kyc["lists"].as_object().into_iter().flatten();
-    for (list, version) in lists {
-        facts.push((
-            page.t1("review.fact.list", "list", list),
-            version.as_str().unwrap_or_default().to_owned(),
-        ));
+    for (list, version) in &screening.lists {
+        facts.push((page.t1("review.fact.list", "list", list), version.clone()));
     }
-    let params = kyc["queryParams"].as_object().into_iter().flatten();
-    for (name, value) in params {
-        facts.push((
-            page.t1("review.fact.searched", "field", name),
-            value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-        ));
+    for (name, value) in &screening.query_params {
+        facts.push((page.t1("review.fact.searched", "field", name), value.clone()));
     }
     facts
 }

@@ -1,9 +1,11 @@
 //! Sanctions hits as somebody reads them who must tell whether the listing means the person: all that the list says beside what is known
 //! of the person, what each feature adds to the score, and where the listing is published. It judges nothing itself.
 
+use std::collections::BTreeMap;
+
 use reference::{country, icao, normalise_name};
-use serde_json::Value;
 use store::suppressions::Suppression;
+use verification::screening::{Explanation, ScreeningHit, TokenMatch};
 
 use super::fields::iso_date;
 use crate::app::applicant_view::View;
@@ -220,63 +222,58 @@ const IDENTIFIERS: [&str; 12] = [
 /// Hits as answered, beside what is known of the person; `set_aside` is known not to mean the person, `versions` are those of the lists.
 pub fn hits(
     page: &Page,
-    found: &[Value],
+    found: &[ScreeningHit],
     known: &Known,
     set_aside: &[Suppression],
-    versions: &Value,
+    versions: &BTreeMap<String, String>,
 ) -> Vec<Hit> {
-    let read = |hit: &Value| {
-        let id = text(&hit["id"]);
-        Hit {
-            datasets: texts(&hit["datasets"])
-                .into_iter()
-                .map(|name| Dataset {
-                    address: published(&name, &id),
-                    version: text(&versions[&name]),
-                    name,
-                })
-                .collect(),
-            caption: text(&hit["caption"]),
-            schema: text(&hit["schema"]),
-            score: number(&hit["score"]),
-            topics: texts(&hit["topics"]),
-            programs: texts(&hit["programs"]),
-            lines: lines(page, hit, known),
-            remarks: texts(&hit["properties"]["notes"]),
-            suppressed: covers(set_aside, hit),
-            id,
-        }
+    let read = |hit: &ScreeningHit| Hit {
+        id: hit.id.clone(),
+        caption: hit.caption.clone(),
+        schema: hit.schema.clone(),
+        score: format!("{:.2}", hit.score),
+        datasets: hit
+            .datasets
+            .iter()
+            .map(|name| Dataset {
+                name: name.clone(),
+                version: versions.get(name).cloned().unwrap_or_default(),
+                address: published(name, &hit.id),
+            })
+            .collect(),
+        topics: hit.topics().to_vec(),
+        programs: hit.programs.clone().unwrap_or_default(),
+        lines: lines(page, hit, known),
+        remarks: hit.property("notes").to_vec(),
+        suppressed: covers(set_aside, hit),
     };
     found.iter().map(read).collect()
 }
 
 /// Everything that is known of either, line by line; what is known of neither is left out.
-fn lines(page: &Page, hit: &Value, known: &Known) -> Vec<Line> {
-    let parts = hit["explanation"].as_array().map_or(&[][..], Vec::as_slice);
+fn lines(page: &Page, hit: &ScreeningHit, known: &Known) -> Vec<Line> {
+    let parts = hit.explanation.as_deref().unwrap_or_default();
     let line = |kind: &Kind| {
-        let parts: Vec<&Value> = parts
+        let parts: Vec<&Explanation> = parts
             .iter()
-            .filter(|part| {
-                kind.features
-                    .contains(&part["feature"].as_str().unwrap_or_default())
-            })
+            .filter(|part| kind.features.contains(&part.feature.as_str()))
             .collect();
         let numbered = kind.properties.len() > 1;
         let of_property = |property: &&str| {
-            let values = texts(&hit["properties"][*property]).into_iter();
+            let values = hit.property(property).iter();
             let kind = numbered.then(|| page.word("review.identifier", property));
             values.map(move |value| match &kind {
                 Some(kind) => format!("{kind} {value}"),
-                None => value,
+                None => value.clone(),
             })
         };
         let mut listed: Vec<String> = kind.properties.iter().flat_map(of_property).collect();
         let mut own = (kind.own)(known);
         // Of a listing that was found before its properties were kept, at least what was compared.
         for part in &parts {
-            for (values, side) in [(&mut own, "query"), (&mut listed, "candidate")] {
+            for (values, side) in [(&mut own, &part.query), (&mut listed, &part.candidate)] {
                 if values.is_empty() {
-                    values.push(text(&part[side]));
+                    values.push(side.clone());
                 }
             }
         }
@@ -300,38 +297,16 @@ fn lines(page: &Page, hit: &Value, known: &Known) -> Vec<Line> {
     KINDS.iter().filter_map(line).collect()
 }
 
-fn points(part: &Value) -> (String, String) {
-    let points = part["score"].as_f64().unwrap_or_default();
-    (text(&part["feature"]), format!("{points:+.2}"))
+fn points(part: &Explanation) -> (String, String) {
+    (part.feature.clone(), format!("{:+.2}", part.score))
 }
 
-fn tokens(part: &Value) -> Vec<(String, String, String)> {
-    let tokens = part["tokens"].as_array().map_or(&[][..], Vec::as_slice);
-    let read = |token: &Value| {
-        let alike = number(&token["similarity"]);
-        (text(&token["query"]), text(&token["candidate"]), alike)
+fn tokens(part: &Explanation) -> Vec<(String, String, String)> {
+    let read = |token: &TokenMatch| {
+        let alike = format!("{:.2}", token.similarity);
+        (token.query.clone(), token.candidate.clone(), alike)
     };
-    tokens.iter().map(read).collect()
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
-}
-
-fn texts(value: &Value) -> Vec<String> {
-    value
-        .as_array()
-        .map_or_else(Vec::new, |items| items.iter().map(text).collect())
-}
-
-fn number(value: &Value) -> String {
-    value
-        .as_f64()
-        .map_or_else(String::new, |number| format!("{number:.2}"))
+    part.tokens.iter().map(read).collect()
 }
 
 /// A country's name by any code of it, those of machine-readable zones included; a text that is none stays.
@@ -385,15 +360,17 @@ mod tests {
         Page::of(&axum::http::Request::new(()).into_parts().0)
     }
 
-    fn read(hit: Value, known: &Known) -> Hit {
-        let mut hits = hits(&page(), &[hit], known, &[], &json!({"us_ofac_sdn": "2026-01-05"}));
+    fn read(hit: serde_json::Value, known: &Known) -> Hit {
+        let hit: ScreeningHit = serde_json::from_value(hit).unwrap();
+        let versions = BTreeMap::from([("us_ofac_sdn".to_owned(), "2026-01-05".to_owned())]);
+        let mut hits = hits(&page(), &[hit], known, &[], &versions);
         hits.remove(0)
     }
 
     #[test]
     fn a_listing_stands_beside_the_person_compared_or_not() {
-        let hit = json!({"id": "ofac-36", "caption": "X", "schema": "Person", "score": 0.8124, "datasets": ["us_ofac_sdn"],
-            "topics": ["sanction"], "programs": ["CUBA"],
+        let hit = json!({"id": "ofac-36", "caption": "X", "schema": "Person", "score": 0.8124, "match": true,
+            "datasets": ["us_ofac_sdn"], "topics": ["sanction"], "programs": ["CUBA"],
             "properties": {"name": ["QUILL, Ada"], "alias": ["A. Q.", "Lovelace"], "birthDate": ["1950"], "nationality": ["cu"],
                 "gender": ["female"], "passportNumber": ["K1"], "notes": ["Owns a lantern."]},
             "explanation": [
@@ -442,7 +419,7 @@ mod tests {
 
     #[test]
     fn hits_of_older_attempts_show_what_was_compared() {
-        let hit = json!({"id": "x", "explanation": [
+        let hit = json!({"id": "x", "caption": "X", "schema": "Person", "score": 0.8, "match": true, "datasets": [], "explanation": [
             {"feature": "country_mismatch", "score": -0.2, "query": "de", "candidate": "cu"}]});
         let hit = read(hit, &Known::default());
         assert_eq!(hit.lines.len(), 1);
@@ -455,7 +432,8 @@ mod tests {
     #[test]
     fn odd_datasets_lead_nowhere_odd() {
         let odd = read(
-            json!({"datasets": ["demo", "eu_fsf\"><x"], "id": "ofac-1x"}),
+            json!({"id": "ofac-1x", "caption": "X", "schema": "Person", "score": 0.8, "match": true,
+                "datasets": ["demo", "eu_fsf\"><x"]}),
             &Known::default(),
         );
         assert_eq!(odd.datasets[0].address, None);

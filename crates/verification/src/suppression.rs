@@ -1,0 +1,169 @@
+//! Which hits of a screening count for a person: all but those that a reviewer found to mean somebody else.
+//!
+//! A cleared listing stops to cover a hit that is stronger than the one that was reviewed, or that another list contains too.
+
+use crate::screening::{Screening, ScreeningHit};
+
+/// A listing that a reviewer found not to mean the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClearedListing {
+    /// The list.
+    pub list: String,
+    /// The entry's id in it.
+    pub entity_id: String,
+    /// The reviewed hit's score in ten-thousandths: see [`score`].
+    pub score: i64,
+}
+
+/// A hit's score in ten-thousandths, to which screening rounds.
+#[must_use]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a score is between 0 and 1; the cast saturates, and a larger score is covered by fewer listings"
+)]
+pub fn score(hit: &ScreeningHit) -> i64 {
+    (hit.score * 10_000.0).round() as i64
+}
+
+/// A hit's listings: each list that contains the entry, with the entry's id.
+pub fn listings(hit: &ScreeningHit) -> impl Iterator<Item = (&str, &str)> {
+    hit.datasets.iter().map(|list| (list.as_str(), hit.id.as_str()))
+}
+
+/// Whether a reviewer found every listing of a hit not to mean the person, on a hit at least as strong.
+#[must_use]
+pub fn covers(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
+    let score = score(hit);
+    let is_cleared = |(list, entity_id): (&str, &str)| {
+        cleared
+            .iter()
+            .any(|known| known.list == list && known.entity_id == entity_id && score <= known.score)
+    };
+    !hit.id.is_empty() && !hit.datasets.is_empty() && hit.score.is_finite() && listings(hit).all(is_cleared)
+}
+
+/// The screening as it counts for a person, and the hits that do not count.
+///
+/// If every listed hit is covered but more hits exist than were listed, none is set aside: a match always names a hit.
+#[must_use]
+pub fn apply(cleared: &[ClearedListing], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
+    let (suppressed, counted): (Vec<ScreeningHit>, Vec<ScreeningHit>) = screening
+        .results
+        .iter()
+        .cloned()
+        .partition(|hit| covers(cleared, hit));
+    let unlisted = screening.unlisted();
+    if counted.is_empty() && unlisted > 0 {
+        return (screening.clone(), Vec::new());
+    }
+    let counting = Screening {
+        total: counted.len() + unlisted,
+        matched: (screening.matched && unlisted > 0) || counted.iter().any(|hit| hit.matched),
+        results: counted,
+        ..screening.clone()
+    };
+    (counting, suppressed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screening::tests::hit;
+
+    fn cleared(list: &str, entity_id: &str, score: i64) -> ClearedListing {
+        ClearedListing {
+            list: list.into(),
+            entity_id: entity_id.into(),
+            score,
+        }
+    }
+
+    #[test]
+    fn a_hit_is_covered_by_list_entry_and_strength() {
+        let known = [
+            cleared("ofac", "a", 8124),
+            cleared("eu", "a", 8124),
+            cleared("un", "b", 10_000),
+            cleared("ofac", "", 10_000),
+        ];
+        for (hit, expected) in [
+            (hit("a", &["ofac"], 0.81), true),
+            (hit("a", &["ofac"], 0.8124), true),
+            (hit("a", &["ofac"], 0.8125), false),
+            (hit("a", &["un"], 0.5), false),
+            (hit("b", &["ofac"], 0.5), false),
+            (hit("a", &["ofac", "un"], 0.5), false),
+            (hit("a", &["ofac", "eu"], 0.5), true),
+            (hit("a", &[], 0.5), false),
+            (hit("", &["ofac"], 0.5), false),
+            (hit("a", &["ofac"], f64::NAN), false),
+        ] {
+            assert_eq!(covers(&known, &hit), expected, "{hit:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_counts() {
+        let screening = |results: Vec<ScreeningHit>, total| Screening {
+            matched: true,
+            results,
+            total,
+            ..Screening::default()
+        };
+        let known = [cleared("ofac", "a", 9000)];
+        let (a, b) = (hit("a", &["ofac"], 0.9), hit("b", &["ofac"], 0.9));
+        let possible = ScreeningHit {
+            matched: false,
+            ..b.clone()
+        };
+        // cleared listings, screening → match, total, hits that count, hits set aside
+        for (what, known, screened, expected) in [
+            (
+                "the only hit",
+                &known[..],
+                screening(vec![a.clone()], 1),
+                (false, 0, 0, 1),
+            ),
+            (
+                "one of two",
+                &known,
+                screening(vec![a.clone(), b.clone()], 2),
+                (true, 1, 1, 1),
+            ),
+            (
+                "one of two, the other no match",
+                &known,
+                screening(vec![a.clone(), possible], 2),
+                (false, 1, 1, 1),
+            ),
+            (
+                "one of two, and more",
+                &known,
+                screening(vec![a.clone(), b], 30),
+                (true, 29, 1, 1),
+            ),
+            (
+                "all that are listed, and more",
+                &known,
+                screening(vec![a.clone()], 30),
+                (true, 30, 1, 0),
+            ),
+            ("none", &[], screening(vec![a.clone()], 1), (true, 1, 1, 0)),
+        ] {
+            let (left, out) = apply(known, &screened);
+            assert_eq!(
+                (left.is_match(), left.total, left.results.len(), out.len()),
+                expected,
+                "{what}"
+            );
+        }
+        let unflagged = Screening {
+            matched: false,
+            ..screening(vec![a], 1)
+        };
+        assert!(
+            apply(&[], &unflagged).0.is_match(),
+            "a hit that matches flags by itself"
+        );
+    }
+}
