@@ -152,7 +152,11 @@ type SystemTimeKey = Option<Duration>;
 impl ListStore {
     /// Opens the folder of lists, and makes it if there is none. `max_age` zero means that age does not matter.
     pub fn open(folder: &Path, max_age: Duration) -> Result<ListStore, StoreError> {
-        fs::create_dir_all(folder)?;
+        if !folder.exists() {
+            fs::create_dir_all(folder)?;
+            // Without its entry a new folder is gone after a power cut, and with it every list in it.
+            File::open(folder.join(".."))?.sync_all()?;
+        }
         Ok(ListStore {
             folder: folder.to_owned(),
             max_age,
@@ -192,7 +196,12 @@ impl ListStore {
         let path = self.report_path(&import.list);
         let beside = path.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_vec(import).unwrap_or_default();
-        let _ = fs::write(&beside, text).and_then(|()| fs::rename(&beside, &path));
+        if fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, &path))
+            .is_err()
+        {
+            let _ = fs::remove_file(&beside);
+        }
     }
 
     /// What came of each list's last import, by list. A list whose first import was refused is among them.

@@ -3,6 +3,7 @@
 //! to find here; the caller sees to that. Rows go when they are old.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
@@ -82,24 +83,33 @@ fn place<'a>(scope: Scope, id: &'a Uuid) -> Place<'a> {
     }
 }
 
-/// Records calls, of any accounts.
+/// The accounts' keys that [`insert`] seals calls under, from the durable part of the database.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account; database errors.
-pub async fn insert(tx: &mut Tx, calls: &[Call]) -> Result<(), Error> {
-    let mut keys: HashMap<Uuid, DataKey> = HashMap::new();
+pub async fn keys(conn: &mut Conn, calls: &[Call]) -> Result<HashMap<Uuid, DataKey>, Error> {
+    let mut keys = HashMap::new();
+    for Call { scope, .. } in calls {
+        if let Entry::Vacant(unknown) = keys.entry(scope.merchant_id) {
+            unknown.insert(merchants::key(conn, scope.merchant_id).await?);
+        }
+    }
+    Ok(keys)
+}
+
+/// Records calls of any accounts in the [traffic](crate::Db::traffic) part, sealed under [their keys](keys).
+///
+/// # Errors
+/// [`Error::Missing`] for an account without a key; database errors.
+pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) -> Result<(), Error> {
     for Call {
         scope,
         line,
         exchange,
     } in calls
     {
-        let key = match keys.get(&scope.merchant_id) {
-            Some(key) => key.clone(),
-            None => merchants::key(tx, scope.merchant_id).await?,
-        };
+        let key = keys.get(&scope.merchant_id).ok_or(Error::Missing("merchant"))?;
         let sealed = key.seal(&place(*scope, &line.id), exchange.as_bytes());
-        keys.insert(scope.merchant_id, key);
         execute!(
             tx,
             "insert into api_log (merchant_id, sandbox, id, request_id, at, method, route, status, ms, key,
@@ -121,11 +131,11 @@ pub async fn insert(tx: &mut Tx, calls: &[Call]) -> Result<(), Error> {
     Ok(())
 }
 
-/// One call.
+/// One call, from the traffic part. `durable` reads the account's key.
 ///
 /// # Errors
 /// [`Error::Sealed`]; database errors.
-pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>, Error> {
+pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>, Error> {
     #[derive(sqlx::FromRow)]
     struct Row {
         #[sqlx(flatten)]
@@ -137,7 +147,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>
     let Some(row) = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)? else {
         return Ok(None);
     };
-    let key = merchants::key(conn, scope.merchant_id).await?;
+    let key = merchants::key(durable, scope.merchant_id).await?;
     let exchange = key.open_text(&place(scope, &id), &row.exchange_sealed)?;
     Ok(Some(Call {
         scope,

@@ -4,18 +4,22 @@
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
 use sqlx::pool::{PoolConnection, PoolOptions};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::sqlite::{SqliteConnection, SqliteSynchronous};
+use sqlx::{PgPool, Postgres, Sqlite, Transaction};
 
-use crate::error::{Error, is_busy, is_serialization_failure};
+use crate::error::{Error, is_serialization_failure};
+use crate::group_commit::Member;
 use crate::keyring::Keyring;
+use crate::sqlite::{self, SqliteFile};
 
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+/// Those of SQLite's traffic file; on PostgreSQL its tables are among the others.
+static TRAFFIC_MIGRATIONS: Migrator = sqlx::migrate!("migrations/traffic");
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// How often a transaction is run again when the database cannot serialise it.
@@ -49,17 +53,23 @@ type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 #[derive(Clone)]
 pub struct Db {
     pools: Pools,
+    part: Part,
     keyring: Arc<Keyring>,
     clock: Clock,
 }
 
+/// What a transaction's commit is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// It survives a power cut.
+    Durable,
+    /// The newest of it may be lost.
+    Traffic,
+}
+
 #[derive(Clone)]
 enum Pools {
-    /// SQLite has one writer at a time: a pool of one makes waiting for it a fair queue instead of polling.
-    Sqlite {
-        readers: SqlitePool,
-        writer: SqlitePool,
-    },
+    Sqlite { main: SqliteFile, traffic: SqliteFile },
     Postgres(PgPool),
 }
 
@@ -81,7 +91,12 @@ impl Db {
     /// [`Error::Config`] for another kind of address; [`Error::Unavailable`]; SQLite: [`Error::Migration`].
     pub async fn connect(url: &str, keyring: Arc<Keyring>, options: &Options) -> Result<Self, Error> {
         let pools = if url.starts_with("sqlite:") {
-            connect_sqlite(url, options).await?
+            let file = sqlite::options(url)?;
+            let beside = file.clone().filename(sqlite::traffic_file(file.get_filename()));
+            // A power cut must lose nothing that was acknowledged: every commit syncs the log. Of the traffic it may.
+            let main = SqliteFile::open(file, SqliteSynchronous::Full, options).await?;
+            let traffic = SqliteFile::open(beside, SqliteSynchronous::Normal, options).await?;
+            Pools::Sqlite { main, traffic }
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             connect_postgres(url, options).await?
         } else {
@@ -91,6 +106,7 @@ impl Db {
         };
         let db = Self {
             pools,
+            part: Part::Durable,
             keyring,
             clock: Arc::new(now_ms),
         };
@@ -107,6 +123,25 @@ impl Db {
         self
     }
 
+    /// The same database for traffic: rate limits and the API log, whose newest rows a power cut may take. Everything else
+    /// belongs into the durable part, failed sign-ins above all. On SQLite this is a file of its own, so that what is not
+    /// synced can never hold back or reorder what is; on PostgreSQL its commits do not wait for the disk.
+    #[must_use]
+    pub fn traffic(&self) -> Self {
+        Self {
+            part: Part::Traffic,
+            ..self.clone()
+        }
+    }
+
+    /// SQLite's file of this part.
+    fn file<'a>(&self, main: &'a SqliteFile, traffic: &'a SqliteFile) -> &'a SqliteFile {
+        match self.part {
+            Part::Durable => main,
+            Part::Traffic => traffic,
+        }
+    }
+
     /// Whether this is PostgreSQL (else SQLite).
     #[must_use]
     pub fn is_postgres(&self) -> bool {
@@ -119,7 +154,9 @@ impl Db {
     /// [`Error::Unavailable`] when none is free in time.
     pub async fn read(&self) -> Result<Conn, Error> {
         let handle = match &self.pools {
-            Pools::Sqlite { readers, .. } => Handle::Sqlite(readers.acquire().await?),
+            Pools::Sqlite { main, traffic } => {
+                Handle::Sqlite(self.file(main, traffic).readers().acquire().await?)
+            }
             Pools::Postgres(pool) => Handle::Postgres(pool.acquire().await?),
         };
         Ok(self.conn(handle))
@@ -132,8 +169,16 @@ impl Db {
     /// [`Error::Unavailable`] when no connection, or SQLite's write lock, is free in time.
     pub async fn begin(&self) -> Result<Tx, Error> {
         let handle = match &self.pools {
-            Pools::Sqlite { writer, .. } => Handle::SqliteTx(writer.begin_with("begin immediate").await?),
-            Pools::Postgres(pool) => Handle::PostgresTx(pool.begin().await?),
+            Pools::Sqlite { main, traffic } => Handle::SqliteTx(self.file(main, traffic).begin().await?),
+            Pools::Postgres(pool) => {
+                let mut tx = pool.begin().await?;
+                if self.part == Part::Traffic {
+                    sqlx::query("set local synchronous_commit = off")
+                        .execute(&mut *tx)
+                        .await?;
+                }
+                Handle::PostgresTx(tx)
+            }
         };
         Ok(Tx(self.conn(handle)))
     }
@@ -154,10 +199,10 @@ impl Db {
     /// [`Error::Migration`] when a migration fails or an applied one was changed; [`Error::Unavailable`].
     pub async fn migrate(&self) -> Result<(), Error> {
         match &self.pools {
-            Pools::Sqlite { writer, .. } => {
-                let mut tx = writer.begin_with("begin immediate").await?;
-                run_migrations(&SQLITE_MIGRATIONS, &mut *tx).await?;
-                tx.commit().await?;
+            Pools::Sqlite { main, traffic } => {
+                main.migrate(&SQLITE_MIGRATIONS).await?;
+                traffic.migrate(&TRAFFIC_MIGRATIONS).await?;
+                traffic.take_over_api_log(main).await?;
             }
             Pools::Postgres(pool) => {
                 // Of sessions that race to create the table all but one may fail; by then it exists.
@@ -240,6 +285,19 @@ impl Db {
         fetch!(one, &mut conn, (i64,), "select cast(1 as bigint)").map(|_| ())
     }
 
+    /// Writes a row and deletes it: whether the database takes writes now, for readiness checks.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when its disk is full or cannot be written; [`Error::Database`].
+    pub async fn check_writes(&self) -> Result<(), Error> {
+        let id = uuid::Uuid::new_v4();
+        crate::transaction!(self, |tx| -> Result<(), Error> {
+            let now = tx.now();
+            execute!(tx, "insert into write_checks (id, at) values ($1, $2)", id, now)?;
+            execute!(tx, "delete from write_checks where id = $1", id).map(|_| ())
+        })
+    }
+
     /// The bytes that the database takes on its disk, where it tells.
     ///
     /// # Errors
@@ -254,12 +312,27 @@ impl Db {
         fetch!(one, &mut conn, (i64,), sql).map(|(bytes,)| bytes)
     }
 
+    /// Moves everything from SQLite's write-ahead log into the database file and empties the log, so that no deleted
+    /// value remains in it. Call it after an erasure. PostgreSQL manages its own log, so there it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when a reader keeps the log in use for longer than the acquire timeout.
+    pub async fn truncate_wal(&self) -> Result<(), Error> {
+        match &self.pools {
+            Pools::Sqlite { main, traffic } => {
+                main.truncate_wal().await?;
+                traffic.truncate_wal().await
+            }
+            Pools::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Waits for the connections in use and closes all.
     pub async fn close(&self) {
         match &self.pools {
-            Pools::Sqlite { readers, writer } => {
-                readers.close().await;
-                writer.close().await;
+            Pools::Sqlite { main, traffic } => {
+                main.close().await;
+                traffic.close().await;
             }
             Pools::Postgres(pool) => pool.close().await,
         }
@@ -271,7 +344,10 @@ fn now_ms() -> i64 {
 }
 
 /// Runs migrations without sqlx's own (advisory) lock.
-async fn run_migrations<C: Migrate>(migrations: &Migrator, conn: &mut C) -> Result<(), MigrateError> {
+pub(crate) async fn run_migrations<C: Migrate>(
+    migrations: &Migrator,
+    conn: &mut C,
+) -> Result<(), MigrateError> {
     let mut unlocked = Migrator {
         migrations: migrations.migrations.clone(),
         ..Migrator::DEFAULT
@@ -279,54 +355,6 @@ async fn run_migrations<C: Migrate>(migrations: &Migrator, conn: &mut C) -> Resu
     unlocked.set_locking(false);
     // Not `run`: the compiler cannot see that its future is `Send`.
     unlocked.run_direct(None, conn, false).await
-}
-
-async fn connect_sqlite(url: &str, options: &Options) -> Result<Pools, Error> {
-    let connect = SqliteConnectOptions::from_str(url)?
-        .create_if_missing(true)
-        .foreign_keys(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
-        .busy_timeout(options.busy_timeout)
-        // What is deleted is overwritten: erased means erased from the file too.
-        .pragma("secure_delete", "on");
-    let path = connect.get_filename();
-    if url.contains(":memory:") || url.contains("mode=memory") || path.as_os_str().is_empty() {
-        return Err(Error::Config(
-            "SQLite needs a file: readers and writer are connections of their own".into(),
-        ));
-    }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Error::Config(format!("{}: {error}", folder.display())))?;
-    }
-    let pool = PoolOptions::<Sqlite>::new()
-        .acquire_timeout(options.acquire_timeout)
-        .test_before_acquire(false);
-    // The writer first: it creates the file.
-    let writer = open_sqlite(pool.clone().max_connections(1), connect.clone(), options).await?;
-    let readers = pool.max_connections(options.max_connections);
-    let readers = open_sqlite(readers, connect.pragma("query_only", "on"), options).await?;
-    Ok(Pools::Sqlite { readers, writer })
-}
-
-/// Opens a pool. Switching a new file to WAL does not heed the busy timeout when another process does the same.
-async fn open_sqlite(
-    pool: PoolOptions<Sqlite>,
-    connect: SqliteConnectOptions,
-    options: &Options,
-) -> Result<SqlitePool, Error> {
-    let begun = Instant::now();
-    loop {
-        match pool.clone().connect_with(connect.clone()).await {
-            Err(sqlx::Error::Database(error))
-                if is_busy(error.as_ref()) && begun.elapsed() < options.busy_timeout =>
-            {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            opened => return Ok(opened?),
-        }
-    }
 }
 
 async fn connect_postgres(url: &str, options: &Options) -> Result<Pools, Error> {
@@ -350,7 +378,7 @@ pub struct Conn {
 enum Handle {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
-    SqliteTx(Transaction<'static, Sqlite>),
+    SqliteTx(Member),
     PostgresTx(Transaction<'static, Postgres>),
 }
 
@@ -380,7 +408,7 @@ impl Conn {
         match &mut self.handle {
             Handle::Sqlite(conn) => Raw::Sqlite(conn),
             Handle::Postgres(conn) => Raw::Postgres(conn),
-            Handle::SqliteTx(tx) => Raw::Sqlite(tx),
+            Handle::SqliteTx(tx) => Raw::Sqlite(tx.conn()),
             Handle::PostgresTx(tx) => Raw::Postgres(tx),
         }
     }
@@ -389,6 +417,9 @@ impl Conn {
     pub(crate) fn outcome<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
         result.map_err(|error| {
             self.unserializable |= is_serialization_failure(&error);
+            if let Handle::SqliteTx(tx) = &mut self.handle {
+                tx.failed(&error);
+            }
             Error::from(error)
         })
     }
@@ -419,6 +450,21 @@ impl Tx {
         Ok(self.commit_raw().await?)
     }
 
+    /// Undoes it all. An error says that this transaction read what was not committed in the end, so its refusal must
+    /// not be believed.
+    async fn rollback(self) -> Result<(), Error> {
+        match self.0.handle {
+            // Its own error says more than the group's.
+            Handle::SqliteTx(tx) if tx.is_broken() => {
+                drop(tx);
+                Ok(())
+            }
+            Handle::SqliteTx(tx) => Ok(tx.rollback().await?),
+            // Dropping rolls back.
+            _ => Ok(()),
+        }
+    }
+
     async fn commit_raw(self) -> Result<(), sqlx::Error> {
         match self.0.handle {
             Handle::SqliteTx(tx) => tx.commit().await,
@@ -443,8 +489,11 @@ impl Tx {
                     (Err(E::from(Error::from(error))), again)
                 }
             },
-            // Dropping `self` rolls back.
-            Err(error) => (Err(error), self.unserializable),
+            Err(error) => {
+                let again = self.unserializable;
+                let error = self.rollback().await.map_or_else(E::from, |()| error);
+                (Err(error), again)
+            }
         };
         if !again || *tries >= MAX_TRIES {
             return ControlFlow::Break(result);

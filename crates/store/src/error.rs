@@ -1,5 +1,7 @@
 //! What can go wrong in the store. Texts name no personal data: neither values nor keys.
 
+use sqlx::error::DatabaseError;
+
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -47,15 +49,53 @@ impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(database) if database.is_unique_violation() => Self::Conflict,
-            sqlx::Error::Database(database) if is_busy(database.as_ref()) => Self::Unavailable(error),
+            sqlx::Error::Database(database) if is_temporary(database.as_ref()) => Self::Unavailable(error),
             sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::Io(_)
+            | sqlx::Error::Protocol(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::WorkerCrashed => Self::Unavailable(error),
             _ => Self::Database(error),
         }
     }
+}
+
+/// Whether the same statement can succeed later without anybody changing it: the database is busy, full, stopping or
+/// out of reach.
+fn is_temporary(error: &dyn DatabaseError) -> bool {
+    let Some(code) = error.code() else { return false };
+    match sqlite_code(error) {
+        // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN.
+        Some(code) => matches!(code, 5 | 6 | 7 | 10 | 13 | 14),
+        // Connection exceptions, failed serialisation (after every retry), exhausted resources, shutdown and recovery, a
+        // server that became a read-only replica, errors of its disk.
+        None => {
+            ["08", "40", "53", "57P", "58"]
+                .iter()
+                .any(|class| code.starts_with(class))
+                || code == "25006"
+        }
+    }
+}
+
+/// Whether an error can have ended SQLite's transaction, whatever statement reported it.
+pub(crate) fn ends_transaction(error: &sqlx::Error) -> bool {
+    match error {
+        // Only these leave the transaction as it was: SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
+        // SQLITE_RANGE.
+        sqlx::Error::Database(error) => {
+            sqlite_code(error.as_ref()).is_some_and(|code| !matches!(code, 1 | 18 | 19 | 20 | 25))
+        }
+        sqlx::Error::WorkerCrashed | sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
+        _ => false,
+    }
+}
+
+/// SQLite's primary result code; nothing for an error of PostgreSQL.
+fn sqlite_code(error: &dyn DatabaseError) -> Option<i32> {
+    error.try_downcast_ref::<sqlx::sqlite::SqliteError>()?;
+    error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
 }
 
 /// Whether the same transaction, run again from its start, may well succeed.
@@ -68,10 +108,6 @@ pub(crate) fn is_serialization_failure(error: &sqlx::Error) -> bool {
 }
 
 /// SQLITE_BUSY and its extended codes: another process held the write lock for longer than the busy timeout.
-pub(crate) fn is_busy(error: &dyn sqlx::error::DatabaseError) -> bool {
-    error.try_downcast_ref::<sqlx::sqlite::SqliteError>().is_some()
-        && error
-            .code()
-            .and_then(|code| code.parse::<i32>().ok())
-            .is_some_and(|code| code & 0xff == 5)
+pub(crate) fn is_busy(error: &dyn DatabaseError) -> bool {
+    sqlite_code(error) == Some(5)
 }

@@ -25,6 +25,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::Scope;
 use crate::error::Error;
+use crate::files;
 
 /// The format of sealed bytes.
 const VERSION: u8 = 1;
@@ -321,7 +322,7 @@ impl Keyring {
         };
         let text = Zeroizing::new(serde_json::to_string_pretty(&file)?);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
+            files::create_folder(folder)?;
         }
         let beside = path.with_extension(format!("new-{}", hex::encode(random::<8>())));
         let mut out = fs::OpenOptions::new()
@@ -338,7 +339,8 @@ impl Keyring {
         if replace == Replace::No || moved.is_err() {
             fs::remove_file(&beside)?;
         }
-        moved
+        // The file's entry in its folder must survive a power cut as its content does.
+        moved.and_then(|()| files::sync_entry(path))
     }
 
     /// Wraps a merchant's key by the newest master key.

@@ -116,7 +116,11 @@ impl LabelStore {
     /// # Errors
     /// When it cannot be made.
     pub fn open(folder: &Path) -> Result<LabelStore, LabelStoreError> {
-        fs::create_dir_all(folder)?;
+        if !folder.exists() {
+            fs::create_dir_all(folder)?;
+            // Without its entry a new folder is gone after a power cut, and with it every file in it.
+            File::open(folder.join(".."))?.sync_all()?;
+        }
         Ok(LabelStore {
             folder: folder.to_owned(),
         })

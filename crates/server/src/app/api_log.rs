@@ -140,13 +140,17 @@ fn gathered_at_last(calls: &mut Receiver<Call>, batch: &mut Vec<Call>) -> usize 
 }
 
 async fn write(db: &Db, calls: &[Call]) {
-    let written = store::transaction!(db, |tx| -> Result<(), store::Error> {
-        api_log::insert(tx, calls).await
-    });
-    if let Err(error) = written {
+    if let Err(error) = try_write(db, calls).await {
         tracing::warn!(%error, "the API log could not be written");
         dropped(calls.len());
     }
+}
+
+async fn try_write(db: &Db, calls: &[Call]) -> Result<(), store::Error> {
+    let keys = api_log::keys(&mut db.read().await?, calls).await?;
+    store::transaction!(db.traffic(), |tx| -> Result<(), store::Error> {
+        api_log::insert(tx, &keys, calls).await
+    })
 }
 
 /// Members whose values say nothing of a person: ids of ours, codes, statuses, words of fixed lists, texts of ours.
@@ -260,7 +264,7 @@ pub async fn sweep(app: &super::App) -> Result<u64, store::Error> {
     let before = jiff::Timestamp::now().as_millisecond() - i64::from(app.config.api_log_days) * DAY_MS;
     let mut swept = 0;
     loop {
-        let deleted = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
+        let deleted = store::transaction!(app.db.traffic(), |tx| -> Result<u64, store::Error> {
             api_log::sweep(tx, before, AT_ONCE).await
         })?;
         swept += deleted;

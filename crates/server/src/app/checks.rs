@@ -105,7 +105,7 @@ pub fn clock() -> Check {
     }
 }
 
-/// Free space where the data lie.
+/// Free space where the data lie, and whether other users can open the folder.
 pub fn disk(folder: &Path) -> Check {
     const NAME: &str = "disk";
     const GIB: f64 = (1_u64 << 30) as f64;
@@ -117,6 +117,10 @@ pub fn disk(folder: &Path) -> Check {
             match free {
                 ..0.5 => Check::bad(NAME, format!("{text}: make room at once")),
                 ..5.0 => Check::look(NAME, format!("{text}: make room")),
+                _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
+                    NAME,
+                    format!("{text}; other users can open this folder: chmod 700"),
+                ),
                 _ => Check::ok(NAME, text),
             }
         }

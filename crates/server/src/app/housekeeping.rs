@@ -129,6 +129,9 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
             + store::sign_ups::sweep(tx).await?
             + store::invitations::sweep(tx, links_before).await?)
     })?;
+    swept += store::transaction!(app.db.traffic(), |tx| -> Result<u64, store::Error> {
+        store::limits::sweep(tx).await
+    })?;
     loop {
         let ended = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
             store::sessions::expire(tx, SESSIONS_AT_ONCE).await

@@ -142,11 +142,10 @@ impl App {
     }
 
     async fn probe(&self) -> Readiness {
-        let database = self
-            .db
-            .ping()
-            .await
-            .map_err(|_| "the database does not answer".to_owned());
+        let database = self.db.check_writes().await.map_err(|error| {
+            tracing::warn!(%error, "the database does not accept writes");
+            "the database does not accept writes: check its disk and its log".to_owned()
+        });
         let objects = self
             .objects
             .ping()

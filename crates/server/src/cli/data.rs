@@ -22,9 +22,9 @@ pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
 
 /// Opens or creates the data folder, the master key and the embedded database; PostgreSQL gets its schema when it has none.
 pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
-    std::fs::create_dir_all(&config.data)
+    store::files::create_folder(&config.data)
         .with_context(|| format!("the data folder {} cannot be made", config.data.display()))?;
-    std::fs::create_dir_all(config.spill_dir())?;
+    store::files::create_folder(&config.spill_dir())?;
     let (keyring, origin) = Keyring::open_or_create(&config.master_key_file())?;
     if origin == KeyringOrigin::Created {
         eprintln!(

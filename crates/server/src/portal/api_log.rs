@@ -76,7 +76,8 @@ async fn list(
         before,
     };
     let mut conn = app.db.read().await?;
-    let mut lines = api_log::list(&mut conn, scope, filter, PAGE + 1).await?;
+    let mut traffic = app.db.traffic().read().await?;
+    let mut lines = api_log::list(&mut traffic, scope, filter, PAGE + 1).await?;
     let more = lines.len() as i64 > PAGE;
     lines.truncate(PAGE as usize);
     let last = lines.last().filter(|_| more);
@@ -143,7 +144,10 @@ async fn detail(
     let missing = || Problem::not_found("There is no such call in this account");
     let id = Uuid::parse_str(&id).map_err(|_| missing())?;
     let mut conn = app.db.read().await?;
-    let call = api_log::get(&mut conn, scope, id).await?.ok_or_else(missing)?;
+    let mut traffic = app.db.traffic().read().await?;
+    let call = api_log::get(&mut traffic, &mut conn, scope, id)
+        .await?
+        .ok_or_else(missing)?;
     let exchange: Exchange = serde_json::from_str(&call.exchange).map_err(Problem::internal)?;
     let family = Family::of(&call.line.route);
     let sees_people = member.may(Action::ViewApplicant);

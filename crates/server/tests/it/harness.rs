@@ -47,8 +47,13 @@ pub(crate) struct Server {
     pub(crate) base: String,
     pub(crate) dir: TempDir,
     database: String,
+    /// Variables of the server's environment and of every command's on its data.
+    environment: Environment,
     pub(crate) http: Client,
 }
+
+/// Variables and their values.
+pub(crate) type Environment = Vec<(&'static str, String)>;
 
 /// An API key with its secret.
 #[derive(Clone, Debug)]
@@ -82,14 +87,24 @@ pub(crate) fn workspace() -> PathBuf {
         .unwrap()
 }
 
-fn program(database: &str, dir: &Path) -> Command {
+fn program(database: &str, dir: &Path, environment: &Environment) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bonafide"));
     command
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .env("BONAFIDE_DATA", dir)
         .env("BONAFIDE_DATABASE", database)
         .env("BONAFIDE_MODELS", workspace().join("models"))
         .env("BONAFIDE_SPECIMENS", workspace().join("specimens"));
     command
+}
+
+/// Runs a command on the SQLite data in a folder.
+pub(crate) fn try_command(dir: &Path, environment: &Environment, arguments: &[&str]) -> std::process::Output {
+    let database = format!("sqlite:{}", dir.join("bonafide.db").display());
+    program(&database, dir, environment)
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 /// A connection of the test's own.
@@ -99,8 +114,14 @@ enum Connection {
 }
 
 /// Starts the server and waits until it listens; its process and address. Its log goes on into a file of the folder.
-fn spawn(dir: &Path, database: &str, arguments: &[&str], log: &str) -> (Child, String) {
-    let mut child = program(database, dir)
+fn spawn(
+    dir: &Path,
+    database: &str,
+    environment: &Environment,
+    arguments: &[&str],
+    log: &str,
+) -> (Child, String) {
+    let mut child = program(database, dir, environment)
         .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
         .args(arguments)
         .stderr(Stdio::piped())
@@ -165,7 +186,13 @@ impl Server {
     pub(crate) async fn start(backend: Backend, arguments: &[&str]) -> Server {
         let dir = tempfile::tempdir().unwrap();
         let database = database(backend, dir.path()).await;
-        Server::start_on(dir, database, arguments)
+        Server::start_on(dir, database, Vec::new(), arguments)
+    }
+
+    /// A server on SQLite in a folder, which may hold data, with variables in its environment.
+    pub(crate) async fn start_in(dir: TempDir, environment: Environment, arguments: &[&str]) -> Server {
+        let database = database(Backend::Sqlite, dir.path()).await;
+        Server::start_on(dir, database, environment, arguments)
     }
 
     /// A server with the sandbox merchant, and its `demo.json`.
@@ -183,31 +210,39 @@ impl Server {
 
     /// A second process on the same data; to be dropped first.
     pub(crate) fn beside(&self, arguments: &[&str]) -> Server {
-        let (child, base) = spawn(self.dir.path(), &self.database, arguments, "beside.log");
+        let (child, base) = spawn(
+            self.dir.path(),
+            &self.database,
+            &self.environment,
+            arguments,
+            "beside.log",
+        );
         Server {
             child,
             base,
             dir: tempfile::tempdir().unwrap(),
             database: self.database.clone(),
+            environment: self.environment.clone(),
             http: Client::new(),
         }
     }
 
-    fn start_on(dir: TempDir, database: String, arguments: &[&str]) -> Server {
+    fn start_on(dir: TempDir, database: String, environment: Environment, arguments: &[&str]) -> Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let (child, base) = spawn(dir.path(), &database, arguments, "server.log");
+        let (child, base) = spawn(dir.path(), &database, &environment, arguments, "server.log");
         Server {
             child,
             base,
             dir,
             database,
+            environment,
             http: Client::new(),
         }
     }
 
     /// Changes the database behind the server's back, as time would.
     pub(crate) async fn sql(&self, sql: &'static str) {
-        match self.connection().await {
+        match self.connection(sql).await {
             Connection::Sqlite(mut connection) => {
                 sqlx::query(sql).execute(&mut connection).await.unwrap();
             }
@@ -230,7 +265,7 @@ impl Server {
                 tokio::join!(other, ends).0
             }};
         }
-        match self.connection().await {
+        match self.connection(sql).await {
             Connection::Sqlite(mut connection) => held!(connection),
             Connection::Postgres(mut connection) => held!(connection),
         }
@@ -238,7 +273,7 @@ impl Server {
 
     /// The one number that a query answers.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        match self.connection().await {
+        match self.connection(sql).await {
             Connection::Sqlite(mut connection) => {
                 sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
             }
@@ -248,9 +283,13 @@ impl Server {
         }
     }
 
-    async fn connection(&self) -> Connection {
+    /// A connection to what a statement is about: on SQLite the API log has a file of its own.
+    async fn connection(&self, sql: &str) -> Connection {
         if self.database.starts_with("sqlite:") {
-            Connection::Sqlite(SqliteConnection::connect(&self.database).await.unwrap())
+            let of_traffic = sql.contains("from api_log") || sql.contains("update api_log");
+            let traffic = self.database.replace(".db", ".traffic.db");
+            let database = if of_traffic { &traffic } else { &self.database };
+            Connection::Sqlite(SqliteConnection::connect(database).await.unwrap())
         } else {
             Connection::Postgres(PgConnection::connect(&self.database).await.unwrap())
         }
@@ -261,7 +300,7 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
-        Server::start_on(dir, self.database.clone(), arguments)
+        Server::start_on(dir, self.database.clone(), self.environment.clone(), arguments)
     }
 
     /// The SQLite database, for looking at rows.
@@ -269,6 +308,13 @@ impl Server {
         <sqlx::SqliteConnection as sqlx::Connection>::connect(&self.database)
             .await
             .unwrap()
+    }
+
+    /// Kills the server as a power cut would; its data folder.
+    pub(crate) fn kill(mut self) -> TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap())
     }
 
     /// The server's process.
@@ -300,7 +346,7 @@ impl Server {
 
     /// The same, for commands that may fail.
     pub(crate) fn try_bonafide(&self, arguments: &[&str]) -> std::process::Output {
-        program(&self.database, self.dir.path())
+        program(&self.database, self.dir.path(), &self.environment)
             .args(arguments)
             .output()
             .unwrap()

@@ -8,6 +8,7 @@ mod bad_input;
 mod chains;
 mod connections;
 mod contract;
+mod disk;
 mod documents;
 mod flows;
 mod groups;

@@ -28,7 +28,7 @@ fn call(scope: Scope, minute: i64, route: &str, status: u16, key: &str) -> Call 
 }
 
 async fn minutes(bench: &Bench, scope: Scope, filter: Filter<'_>) -> Vec<i64> {
-    let lines = api_log::list(&mut bench.read().await, scope, filter, 10).await;
+    let lines = api_log::list(&mut bench.db.traffic().read().await.unwrap(), scope, filter, 10).await;
     let minute = |line: Line| (line.at - START) / MINUTE;
     lines.unwrap().into_iter().map(minute).collect()
 }
@@ -47,8 +47,9 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
         call(other, 4, "/verify", 200, "c"),
         call(live, 5, "/verify", 200, "d"),
     ];
-    store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        api_log::insert(tx, &calls).await
+    let keys = api_log::keys(&mut bench.read().await, &calls).await.unwrap();
+    store::transaction!(bench.db.traffic(), |tx| -> Result<(), Error> {
+        api_log::insert(tx, &keys, &calls).await
     })
     .unwrap();
 
@@ -125,21 +126,21 @@ pub(crate) async fn calls_are_found_and_swept(bench: Bench) {
     }
 
     let id = calls[1].line.id;
-    let found = api_log::get(&mut bench.read().await, scope, id).await.unwrap();
+    let mut traffic = bench.db.traffic().read().await.unwrap();
+    let mut durable = bench.read().await;
+    let found = api_log::get(&mut traffic, &mut durable, scope, id).await.unwrap();
     assert_eq!(found.as_ref(), Some(&calls[1]));
     for stranger in [other, live] {
-        assert_eq!(
-            api_log::get(&mut bench.read().await, stranger, id).await.unwrap(),
-            None
-        );
+        let found = api_log::get(&mut traffic, &mut durable, stranger, id).await;
+        assert_eq!(found.unwrap(), None);
     }
 
-    let swept = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+    let swept = store::transaction!(bench.db.traffic(), |tx| -> Result<u64, Error> {
         api_log::sweep(tx, START + 2 * MINUTE, 1).await
     });
     assert_eq!(swept.unwrap(), 1, "no more than asked for");
     assert_eq!(minutes(&bench, scope, any).await, [3, 2, 1]);
-    let swept = store::transaction!(bench.db, |tx| -> Result<u64, Error> {
+    let swept = store::transaction!(bench.db.traffic(), |tx| -> Result<u64, Error> {
         api_log::sweep(tx, START + 2 * MINUTE, 10).await
     });
     assert_eq!(swept.unwrap(), 1);

@@ -9,6 +9,7 @@ mod bench;
 mod bucket;
 mod bulk;
 mod configuration;
+mod durability;
 mod hosted;
 mod monitoring;
 mod people;
@@ -54,6 +55,9 @@ on_every_database! {
         faces_of_another_model_are_replaced;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
         sessions_end_with_their_time;
+    durability: the_log_is_emptied_on_demand, writes_are_checked_without_a_trace, traffic_and_the_rest_are_apart,
+        transactions_that_come_together_are_all_kept, a_cancelled_transaction_takes_no_other_with_it,
+        a_stopping_database_is_unavailable;
     hosted: a_handoff_is_claimed_once, a_new_handoff_voids_the_earlier, the_last_word_counts, events_make_a_funnel,
         a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;

@@ -1,0 +1,235 @@
+//! A full disk: the server refuses writes with 503, says so on `/readyz`, answers reads, and goes on when there is space.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use reqwest::header::RETRY_AFTER;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::behind_shim;
+use crate::harness::{Key, Server, try_command};
+
+/// A disk that is full while [`Disk::fill`] was called last.
+struct Disk {
+    tools: TempDir,
+}
+
+impl Disk {
+    fn new() -> Self {
+        Disk {
+            tools: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn flag(&self) -> PathBuf {
+        self.tools.path().join("full")
+    }
+
+    fn fill(&self) {
+        std::fs::write(self.flag(), "").unwrap();
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.flag()).unwrap();
+    }
+
+    async fn server(&self, arguments: &[&str]) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        let variable = ("DISK_FULL", self.flag().display().to_string());
+        let environment = behind_shim(dir.path(), self.tools.path(), &[variable]);
+        Server::start_in(dir, environment, arguments).await
+    }
+}
+
+/// Whether `/readyz` finds a part ready.
+async fn is_ready(server: &Server, part: &str) -> bool {
+    let address = format!("{}/readyz", server.base);
+    let answer = server.http.get(address).send().await.unwrap();
+    let status = answer.status();
+    let body: Value = answer.json().await.unwrap();
+    let parts = body["parts"].as_array().unwrap();
+    let found = parts.iter().find(|found| found["name"] == part).unwrap();
+    assert!(found["ready"] == true || status == 503, "{status}: {body}");
+    found["ready"] == true
+}
+
+async fn until_ready(server: &Server, part: &str, ready: bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while is_ready(server, part).await != ready {
+        assert!(Instant::now() < deadline, "{part} is not ready={ready} in 10 s");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn create_group(server: &Server, key: &Key, name: &str) -> reqwest::Response {
+    let request = server.request(reqwest::Method::POST, "/v2/public/groups", key);
+    request
+        .json(&json!({"name": name, "flowIds": ["x"]}))
+        .send()
+        .await
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_writes_and_recovers() {
+    let disk = Disk::new();
+    let server = disk.server(&["--rate-writes", "0", "--rate-reads", "0"]).await;
+    let merchant = server.merchant(true);
+    assert_eq!(
+        create_group(&server, &merchant.sandbox, "before").await.status(),
+        201
+    );
+    until_ready(&server, "database", true).await;
+
+    disk.fill();
+    for number in 0..20 {
+        let refused = create_group(&server, &merchant.sandbox, &format!("full {number}")).await;
+        assert_eq!(refused.status(), 503, "write {number}");
+        assert!(refused.headers().contains_key(RETRY_AFTER));
+    }
+    let many = (0..16).map(|number| {
+        let name = format!("together {number}");
+        let (server, key) = (&server, &merchant.sandbox);
+        async move { create_group(server, key, &name).await.status() }
+    });
+    for status in futures_util::future::join_all(many).await {
+        assert_eq!(status, 503);
+    }
+    let (status, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
+    assert_eq!(status, 200, "{groups}");
+    until_ready(&server, "database", false).await;
+    until_ready(&server, "objects", false).await;
+
+    disk.free();
+    let freed = Instant::now();
+    while create_group(&server, &merchant.sandbox, "after").await.status() != 201 {
+        assert!(
+            freed.elapsed() < Duration::from_secs(5),
+            "writes are refused for 5 s"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    until_ready(&server, "database", true).await;
+    until_ready(&server, "objects", true).await;
+    let (_, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
+    let text = groups.to_string();
+    assert!(text.contains("before") && text.contains("after"), "{text}");
+    assert!(!text.contains("full") && !text.contains("together"), "{text}");
+}
+
+/// Rate limits alone are written here: they have their own file.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_what_cannot_be_counted() {
+    let disk = Disk::new();
+    let server = disk.server(&[]).await;
+    let merchant = server.merchant(true);
+    assert_eq!(server.get("/v2/public/groups", &merchant.sandbox).await.0, 200);
+    disk.fill();
+    let (status, body) = server.get("/v2/public/groups", &merchant.sandbox).await;
+    assert_eq!(status, 503, "{body}");
+    disk.free();
+    assert_eq!(server.get("/v2/public/groups", &merchant.sandbox).await.0, 200);
+}
+
+/// Runs a command again and again on a disk that is full after ever more writes, until there was enough space. Whenever
+/// it fails, it must say why.
+fn until_it_fits(server: &Server, arguments: &[&str]) {
+    let tools = tempfile::tempdir().unwrap();
+    for writes in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 10_000] {
+        let variable = ("DISK_FULL_AFTER", writes.to_string());
+        let environment = behind_shim(server.dir.path(), tools.path(), &[variable]);
+        let output = try_command(server.dir.path(), &environment, arguments);
+        if output.status.success() {
+            assert!(writes > 0, "{arguments:?} writes nothing");
+            return;
+        }
+        says_why(&output, writes);
+    }
+    panic!("{arguments:?} needs more than 10,000 writes");
+}
+
+fn says_why(output: &std::process::Output, writes: u32) {
+    let error = String::from_utf8_lossy(&output.stderr).to_lowercase();
+    let reasons = ["no space", "is full", "i/o error", "unable to open"];
+    assert!(
+        reasons.iter().any(|reason| error.contains(reason)),
+        "after {writes} writes: {error}"
+    );
+    assert!(!error.contains("panicked"), "after {writes} writes: {error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_during_a_rotation_loses_no_key() {
+    let server = Server::start_in(tempfile::tempdir().unwrap(), Vec::new(), &[]).await;
+    server.merchant(true);
+    server.merchant(false);
+    until_it_fits(&server, &["keys", "rotate"]);
+    until_it_fits(&server, &["keys", "rewrap"]);
+    // It opens every account's key.
+    server.bonafide(&["keys", "rewrap"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_during_an_erasure_leaves_it_to_the_next_try() {
+    let server = Server::start_in(tempfile::tempdir().unwrap(), Vec::new(), &[]).await;
+    let merchant = server.merchant(true);
+    server.bonafide(&["generate", "--merchant", &merchant.id, "--count", "4"]);
+    let label = ["--external-user-id", "invented-1-00000003"];
+    until_it_fits(
+        &server,
+        &[&["erase", "--merchant", &merchant.id, "--sandbox"][..], &label].concat(),
+    );
+    let left = "select count(*) from people";
+    assert_eq!(server.count(left).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_during_an_import_keeps_the_list_in_use() {
+    let server = Server::start_in(tempfile::tempdir().unwrap(), Vec::new(), &[]).await;
+    let lists = tempfile::tempdir().unwrap();
+    let file = lists.path().join("invented.ftm.json");
+    let import = ["lists", "import", file.to_str().unwrap()];
+    let write = |count: u32| {
+        let line = |number: u32| {
+            let name = format!("Invented Person {number}");
+            let entity = json!({"id": format!("x-{number}"), "schema": "Person", "last_seen": "2026-01-02",
+                "properties": {"name": [name]}});
+            format!("{entity}\n")
+        };
+        std::fs::write(&file, (0..count).map(line).collect::<String>()).unwrap();
+    };
+    write(20);
+    server.bonafide(&import);
+    write(21);
+    until_it_fits(&server, &import);
+    let folder = server.dir.path().join("lists");
+    let unfinished = std::fs::read_dir(folder).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().ends_with(".new")
+    });
+    assert_eq!(unfinished.count(), 0);
+    let status = server.bonafide(&["lists", "status", "--json"]);
+    assert!(status.contains("21"), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_during_the_first_migration_leaves_it_to_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let tools = tempfile::tempdir().unwrap();
+    for writes in [0, 4, 16, 64, 256] {
+        let variable = ("DISK_FULL_AFTER", writes.to_string());
+        let environment = behind_shim(dir.path(), tools.path(), &[variable]);
+        let output = try_command(dir.path(), &environment, &["merchant", "list"]);
+        if output.status.success() {
+            break;
+        }
+        says_why(&output, writes);
+    }
+    let server = Server::start_in(dir, Vec::new(), &[]).await;
+    let merchant = server.merchant(true);
+    assert_eq!(
+        create_group(&server, &merchant.sandbox, "first").await.status(),
+        201
+    );
+}

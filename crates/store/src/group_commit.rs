@@ -1,0 +1,403 @@
+//! Group commit for SQLite: the one connection that writes, shared by transactions that commit together.
+//!
+//! SQLite has one writer at a time, and a commit that survives a power cut waits for the disk. If each transaction waited
+//! alone, the disk's syncs per second would bound the writes per second. Here transactions that queue for the writer
+//! become members of one *group*: one outer transaction on the connection, and one savepoint for each member.
+//!
+//! - A member owns the connection alone, from its savepoint to its release. Members run one after the other, in the order
+//!   in which they came, and each sees what the members before it wrote.
+//! - A member that is released while others wait passes the connection on, and then queues for it again. Whichever
+//!   member of the group gets it next, without new work before it, commits for all. A member that nobody waits behind
+//!   commits at once, so a lone writer is as fast as without groups.
+//! - [`Member::commit`] returns after the outer commit, never before. A member that rolls back also waits for it if
+//!   others came before it, because its refusal may rest on what they wrote.
+//! - A member that is dropped (its request was cancelled) rolls back its savepoint alone.
+//! - An error that can have ended the outer transaction ends the group: the connection is replaced, nothing of the group
+//!   remains, and every member gets an error.
+//!
+//! This module knows no table. Whoever holds a member must await nothing but its statements, because all others wait.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Error};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+
+use crate::error::ends_transaction;
+
+/// Members of one group at most.
+const MOST: usize = 64;
+/// A group that is older than this takes no further member.
+const OLDEST: Duration = Duration::from_millis(20);
+
+const BEGIN: &str = "begin immediate; savepoint member";
+const JOIN: &str = "savepoint member";
+const RELEASE: &str = "release member";
+const RELEASE_AND_COMMIT: &str = "release member; commit";
+const COMMIT: &str = "commit";
+const UNDO: &str = "rollback to member; release member";
+const ROLLBACK: &str = "rollback";
+
+/// The connection that writes, shared by cloning.
+#[derive(Clone)]
+pub(crate) struct Writer(Arc<Shared>);
+
+struct Shared {
+    slot: Arc<Mutex<Slot>>,
+    /// Those who queue to begin.
+    waiting: AtomicUsize,
+    options: SqliteConnectOptions,
+    acquire_timeout: Duration,
+    oldest: Duration,
+}
+
+/// The connection and the group on it.
+struct Slot {
+    /// None after an error, until the next member connects.
+    conn: Option<SqliteConnection>,
+    state: State,
+    /// Who waits for the outer commit.
+    released: Vec<oneshot::Sender<Result<(), Arc<str>>>>,
+    begun: Instant,
+    is_closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No transaction.
+    Idle,
+    /// The outer transaction is beginning or ending. Seen by the next owner only when its owner was cut off.
+    Changing,
+    /// The outer transaction is open, with no savepoint.
+    Open,
+    /// A member's savepoint is open.
+    Member,
+}
+
+/// How a member ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Keep,
+    Undo,
+}
+
+/// A transaction: its own savepoint within the group's.
+pub(crate) struct Member {
+    /// None once it has ended.
+    slot: Option<OwnedMutexGuard<Slot>>,
+    writer: Writer,
+    /// A statement failed in a way that can have ended the outer transaction.
+    is_broken: bool,
+}
+
+/// Counts one who queues, for as long as it lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Writer {
+    /// Connects.
+    pub(crate) async fn open(
+        options: SqliteConnectOptions,
+        acquire_timeout: Duration,
+    ) -> Result<Self, Error> {
+        Self::open_with(options, acquire_timeout, OLDEST).await
+    }
+
+    async fn open_with(
+        options: SqliteConnectOptions,
+        acquire_timeout: Duration,
+        oldest: Duration,
+    ) -> Result<Self, Error> {
+        let slot = Slot {
+            conn: Some(options.connect().await?),
+            state: State::Idle,
+            released: Vec::new(),
+            begun: Instant::now(),
+            is_closed: false,
+        };
+        Ok(Self(Arc::new(Shared {
+            slot: Arc::new(Mutex::new(slot)),
+            waiting: AtomicUsize::new(0),
+            options,
+            acquire_timeout,
+            oldest,
+        })))
+    }
+
+    /// Begins a transaction, when those who queued before have had their turn.
+    pub(crate) async fn begin(&self) -> Result<Member, Error> {
+        let slot = {
+            let _waiting = Waiting::begin(&self.0.waiting);
+            self.lock().await?
+        };
+        let mut member = Member {
+            slot: Some(slot),
+            writer: self.clone(),
+            is_broken: false,
+        };
+        // Dropped in the middle of this, the member rolls back what it began.
+        member.slot().join(&self.0.options).await?;
+        Ok(member)
+    }
+
+    /// The connection outside any transaction, and alone.
+    pub(crate) async fn alone(&self) -> Result<Alone, Error> {
+        let mut slot = self.lock().await?;
+        slot.recover().await;
+        if slot.state == State::Open {
+            slot.end_group(COMMIT).await?;
+        }
+        slot.connect(&self.0.options).await?;
+        Ok(Alone(slot))
+    }
+
+    /// Waits for the group that runs, and closes the connection.
+    pub(crate) async fn close(&self) {
+        let mut slot = Arc::clone(&self.0.slot).lock_owned().await;
+        slot.recover().await;
+        if slot.state == State::Open {
+            // Its members got the error, if there was one.
+            let _ = slot.end_group(COMMIT).await;
+        }
+        slot.is_closed = true;
+        slot.disconnect().await;
+    }
+
+    async fn lock(&self) -> Result<OwnedMutexGuard<Slot>, Error> {
+        let lock = Arc::clone(&self.0.slot).lock_owned();
+        tokio::time::timeout(self.0.acquire_timeout, lock)
+            .await
+            .map_err(|_| Error::PoolTimedOut)
+    }
+
+    /// Ends a member. The task that runs this must not be cancelled.
+    async fn end(self, mut slot: OwnedMutexGuard<Slot>, end: End, is_broken: bool) -> Result<(), Error> {
+        if is_broken || slot.state != State::Member {
+            let text = "a statement ended the transaction";
+            return Err(slot.fail(&Error::Protocol(text.into())).await);
+        }
+        if end == End::Undo && slot.released.is_empty() {
+            return slot.end_group(ROLLBACK).await;
+        }
+        let is_last = slot.released.len() + 1 >= MOST
+            || slot.begun.elapsed() >= self.0.oldest
+            || self.0.waiting.load(Ordering::SeqCst) == 0;
+        if is_last && end == End::Keep {
+            return slot.end_group(RELEASE_AND_COMMIT).await;
+        }
+        let sql = if end == End::Keep { RELEASE } else { UNDO };
+        if let Err(error) = slot.run(sql).await {
+            return Err(slot.fail(&error).await);
+        }
+        slot.state = State::Open;
+        if is_last {
+            return slot.end_group(COMMIT).await;
+        }
+        let (sender, mut committed) = oneshot::channel();
+        slot.released.push(sender);
+        drop(slot);
+        // Who waits may go away without a word. Behind all of them, this member gets the connection and commits.
+        let mut slot = tokio::select! {
+            biased;
+            committed = &mut committed => return outcome(committed),
+            slot = Arc::clone(&self.0.slot).lock_owned() => slot,
+        };
+        if let Ok(committed) = committed.try_recv() {
+            return outcome(Ok(committed));
+        }
+        slot.recover().await;
+        if slot.state == State::Open {
+            // The outcome comes as everybody else's.
+            let _ = slot.end_group(COMMIT).await;
+        }
+        drop(slot);
+        outcome(committed.await)
+    }
+}
+
+fn outcome(committed: Result<Result<(), Arc<str>>, oneshot::error::RecvError>) -> Result<(), Error> {
+    match committed {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(text)) => Err(Error::Protocol(text.to_string())),
+        Err(_) => Err(Error::WorkerCrashed),
+    }
+}
+
+impl Slot {
+    async fn connect(&mut self, options: &SqliteConnectOptions) -> Result<&mut SqliteConnection, Error> {
+        if self.is_closed {
+            return Err(Error::PoolClosed);
+        }
+        let conn = match self.conn.take() {
+            Some(conn) => conn,
+            None => options.connect().await?,
+        };
+        Ok(self.conn.insert(conn))
+    }
+
+    async fn disconnect(&mut self) {
+        if let Some(conn) = self.conn.take() {
+            // Its transaction is over in either case; what remains of the connection is nobody's concern.
+            let _ = conn.close().await;
+        }
+    }
+
+    async fn run(&mut self, sql: &'static str) -> Result<(), Error> {
+        let conn = self.conn.as_mut().ok_or(Error::WorkerCrashed)?;
+        sqlx::query(sql).execute(conn).await.map(|_| ())
+    }
+
+    /// Opens a savepoint, in the group that is open or in a new one.
+    async fn join(&mut self, options: &SqliteConnectOptions) -> Result<(), Error> {
+        self.recover().await;
+        self.connect(options).await?;
+        let sql = if self.state == State::Open {
+            self.state = State::Member;
+            JOIN
+        } else {
+            self.state = State::Changing;
+            self.begun = Instant::now();
+            BEGIN
+        };
+        match self.run(sql).await {
+            Ok(()) => {
+                self.state = State::Member;
+                Ok(())
+            }
+            Err(error) => {
+                self.fail(&error).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a group whose owner was cut off in the middle of a change: it is not known what became of it.
+    async fn recover(&mut self) {
+        if matches!(self.state, State::Changing | State::Member) {
+            let text = "a transaction was cut off";
+            self.fail(&Error::Protocol(text.into())).await;
+        }
+    }
+
+    /// Ends the outer transaction and reports the outcome to every member.
+    async fn end_group(&mut self, sql: &'static str) -> Result<(), Error> {
+        self.state = State::Changing;
+        match self.run(sql).await {
+            Ok(()) => {
+                self.state = State::Idle;
+                for member in self.released.drain(..) {
+                    // One who has gone needs no answer.
+                    let _ = member.send(Ok(()));
+                }
+                Ok(())
+            }
+            Err(error) => Err(self.fail(&error).await),
+        }
+    }
+
+    /// Gives the group up: closing the connection rolls everything back. Answers the error for its last member.
+    async fn fail(&mut self, error: &Error) -> Error {
+        let text: Arc<str> = format!("the transaction was not committed: {error}").into();
+        self.disconnect().await;
+        self.state = State::Idle;
+        for member in self.released.drain(..) {
+            let _ = member.send(Err(Arc::clone(&text)));
+        }
+        Error::Protocol(text.to_string())
+    }
+}
+
+impl Member {
+    #[expect(
+        clippy::expect_used,
+        reason = "only the ends take it, and they consume the member"
+    )]
+    fn slot(&mut self) -> &mut Slot {
+        self.slot.as_mut().expect("a member that has not ended")
+    }
+
+    /// The connection, for statements of this transaction.
+    #[expect(
+        clippy::expect_used,
+        reason = "a member exists only after it has joined, with a connection"
+    )]
+    pub(crate) fn conn(&mut self) -> &mut SqliteConnection {
+        self.slot().conn.as_mut().expect("a connection")
+    }
+
+    /// Reports a statement's error: some end the whole group.
+    pub(crate) fn failed(&mut self, error: &Error) {
+        self.is_broken |= ends_transaction(error);
+    }
+
+    /// Whether a statement failed in a way that can have ended the group.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    /// Keeps what was written, durably.
+    pub(crate) async fn commit(self) -> Result<(), Error> {
+        self.end(End::Keep).await
+    }
+
+    /// Undoes what was written. An error says that the group which this member's reads rested on was not committed.
+    pub(crate) async fn rollback(self) -> Result<(), Error> {
+        self.end(End::Undo).await
+    }
+
+    /// The task goes on when the caller is cancelled: a commit is never left half-way.
+    async fn end(mut self, end: End) -> Result<(), Error> {
+        let Some(slot) = self.slot.take() else {
+            return Ok(());
+        };
+        let ending = self.writer.clone().end(slot, end, self.is_broken);
+        tokio::spawn(ending).await.map_err(|_| Error::WorkerCrashed)?
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        if slot.state == State::Idle {
+            return;
+        }
+        // Without a runtime, whoever gets the connection next finds out.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let ending = self.writer.clone().end(slot, End::Undo, self.is_broken);
+            runtime.spawn(ending);
+        }
+    }
+}
+
+/// The connection outside any transaction, for as long as it lives.
+pub(crate) struct Alone(OwnedMutexGuard<Slot>);
+
+impl Alone {
+    /// The connection.
+    #[expect(clippy::expect_used, reason = "`Writer::alone` connects before it makes one")]
+    pub(crate) fn conn(&mut self) -> &mut SqliteConnection {
+        self.0.conn.as_mut().expect("a connection")
+    }
+
+    /// Closes the connection after an error; the next one who needs it connects anew.
+    pub(crate) async fn replace(mut self) {
+        self.0.disconnect().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! One SQLite file: its connections that read, the one that writes, and its write-ahead log. It knows no table.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use sqlx::migrate::Migrator;
+use sqlx::pool::PoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, Sqlite, SqlitePool};
+
+use crate::db::{Options, run_migrations};
+use crate::error::{Error, is_busy};
+use crate::files;
+use crate::group_commit::{Member, Writer};
+
+/// A file with its connections.
+#[derive(Clone)]
+pub(crate) struct SqliteFile {
+    readers: SqlitePool,
+    writer: Writer,
+    options: SqliteConnectOptions,
+    acquire_timeout: Duration,
+}
+
+/// The file of a `sqlite:` address, and how to connect to it.
+pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, Error> {
+    let options = SqliteConnectOptions::from_str(url)?;
+    let is_file = !options.get_filename().as_os_str().is_empty();
+    if url.contains(":memory:") || url.contains("mode=memory") || !is_file {
+        return Err(Error::Config(
+            "SQLite needs a file, because readers and the writer have separate connections".into(),
+        ));
+    }
+    Ok(options)
+}
+
+/// Where the traffic of a database is stored: beside it, as `NAME.traffic.db`.
+pub(crate) fn traffic_file(main: &Path) -> PathBuf {
+    main.with_extension("traffic.db")
+}
+
+impl SqliteFile {
+    /// Opens a file, which it creates where it is missing.
+    pub(crate) async fn open(
+        connect: SqliteConnectOptions,
+        synchronous: SqliteSynchronous,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let path = connect.get_filename();
+        files::prepare(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))?;
+        let connect = connect
+            .create_if_missing(true)
+            .foreign_keys(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(synchronous)
+            .busy_timeout(options.busy_timeout)
+            // What is deleted is overwritten: erased means erased from the file too.
+            .pragma("secure_delete", "on");
+        // The writer first: it makes the empty file a database.
+        let writer = retry_busy(options, || Writer::open(connect.clone(), options.acquire_timeout)).await?;
+        let readers = PoolOptions::<Sqlite>::new()
+            .acquire_timeout(options.acquire_timeout)
+            .test_before_acquire(false)
+            .max_connections(options.max_connections);
+        let read_only = connect.clone().pragma("query_only", "on");
+        let readers = retry_busy(options, || readers.clone().connect_with(read_only.clone())).await?;
+        Ok(Self {
+            readers,
+            writer,
+            options: connect,
+            acquire_timeout: options.acquire_timeout,
+        })
+    }
+
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.readers
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.options.get_filename()
+    }
+
+    pub(crate) async fn begin(&self) -> Result<Member, Error> {
+        Ok(self.writer.begin().await?)
+    }
+
+    /// Brings the file's schema up to date.
+    pub(crate) async fn migrate(&self, migrations: &Migrator) -> Result<(), Error> {
+        let mut alone = self.writer.alone().await?;
+        let migrated = async {
+            let mut tx = alone.conn().begin_with("begin immediate").await?;
+            run_migrations(migrations, &mut *tx).await?;
+            Ok::<(), Error>(tx.commit().await?)
+        }
+        .await;
+        if migrated.is_err() {
+            // A failed commit leaves sqlx's view of the connection wrong.
+            alone.replace().await;
+        }
+        migrated
+    }
+
+    /// Takes the API log over from the main file, where versions before the traffic file stored it. A call is durable
+    /// here before it is deleted there, so a cut at any point loses none.
+    pub(crate) async fn take_over_api_log(&self, main: &Self) -> Result<(), Error> {
+        const AT_ONCE: i64 = 20_000;
+        let path = main.path().to_str().unwrap_or_default();
+        let mut alone = self.writer.alone().await?;
+        let conn = alone.conn();
+        let moved = async {
+            sqlx::query("attach database $1 as durable")
+                .bind(path)
+                .execute(&mut *conn)
+                .await?;
+            sqlx::query("pragma main.synchronous = full")
+                .execute(&mut *conn)
+                .await?;
+            loop {
+                let copied = "insert or ignore into main.api_log
+                    select * from durable.api_log order by merchant_id, sandbox, id limit $1";
+                sqlx::query(copied).bind(AT_ONCE).execute(&mut *conn).await?;
+                let deleted = "delete from durable.api_log where (merchant_id, sandbox, id) in
+                    (select old.merchant_id, old.sandbox, old.id from durable.api_log as old
+                         join main.api_log as new on (new.merchant_id, new.sandbox, new.id)
+                             = (old.merchant_id, old.sandbox, old.id)
+                     order by old.merchant_id, old.sandbox, old.id limit $1)";
+                let done = sqlx::query(deleted).bind(AT_ONCE).execute(&mut *conn).await?;
+                if done.rows_affected() == 0 {
+                    return Ok::<(), Error>(());
+                }
+            }
+        }
+        .await;
+        // The next connection has neither the other file nor its syncs.
+        alone.replace().await;
+        moved
+    }
+
+    /// Moves everything from the write-ahead log into the database file and empties the log.
+    pub(crate) async fn truncate_wal(&self) -> Result<(), Error> {
+        let begun = Instant::now();
+        loop {
+            // This process's own writer must not be in the way.
+            let alone = self.writer.alone().await?;
+            let is_empty = self.try_truncate_wal().await?;
+            drop(alone);
+            if is_empty {
+                return Ok(());
+            }
+            if begun.elapsed() > self.acquire_timeout {
+                let text = "the write-ahead log cannot be emptied while it is being read";
+                return Err(Error::Unavailable(sqlx::Error::Protocol(text.into())));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn try_truncate_wal(&self) -> Result<bool, sqlx::Error> {
+        // A separate connection: its short wait for readers must not become the writer's.
+        let options = self.options.clone().busy_timeout(Duration::from_millis(200));
+        let mut conn = options.connect().await?;
+        let checkpoint = "pragma wal_checkpoint(truncate)";
+        let (busy, _, _): (i64, i64, i64) = sqlx::query_as(checkpoint).fetch_one(&mut conn).await?;
+        conn.close().await?;
+        Ok(busy == 0)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+/// Switching a new file to WAL does not heed the busy timeout when another process does the same.
+async fn retry_busy<T, F>(options: &Options, open: impl Fn() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, sqlx::Error>>,
+{
+    let begun = Instant::now();
+    loop {
+        match open().await {
+            Err(sqlx::Error::Database(error))
+                if is_busy(error.as_ref()) && begun.elapsed() < options.busy_timeout =>
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}
