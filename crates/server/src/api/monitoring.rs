@@ -167,13 +167,9 @@ pub async fn screen(
         Start::Fresh(claim) => claim,
         Start::Answered(response) => return Ok(response),
     };
-    let result = match monitoring::read(&body.object) {
-        Ok(query) => monitoring::screen(&app, &caller, Uuid::now_v7(), query, &claim)
-            .await
-            .map_err(Problem::from),
-        Err(problem) => Err(problem),
-    };
-    claim.settle(result)
+    let query = monitoring::read(&body.object)?;
+    let screened = monitoring::screen(&app, &caller, Uuid::now_v7(), query, claim).await;
+    Ok(screened?)
 }
 
 /// A party in the picture.

@@ -8,6 +8,7 @@ mod verdict;
 
 use std::sync::Arc;
 
+use axum::response::Response;
 use chain::currency::Currency;
 use chain::picture::Picture;
 use chain::profile::Profile;
@@ -18,6 +19,7 @@ use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
 use store::monitoring::{self, NewScreening};
+use tracing::Instrument;
 use uuid::Uuid;
 
 pub(crate) use self::kept::{Evidence, Said, page};
@@ -25,9 +27,9 @@ pub use self::kept::{Page, Wanted, find, list, picture};
 pub use self::profiles::{NotRead, NotSet, profile, set_profile};
 pub(crate) use self::replay::{Change, Decision, NotAgain, Replay, again};
 pub(crate) use self::verdict::{Seen, Verdict};
-use super::App;
 use super::chain_sources::Answered;
 use super::labels::{AccountLabels, NoLabels};
+use super::{App, Shared};
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 use crate::http::idempotency::{Answer, Claim};
@@ -40,11 +42,30 @@ pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
     })
 }
 
-/// Screens, and keeps the query with its answer or its failure under an id.
+/// Screens an address or a transaction, and stores the query with its answer or its failure under an id. Once begun it is
+/// finished and stored, even if the client hangs up.
 ///
 /// # Errors
 /// Why there is no score.
 pub async fn screen(
+    app: &Shared,
+    caller: &Caller,
+    id: Uuid,
+    query: Query,
+    claim: Claim,
+) -> Result<Response, NoScore> {
+    let (shared, caller) = (Arc::clone(app), caller.clone());
+    let work = async move {
+        let answer = screen_and_record(&shared, &caller, id, query, &claim).await?;
+        Ok(claim.settle(Ok(answer))?)
+    };
+    app.recordings
+        .spawn(work.in_current_span())
+        .await
+        .map_err(|_| Problem::internal("a screening panicked; the log says where"))?
+}
+
+async fn screen_and_record(
     app: &App,
     caller: &Caller,
     id: Uuid,

@@ -235,7 +235,7 @@ async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Res
     else {
         return Err(Problem::internal("a screening without a key was answered before").into());
     };
-    let answer = monitoring::screen(app, caller, id, query, &claim).await;
+    let answer = monitoring::screen(app, caller, id, query, claim).await;
     answer.map(|_| ()).map_err(|none| Refused {
         why: Some(none.why),
         problem: none.problem,

@@ -35,6 +35,7 @@ const MISSING: u8 = 0x17;
 const OUT_OF_SCALE: u8 = 0x18;
 const ONCE_BROKEN: u8 = 0x19;
 const MEMBER_OF_OTHER_TYPE: u8 = 0x1a;
+const A_MOMENT: u8 = 0x1b;
 
 async fn vendor(
     State(asked): State<Arc<AtomicUsize>>,
@@ -60,6 +61,10 @@ async fn vendor(
     match number {
         SLOW => {
             tokio::time::sleep(Duration::from_secs(5)).await;
+            good.into_response()
+        }
+        A_MOMENT => {
+            tokio::time::sleep(Duration::from_millis(300)).await;
             good.into_response()
         }
         BROKEN => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -126,6 +131,45 @@ async fn serving(backend: crate::harness::Backend, file: &Value, folder: &std::p
 fn detailed(query: &str) -> Value {
     json!({"type": "address", "query": query, "currency": "eth", "report": "detailed"})
 }
+
+on_both!(a_query_whose_client_hangs_up_is_recorded, |backend| {
+    let folder = tempfile::tempdir().unwrap();
+    let played = play().await;
+    let file = json!({"upstreams": [described(&played, folder.path(), &json!({}))]});
+    let (server, key) = serving(backend, &file, folder.path()).await;
+    let query = detailed(&stranger(A_MOMENT));
+    let send = || {
+        let request = server.request(reqwest::Method::POST, PATH, &key);
+        request.header("Idempotency-Key", "hangs up").json(&query).send()
+    };
+    let under_way = async {
+        while played.asked.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        response = send() => panic!("answered before the vendor was asked: {response:?}"),
+        // Dropping the request closes its connection.
+        () = under_way => {}
+    }
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while server
+        .count("select count(*) from screenings where status = 200")
+        .await
+        == 0
+    {
+        assert!(std::time::Instant::now() < deadline, "the query is not recorded");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let response = send().await.unwrap();
+    assert_eq!(response.headers()["idempotency-replayed"], "true");
+    assert_eq!(
+        played.asked.load(Ordering::SeqCst),
+        1,
+        "the vendor was asked once"
+    );
+    assert_eq!(server.count("select count(*) from screenings").await, 1);
+});
 
 on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
     let folder = tempfile::tempdir().unwrap();
