@@ -380,7 +380,7 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
     );
     let mut faces = Rows::of(
         "faces",
-        "merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at",
+        "merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token",
     );
     for row in sealed {
         let person = &row.person;
@@ -426,6 +426,7 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
                 model.as_str().into(),
                 faces::seal(&row.key, scope, face_seq, embedding).into(),
                 last_active.into(),
+                Uuid::new_v4().into(),
             ]);
             face_seq += 1;
         }

@@ -1,8 +1,9 @@
 //! The faces of an account in the order in which they came and went, so that any node can keep an index of them up to
 //! date, and the lock under which a new face is identified. It does not compare faces.
 //!
-//! Who identifies a face searches an index that is up to date to sequence N, without a lock; then, in the transaction
-//! that records the outcome: [`lock`], search only what [`after`] gives for N, [`insert`].
+//! A node that identifies a face first brings its index up to sequence N without a lock. In the transaction that records
+//! the outcome it then calls [`lock`], checks with [`contains`] that its N is the database's N, reads only what [`after`]
+//! gives for N, and calls [`insert`].
 
 use uuid::Uuid;
 
@@ -10,11 +11,20 @@ use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
 use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
 
+/// A place in the account's sequence of face changes. The token tells apart two histories that reached the same number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// From 1, without gaps as committed; 0 before the first change.
+    pub seq: i64,
+    /// Random, and new for each change; none in rows that are older than tokens.
+    pub token: Option<Uuid>,
+}
+
 /// One step in the life of an account's faces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceChange {
-    /// Its place, from 1, without gaps as committed.
-    pub seq: i64,
+    /// Its place.
+    pub at: Position,
     /// Whose.
     pub facemap_id: Uuid,
     /// The model that made the embedding.
@@ -33,6 +43,29 @@ pub async fn sequence(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
     row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
 }
 
+/// Whether the database still contains the change at a position. It does not after a fall-back to an earlier state,
+/// even if other changes took the same numbers since. It also says no when that person's faces were removed or
+/// replaced, so the answer "no" only means that an index must be built anew.
+///
+/// # Errors
+/// Database errors.
+pub async fn contains(conn: &mut Conn, scope: Scope, position: Position) -> Result<bool, Error> {
+    if position.seq == 0 {
+        return Ok(true);
+    }
+    let sql = "select token from faces where merchant_id = $1 and sandbox = $2 and seq = $3";
+    let row = fetch!(
+        optional,
+        conn,
+        (Option<Uuid>,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        position.seq
+    )?;
+    Ok(row.is_some_and(|(token,)| token == position.token))
+}
+
 /// Begins the account's serial step: until the transaction ends, nobody else identifies, registers, decides or erases
 /// here. Answers the current sequence. Call it before anything else in the transaction locks rows.
 ///
@@ -46,6 +79,7 @@ pub async fn lock(tx: &mut Tx, scope: Scope) -> Result<i64, Error> {
 #[derive(sqlx::FromRow)]
 struct Row {
     seq: i64,
+    token: Option<Uuid>,
     facemap_id: Uuid,
     model: String,
     embedding_sealed: Option<Vec<u8>>,
@@ -61,7 +95,7 @@ pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Resul
         all,
         conn,
         Row,
-        "select f.seq, f.facemap_id, f.model, f.embedding_sealed, p.wrapped_key from faces f
+        "select f.seq, f.token, f.facemap_id, f.model, f.embedding_sealed, p.wrapped_key from faces f
          left join people p
              on p.merchant_id = f.merchant_id and p.sandbox = f.sandbox and p.facemap_id = f.facemap_id
          where f.merchant_id = $1 and f.sandbox = $2 and f.seq > $3 order by f.seq limit $4",
@@ -83,7 +117,10 @@ pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Resul
             _ => None,
         };
         Ok(FaceChange {
-            seq: row.seq,
+            at: Position {
+                seq: row.seq,
+                token: row.token,
+            },
             facemap_id: row.facemap_id,
             model: row.model,
             embedding,
@@ -201,8 +238,8 @@ async fn append(
     let now = tx.now();
     execute!(
         tx,
-        "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7)",
+        "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
         scope.merchant_id,
         scope.sandbox,
         seq,
@@ -210,6 +247,7 @@ async fn append(
         model,
         sealed,
         now,
+        Uuid::new_v4(),
     )
     .map(|_| ())
 }

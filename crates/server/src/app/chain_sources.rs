@@ -1,6 +1,8 @@
 //! Where answers about chains come from on this server: its own graphs (`bonafide chain ingest`), indexes asked on demand,
 //! vendors by configuration; what answered is named.
 //!
+//! The graphs are files and the rest is configuration: nothing here comes from the database, so nothing changes when it goes back.
+//!
 //! Everything here blocks: call it on a blocking thread.
 
 use std::collections::HashMap;

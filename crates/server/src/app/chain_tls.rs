@@ -198,7 +198,8 @@ struct Server {
 /// A place, and the certificate that it is known by, if one is given.
 type Believed = (String, Option<Fingerprint>);
 
-/// Servers asked over TLS, each with its sessions, so that connecting again is quick.
+/// Servers asked over TLS, each with its sessions, so that connecting again is quick. They come from the configuration, not from the
+/// database.
 #[derive(Default)]
 pub struct Tls {
     servers: Mutex<HashMap<Believed, Arc<Server>>>,

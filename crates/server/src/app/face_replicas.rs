@@ -1,12 +1,19 @@
-//! Each account's proven faces in memory, kept up to date from the store's sequence of face changes. A replica: losing it costs a reload.
+//! Each account's proven faces in memory, a replica of the store's sequence of face changes. It decides nothing and keeps
+//! nothing that the database does not have; losing it costs a reload.
 //!
-//! How identification is serialised (`decisions.md` §4): [`Replica::catch_up`] brings the replica to sequence N without a lock;
-//! inside the transaction that holds the account's face lock it is called again, which then reads only what came after N.
+//! How identification is serialised (`decisions.md` §4): [`Replica::catch_up`] brings the replica to sequence N without a
+//! lock. Inside the transaction that holds the account's face lock it is called again and reads only what came after N.
+//!
+//! The database can go back behind a running process: a replica that lagged is promoted, a backup is restored, or a
+//! transaction that was read is rolled back. So each catch-up first checks that the change at the replica's own sequence
+//! is still there, by its random token. If it is not, the replica starts again from nothing. The check inside the lock
+//! is the one that counts: nothing can change between it and the search.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use faces::{Embedding, FaceIndex, Hit, IDENTIFICATION_BAND};
+use store::faces::Position;
 use store::{Conn, Scope};
 use tokio::sync::Mutex;
 
@@ -15,10 +22,12 @@ use crate::error::Problem;
 /// Changes read at once.
 const PAGE: i64 = 10_000;
 
-/// One account's faces up to a sequence.
+/// One account's faces up to a position in its sequence.
 #[derive(Default)]
 pub struct Replica {
-    sequence: i64,
+    /// Whose faces these are, among models; empty before the first call.
+    model: String,
+    position: Position,
     index: FaceIndex,
 }
 
@@ -35,12 +44,24 @@ impl FaceReplicas {
 }
 
 impl Replica {
-    /// Reads what happened since, up to date within the transaction. Faces of another model than `model` cannot be compared, and
-    /// are left out until their people are seen again.
+    /// Reads what happened since the last call, up to date within the transaction; everything, if the database went back behind the
+    /// replica. Faces of another model than `model` cannot be compared and are left out until their people return.
     pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope, model: &str) -> Result<(), Problem> {
+        if !store::faces::contains(conn, scope, self.position).await? {
+            *self = Replica::default();
+            tracing::info!(
+                "an account's faces are read anew: the last change that was read is no longer in the database"
+            );
+        }
+        if self.model != model {
+            *self = Replica {
+                model: model.to_owned(),
+                ..Replica::default()
+            };
+        }
         let mut other_models = 0;
         loop {
-            let changes = store::faces::after(conn, scope, self.sequence, PAGE).await?;
+            let changes = store::faces::after(conn, scope, self.position.seq, PAGE).await?;
             if changes.is_empty() {
                 break;
             }
@@ -55,7 +76,7 @@ impl Replica {
                         self.index.remove(change.facemap_id);
                     }
                 }
-                self.sequence = change.seq;
+                self.position = change.at;
             }
         }
         if other_models > 0 {

@@ -1,5 +1,7 @@
 //! The labels in use: the imported sets, exchanged for newer ones without a failed request; each account's own address
 //! book; and the sandbox's demo addresses.
+//!
+//! They are made of files, whose fingerprints are compared every few seconds. A database that goes back does not change the files.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

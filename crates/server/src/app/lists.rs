@@ -1,4 +1,6 @@
 //! The sanctions lists in use: loaded at start, exchanged for newer ones without a failed request, and refused when too old.
+//!
+//! They are made of files, whose fingerprint is compared every few seconds. A database that goes back does not change the files.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

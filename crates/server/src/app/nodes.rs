@@ -1,5 +1,5 @@
 //! What every process that serves says of itself to all of them, each half minute: the operator console shows it. Nothing is decided by
-//! it, and nothing personal is in it.
+//! it, and nothing personal is in it. If the database goes back, the next report puts this process's row back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

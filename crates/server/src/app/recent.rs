@@ -1,4 +1,6 @@
 //! An answer that is costly to find and may be a moment old: one caller finds it, the others share it.
+//!
+//! Only readiness is kept this way, for a second, and it is made of probes: a database that goes back needs no more than the next one.
 
 use std::time::{Duration, Instant};
 

@@ -92,7 +92,8 @@ pub async fn run(app: Shared) {
     }
 }
 
-/// How many deliveries each Flow has under way on this node.
+/// How many deliveries each Flow has under way on this node. It counts this process's own tasks. If the database goes back, the outbox
+/// offers their events again: they are delivered at least once, under the same `webhook-id`.
 #[derive(Clone, Default)]
 struct Busy(Arc<Mutex<HashMap<FlowKey, usize>>>);
 

@@ -1,4 +1,6 @@
 //! Files on their way to a browser: hashed and compressed once, answered with 304 where the browser has them. It knows no file by name.
+//!
+//! What is kept prepared is made of embedded files and of files on disk, by their hash or stamp; nothing of it comes from the database.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

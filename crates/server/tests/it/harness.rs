@@ -283,6 +283,73 @@ impl Server {
         }
     }
 
+    /// Copies every table, so that [`Server::fall_back`] can bring this state of the database back.
+    pub(crate) async fn remember_database(&self) {
+        for table in self.tables().await {
+            self.dynamic(&[format!("create table kept_{table} as select * from {table}")])
+                .await;
+        }
+    }
+
+    /// Brings the remembered state back behind the running server's back, in one transaction: what a process sees when a
+    /// replica that lagged is promoted or a backup is restored to a point in time.
+    pub(crate) async fn fall_back(&self) {
+        let kept: Vec<String> = self
+            .tables()
+            .await
+            .iter()
+            .filter_map(|table| table.strip_prefix("kept_").map(str::to_owned))
+            .collect();
+        assert!(!kept.is_empty(), "nothing was remembered");
+        let mut statements = Vec::new();
+        let sqlite = self.database.starts_with("sqlite:");
+        statements.push(if sqlite {
+            "pragma foreign_keys = off".to_owned()
+        } else {
+            "set session_replication_role = 'replica'".to_owned()
+        });
+        statements.push(if sqlite { "begin immediate" } else { "begin" }.to_owned());
+        for table in kept {
+            statements.push(format!("delete from {table}"));
+            statements.push(format!("insert into {table} select * from kept_{table}"));
+        }
+        statements.push("commit".to_owned());
+        self.dynamic(&statements).await;
+    }
+
+    /// The tables of the schema, without those of the migrations.
+    async fn tables(&self) -> Vec<String> {
+        let tables: Vec<String> = match self.connection("").await {
+            Connection::Sqlite(mut connection) => {
+                let sql = "select name from sqlite_master where type = 'table' order by name";
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+            Connection::Postgres(mut connection) => {
+                let sql =
+                    "select tablename::text from pg_tables where schemaname = 'public' order by tablename";
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+        };
+        let own = |table: &String| !table.starts_with("sqlite_") && !table.starts_with("_sqlx");
+        tables.into_iter().filter(own).collect()
+    }
+
+    /// Statements that a test puts together, on one connection.
+    async fn dynamic(&self, statements: &[String]) {
+        let mut connection = self.connection("").await;
+        for sql in statements {
+            let sql = sqlx::AssertSqlSafe(sql.clone());
+            match &mut connection {
+                Connection::Sqlite(connection) => {
+                    sqlx::raw_sql(sql).execute(connection).await.unwrap();
+                }
+                Connection::Postgres(connection) => {
+                    sqlx::raw_sql(sql).execute(connection).await.unwrap();
+                }
+            }
+        }
+    }
+
     /// A connection to what a statement is about: on SQLite the API log has a file of its own.
     async fn connection(&self, sql: &str) -> Connection {
         if self.database.starts_with("sqlite:") {

@@ -10,6 +10,7 @@ mod connections;
 mod contract;
 mod disk;
 mod documents;
+mod failover;
 mod flows;
 mod groups;
 mod harness;

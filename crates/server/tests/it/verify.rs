@@ -91,7 +91,7 @@ pub(crate) fn demo_person(demo: &Value, user: &str) -> Form {
     person(demo, listed)
 }
 
-fn codes(body: &Value) -> Vec<u64> {
+pub(crate) fn codes(body: &Value) -> Vec<u64> {
     [
         "idvResult",
         "documentResult",

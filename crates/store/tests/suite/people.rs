@@ -486,7 +486,7 @@ pub(crate) async fn face_changes_arrive_in_order(bench: Bench) {
     loop {
         let page = faces::after(&mut conn, scope, seen, 2).await.unwrap();
         let Some(last) = page.last() else { break };
-        seen = last.seq;
+        seen = last.at.seq;
         found.extend(page.into_iter().map(|change| change.embedding.unwrap()[0]));
     }
     assert_eq!(found, [0, 1, 2, 3, 4]);
@@ -549,4 +549,42 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     };
     assert_eq!((news.facemap_id, news.model.as_str()), (ada, "new"));
     assert_eq!(news.embedding.as_deref(), Some(&b"ada, seen anew"[..]));
+}
+
+/// The same number is not the same change: a database that fell back and went on gives it another token.
+pub(crate) async fn a_fork_of_the_face_changes_is_noticed(bench: Bench) {
+    let scope = bench.scope().await;
+    let register = async |label: &str| {
+        verify(&bench.db, scope, passes(label, GROUP, label.as_bytes()))
+            .await
+            .unwrap();
+        let head = faces::sequence(&mut bench.read().await, scope).await.unwrap();
+        let changes = faces::after(&mut bench.read().await, scope, head - 1, 9)
+            .await
+            .unwrap();
+        changes[0].at
+    };
+    let contains = async |position| {
+        faces::contains(&mut bench.read().await, scope, position)
+            .await
+            .unwrap()
+    };
+    assert!(contains(faces::Position::default()).await, "nothing was read yet");
+    let first = register("ada").await;
+    let second = register("bob").await;
+    assert_eq!((first.seq, second.seq), (1, 2));
+    assert!(contains(first).await && contains(second).await);
+    bench
+        .sql("delete from faces where seq = 2; update counters set face_seq = 1 where face_seq = 2")
+        .await;
+    assert!(
+        contains(first).await && !contains(second).await,
+        "the database is behind"
+    );
+    let fork = register("eve").await;
+    assert_eq!(fork.seq, second.seq);
+    assert!(
+        contains(fork).await && !contains(second).await,
+        "the database went another way"
+    );
 }
