@@ -39,6 +39,7 @@
 //! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
 //! that a transaction's rows bear. JSON is text.
 
+pub mod admissions;
 pub mod api_log;
 pub mod applicants;
 pub mod attempts;

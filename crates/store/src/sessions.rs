@@ -1,6 +1,6 @@
-//! Hosted sessions: one-time link tokens, the access tokens they are exchanged for, and how each session stands. Tokens
-//! carry the merchant's short id and are kept as keyed hashes. It does not know when a session has succeeded, only when
-//! its time is up: a session read after that says so, whether or not [`expire`] has written it down.
+//! Hosted sessions: one-time link tokens, the access tokens they are exchanged for, and the status of each session.
+//! Tokens carry the merchant's short id and are stored as keyed hashes. This module does not know when a session has
+//! succeeded. A session whose time is up stays pending until [`admissions`](crate::admissions) settles it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -245,29 +245,11 @@ pub struct Session {
     pub completed_at: Option<i64>,
 }
 
-/// How a session ends whose time is up: after a failed attempt otherwise than without any (decisions §3). The
-/// condition, in SQL wherever it is needed: `status = 'pending' and stage <> 'in_review' and expires_at <= now`.
-/// How long an attempt that was admitted in time may take until it is recorded.
-const IN_FLIGHT_MS: i64 = 60_000;
-
-fn timed_out(attempts: i64) -> SessionStatus {
-    if attempts > 0 {
-        SessionStatus::Failed
-    } else {
-        SessionStatus::Expired
-    }
-}
-
 impl Session {
-    /// As it stands at a time: its end is the token's, whenever somebody looks.
-    fn at(mut self, now: i64) -> Self {
-        let waits_for_applicant = self.status == SessionStatus::Pending && self.stage != Stage::InReview;
-        if waits_for_applicant && self.expires_at <= now {
-            self.status = timed_out(self.attempts);
-            self.stage = Stage::Done;
-            self.completed_at = Some(self.expires_at);
-        }
-        self
+    /// Whether it takes a new attempt at a time, as far as status and clock go.
+    #[must_use]
+    pub fn is_open(&self, now: i64) -> bool {
+        self.status == SessionStatus::Pending && (self.stage == Stage::InReview || self.expires_at > now)
     }
 }
 
@@ -358,15 +340,15 @@ macro_rules! select {
 
 async fn open(conn: &mut Conn, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
     let key = merchants::key(conn, merchant_id).await?;
-    open_with(conn, &key, merchant_id, row)
+    open_with(&key, merchant_id, row)
 }
 
-fn open_with(conn: &Conn, key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
+fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Error> {
     let user_id = key.open_text(
         &place(merchant_id, "sessions.user_id", row.id.as_bytes()),
         &row.user_id_sealed,
     )?;
-    let session = Session {
+    Ok(Session {
         id: row.id,
         link: Link {
             group_id: row.group_id,
@@ -381,8 +363,7 @@ fn open_with(conn: &Conn, key: &DataKey, merchant_id: Uuid, row: Row) -> Result<
         created_at: row.created_at,
         expires_at: row.expires_at,
         completed_at: row.completed_at,
-    };
-    Ok(session.at(conn.now()))
+    })
 }
 
 /// The newest sessions, newest first.
@@ -394,7 +375,7 @@ pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Ses
     let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, limit)?;
     let key = merchants::key(conn, scope.merchant_id).await?;
     rows.into_iter()
-        .map(|row| open_with(conn, &key, scope.merchant_id, row))
+        .map(|row| open_with(&key, scope.merchant_id, row))
         .collect()
 }
 
@@ -444,26 +425,6 @@ pub async fn by_access_token(
     Ok(Some((merchant, scope, session)))
 }
 
-/// Counts one more attempt; `None` when the session is terminal, its time is up, or it has none left. Of simultaneous
-/// calls no more get one than there are attempts left.
-///
-/// # Errors
-/// [`Error::Sealed`]; database errors.
-pub async fn use_attempt(
-    tx: &mut Tx,
-    scope: Scope,
-    id: Uuid,
-    admitted_at: i64,
-) -> Result<Option<Session>, Error> {
-    let sql = "update sessions set attempts = attempts + 1
-               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
-                   and attempts < max_attempts and (stage = 'in_review' or expires_at > $4)";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, admitted_at)? {
-        0 => Ok(None),
-        _ => get(tx, scope, id).await,
-    }
-}
-
 /// Moves a pending session on; whether it was pending. A terminal status also notes the time.
 ///
 /// # Errors
@@ -490,38 +451,6 @@ pub async fn advance(
         completed_at,
     )?;
     Ok(changed == 1)
-}
-
-/// Ends the sessions whose time is up, `limit` at most; answers how many. Any number of nodes may call it at once.
-///
-/// # Errors
-/// Database errors.
-pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
-    let before = tx.now() - IN_FLIGHT_MS;
-    let due = fetch!(
-        all,
-        tx,
-        (Uuid, bool, Uuid, i64),
-        "select merchant_id, sandbox, id, attempts from sessions
-         where status = 'pending' and stage <> 'in_review' and expires_at <= $1 order by expires_at, id limit $2",
-        before,
-        limit,
-    )?;
-    let mut ended = 0;
-    for (merchant_id, sandbox, id, attempts) in due {
-        ended += execute!(
-            tx,
-            "update sessions set status = $5, stage = 'done', completed_at = expires_at
-             where merchant_id = $1 and sandbox = $2 and id = $3 and attempts = $4
-                 and status = 'pending' and stage <> 'in_review'",
-            merchant_id,
-            sandbox,
-            id,
-            attempts,
-            timed_out(attempts).as_str(),
-        )?;
-    }
-    Ok(ended)
 }
 
 /// Deletes the link tokens that expired before a time (ms); answers how many.

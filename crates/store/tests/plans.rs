@@ -358,7 +358,7 @@ async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid)
     )
     .await;
     let mut tx = db.begin().await.unwrap();
-    sessions::expire(&mut tx, 200).await.unwrap();
+    store::admissions::expire(&mut tx, 200).await.unwrap();
     sessions::sweep(&mut tx, 5).await.unwrap();
     check(
         &mut tx,

@@ -61,7 +61,8 @@ impl Job {
             Job::Webhooks => Duration::from_secs(1),
             Job::Lists => Duration::from_secs(5),
             Job::Chains => Duration::from_secs(30),
-            Job::Expiry => Duration::from_mins(1),
+            // With a lease of 30 s, a session whose node died is settled within a minute.
+            Job::Expiry => Duration::from_secs(20),
             Job::ApiLog | Job::Retention => Duration::from_hours(1),
             Job::Orphans => Duration::from_hours(24),
         }
@@ -94,7 +95,7 @@ pub struct Stored {
     pub at: i64,
 }
 
-/// The jobs of this process.
+/// The jobs of this process. It holds their own reports and nothing of the database, so it stays true when the database goes back.
 #[derive(Debug, Default)]
 pub struct Background(Mutex<Known>);
 

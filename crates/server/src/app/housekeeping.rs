@@ -106,12 +106,12 @@ async fn metrics(app: &App) {
 
 async fn rows(app: &App) {
     loop {
-        tokio::time::sleep(Job::Expiry.every()).await;
         let swept = sweep(app).await;
         if let Err(error) = &swept {
             tracing::warn!(%error, "expired rows could not be deleted");
         }
         app.background.ran(Job::Expiry, &swept);
+        tokio::time::sleep(Job::Expiry.every()).await;
     }
 }
 
@@ -134,7 +134,7 @@ async fn sweep(app: &App) -> Result<u64, store::Error> {
     })?;
     loop {
         let ended = store::transaction!(app.db, |tx| -> Result<u64, store::Error> {
-            store::sessions::expire(tx, SESSIONS_AT_ONCE).await
+            store::admissions::expire(tx, SESSIONS_AT_ONCE).await
         })?;
         if ended == 0 {
             return Ok(swept);

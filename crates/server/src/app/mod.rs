@@ -1,8 +1,15 @@
 //! What happens behind the API, and the one state that everything shares.
 //!
 //! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
+//!
+//! **When the database goes back.** A replica that lagged is promoted, or a backup is restored, behind a running process. Accounts, their
+//! settings, keys, Flows, sessions, rate limits, idempotency keys, suppressions and risk profiles are read from the database for each
+//! request, so none of them can be stale. A request that is under way decides on what it read, and its transaction checks again what must
+//! be unique. Of the state that outlives a request, only [`face_replicas`] copies rows; it checks at each use that they are still there.
+//! The rest is made of files, of the configuration or of the process itself: the comment at each cache says so.
 
 pub mod accounts;
+pub mod admissions;
 pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use store::flows::Flow;
 use store::merchants::Merchant;
 use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
-use store::{Conn, Error, Scope, Tx, attempts, audit};
+use store::{Conn, Error, Scope, Tx, admissions, attempts, audit};
 use uuid::Uuid;
 use verification::link::LinkRequest;
 use verification::status::AttemptStatus;
@@ -227,9 +227,9 @@ pub fn binding(session: &Session) -> SessionBinding {
 /// The session that a `sessionId` names; 404 when the account has none, 400 when it has ended.
 pub async fn named(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
     let session = find(conn, scope, id).await?;
-    match session.status {
-        SessionStatus::Pending => Ok(session),
-        _ => Err(over()),
+    match session.is_open(conn.now()) {
+        true => Ok(session),
+        false => Err(over()),
     }
 }
 
@@ -312,10 +312,19 @@ pub struct Polled {
     pub result: String,
 }
 
-/// How a session stands, or 404.
+/// How a session stands, or 404. A session whose time is up is settled first, so that what is read stays.
 pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> {
     let mut conn = app.db.read().await?;
-    let session = find(&mut conn, scope, id).await?;
+    let mut session = find(&mut conn, scope, id).await?;
+    let may_be_due = session.status == SessionStatus::Pending && !session.is_open(conn.now());
+    if may_be_due && admissions::is_due(&mut conn, scope, session.id).await? {
+        drop(conn);
+        store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+            Ok(admissions::settle(tx, scope, session.id).await?)
+        })?;
+        conn = app.db.read().await?;
+        session = find(&mut conn, scope, id).await?;
+    }
     let deciding = session.log_id.filter(|_| session.stage != Stage::Open);
     let result = match deciding {
         Some(log_id) => result(&mut conn, scope, log_id).await?,

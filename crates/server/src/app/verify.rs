@@ -28,6 +28,7 @@ use verification::requirements;
 use verification::review::Priority;
 use verification::submission::{Context, FileField, Submission, SubmittedFile};
 
+use super::admissions::Admission;
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
@@ -62,6 +63,14 @@ pub async fn run(
     let against = against(app, &caller, &mut submission).await?;
     let submission = Arc::new(submission);
     requirements::check(&against.flow, &submission)?;
+    let admission = match against.session_id {
+        Some(id) => Some(
+            Admission::of(app, caller.scope, id)
+                .await?
+                .ok_or_else(|| sessions::ended(&caller))?,
+        ),
+        None => None,
+    };
 
     let settings = merchants::settings(&caller.merchant);
     let screening_threshold = settings
@@ -79,6 +88,7 @@ pub async fn run(
         today,
         screening_threshold,
         started,
+        admission,
     };
     // A task of its own: once begun it is finished, even if the client hangs up in the middle.
     let recorded = record(recording, files, claim).in_current_span();
@@ -96,8 +106,6 @@ struct Against {
     flow: Flow,
     grouping_id: Option<Uuid>,
     session_id: Option<Uuid>,
-    /// When it was found to be in time (ms): its work may end after the session's token.
-    admitted_at: i64,
 }
 
 /// The stage "Flow and Group exist and agree", and the session, where one is named.
@@ -143,7 +151,6 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
         flow: flows::parse(&stored.into())?,
         grouping_id,
         session_id,
-        admitted_at: Timestamp::now().as_millisecond(),
     })
 }
 
@@ -210,12 +217,14 @@ struct Recording {
     today: Date,
     screening_threshold: f64,
     started: Instant,
+    /// Of the hosted session's attempt.
+    admission: Option<Admission>,
 }
 
 /// Objects first, then one transaction: person, registration, session, attempt, audit row, outbox, idempotency answer. Objects of an
 /// attempt that did not come to be are unreadable, since their key was never kept; `housekeeping` removes them.
 async fn record(
-    recording: Recording,
+    mut recording: Recording,
     files: BTreeMap<String, File>,
     claim: Claim,
 ) -> Result<Response, Problem> {
@@ -242,6 +251,9 @@ async fn record(
         recording.app.objects.put_sealed(&object, sealed).await?;
     }
     let recorded = record_in_one_transaction(&recording, attempt_id, &key, &claim).await;
+    if let (Ok(_), Some(admission)) = (&recorded, recording.admission.take()) {
+        admission.recorded();
+    }
     claim.settle(recorded)
 }
 
@@ -261,6 +273,7 @@ async fn record_in_one_transaction(
         today,
         screening_threshold,
         started,
+        admission: _,
     } = recording;
     let scope = caller.scope;
     let evidence: &Evidence = &gathered.evidence;
@@ -305,7 +318,7 @@ async fn record_in_one_transaction(
         let judgement = examine(&against.flow, submission, &counting, *today).judge(&identity);
         let session = match against.session_id {
             Some(id) => Some(
-                store::sessions::use_attempt(tx, scope, id, against.admitted_at)
+                store::admissions::use_attempt(tx, scope, id)
                     .await?
                     .ok_or_else(|| sessions::ended(caller))?,
             ),

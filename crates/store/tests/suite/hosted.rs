@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use store::handoffs::{self, HandoffToken};
 use store::session_events::{self, Event, FunnelFilter, FunnelStep, Source, Split};
 use store::sessions::{self, Link, Session};
-use store::{Error, Scope, consents};
+use store::{Error, Scope, admissions, consents};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
@@ -249,9 +249,8 @@ pub(crate) async fn events_make_a_funnel(bench: Bench) {
 
     // The first one had an attempt, whose outcome the page never told; the second one stays away.
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        sessions::use_attempt(tx, scope, first.id, START)
-            .await
-            .map(|_| ())
+        admissions::admit(tx, scope, first.id).await?;
+        admissions::use_attempt(tx, scope, first.id).await.map(|_| ())
     })
     .unwrap();
     bench.pass(Duration::from_secs(600));
@@ -410,7 +409,8 @@ pub(crate) async fn a_retry_is_no_drop_out(bench: Bench) {
     ])
     .await;
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        sessions::use_attempt(tx, scope, made.id, START).await.map(|_| ())
+        admissions::admit(tx, scope, made.id).await?;
+        admissions::use_attempt(tx, scope, made.id).await.map(|_| ())
     })
     .unwrap();
     bench.pass(Duration::from_secs(4));

@@ -52,9 +52,9 @@ on_every_database! {
     people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
-        faces_of_another_model_are_replaced;
+        faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
-        sessions_end_with_their_time;
+        sessions_end_with_their_time, an_admitted_attempt_holds_its_session;
     durability: the_log_is_emptied_on_demand, writes_are_checked_without_a_trace, traffic_and_the_rest_are_apart,
         transactions_that_come_together_are_all_kept, a_cancelled_transaction_takes_no_other_with_it,
         a_stopping_database_is_unavailable;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
-use store::{Error, Scope};
+use store::{Error, Scope, admissions};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
@@ -155,7 +155,8 @@ pub(crate) async fn attempts_are_counted_out(bench: Bench) {
             let db = bench.db.clone();
             tokio::spawn(async move {
                 store::transaction!(db, |tx| -> Result<Option<Session>, Error> {
-                    sessions::use_attempt(tx, scope, made.id, START).await
+                    admissions::admit(tx, scope, made.id).await?;
+                    admissions::use_attempt(tx, scope, made.id).await
                 })
                 .unwrap()
                 .is_some()
@@ -169,75 +170,154 @@ pub(crate) async fn attempts_are_counted_out(bench: Bench) {
     assert_eq!(allowed, 3);
 }
 
-/// What a session without attempts, one after a failed attempt, and one in review come to, read before and after the
-/// job that writes it down.
+/// What the tests of a session's end do, by the session's id.
+struct Sessions<'a> {
+    bench: &'a Bench,
+    scope: Scope,
+}
+
+impl Sessions<'_> {
+    async fn new(&self) -> Uuid {
+        create(self.bench, self.scope).await.0.id
+    }
+
+    async fn admit(&self, id: Uuid) -> bool {
+        store::transaction!(self.bench.db, |tx| -> Result<bool, Error> {
+            admissions::admit(tx, self.scope, id).await
+        })
+        .unwrap()
+    }
+
+    async fn use_attempt(&self, id: Uuid) -> bool {
+        store::transaction!(self.bench.db, |tx| -> Result<bool, Error> {
+            Ok(admissions::use_attempt(tx, self.scope, id).await?.is_some())
+        })
+        .unwrap()
+    }
+
+    async fn advance(&self, id: Uuid, status: SessionStatus, stage: Stage) -> bool {
+        store::transaction!(self.bench.db, |tx| -> Result<bool, Error> {
+            sessions::advance(tx, self.scope, id, status, stage, Some(1)).await
+        })
+        .unwrap()
+    }
+
+    async fn settle(&self, id: Uuid) -> bool {
+        let due = admissions::is_due(&mut self.bench.read().await, self.scope, id)
+            .await
+            .unwrap();
+        let ended = store::transaction!(self.bench.db, |tx| -> Result<bool, Error> {
+            admissions::settle(tx, self.scope, id).await
+        })
+        .unwrap();
+        assert_eq!(due, ended, "is_due says what settle does");
+        ended
+    }
+
+    async fn expire(&self) -> u64 {
+        store::transaction!(self.bench.db, |tx| -> Result<u64, Error> {
+            admissions::expire(tx, 100).await
+        })
+        .unwrap()
+    }
+
+    async fn stands(&self, id: Uuid) -> (SessionStatus, Stage, Option<i64>) {
+        let found = sessions::get(&mut self.bench.read().await, self.scope, id)
+            .await
+            .unwrap()
+            .unwrap();
+        (found.status, found.stage, found.completed_at)
+    }
+}
+
+const NOT_ENDED: (SessionStatus, Stage, Option<i64>) = (SessionStatus::Pending, Stage::Open, None);
+const END: i64 = START + TEN_MINUTES;
+
+/// What a session without attempts, one after a failed attempt, and one in review come to.
 pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
     let scope = bench.scope().await;
-    let mut made = Vec::new();
-    for _ in 0..3 {
-        made.push(create(&bench, scope).await.0.id);
+    let of = Sessions { bench: &bench, scope };
+    let (idle, failed, reviewed) = (of.new().await, of.new().await, of.new().await);
+    for (id, stage) in [(failed, Stage::Open), (reviewed, Stage::InReview)] {
+        assert!(of.admit(id).await && of.use_attempt(id).await);
+        assert!(of.advance(id, SessionStatus::Pending, stage).await);
     }
-    let [idle, failed, reviewed] = made.try_into().unwrap();
-    let attempt = async |id| {
-        store::transaction!(bench.db, |tx| -> Result<Option<Session>, Error> {
-            let now = tx.now();
-            sessions::use_attempt(tx, scope, id, now).await
-        })
-        .unwrap()
-        .is_some()
-    };
-    let advance = async |id, status, stage, log_id| {
-        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
-            sessions::advance(tx, scope, id, status, stage, log_id).await
-        })
-        .unwrap()
-    };
-    let expire = async || {
-        store::transaction!(bench.db, |tx| -> Result<u64, Error> {
-            sessions::expire(tx, 100).await
-        })
-        .unwrap()
-    };
-    assert!(attempt(failed).await && attempt(reviewed).await);
-    assert!(advance(failed, SessionStatus::Pending, Stage::Open, Some(1)).await);
-    assert!(advance(reviewed, SessionStatus::Pending, Stage::InReview, Some(2)).await);
     bench.pass(Duration::from_millis(599_999));
-    assert_eq!(expire().await, 0);
+    assert!(!of.settle(idle).await);
+    assert_eq!(of.expire().await, 0);
     bench.pass(Duration::from_millis(1));
-    let end = Some(START + TEN_MINUTES);
-    let expected = [
-        (idle, SessionStatus::Expired, Stage::Done, end),
-        (failed, SessionStatus::Failed, Stage::Done, end),
-        (reviewed, SessionStatus::Pending, Stage::InReview, None),
-    ];
-    for after_the_job in [false, true] {
-        for (id, status, stage, completed_at) in expected {
-            let found = sessions::get(&mut bench.read().await, scope, id)
-                .await
-                .unwrap()
-                .unwrap();
-            let stands = (found.status, found.stage, found.completed_at);
-            assert_eq!(
-                stands,
-                (status, stage, completed_at),
-                "after the job: {after_the_job}"
-            );
-        }
-        assert!(!attempt(idle).await && !attempt(failed).await);
-        if !after_the_job {
-            assert_eq!(
-                expire().await,
-                0,
-                "what was admitted in time is still being recorded"
-            );
-            bench.pass(Duration::from_secs(60));
-            let (first, second) = tokio::join!(expire(), expire());
-            assert_eq!(first + second, 2, "two nodes at once");
-        }
-        bench.pass(Duration::from_secs(60));
+    assert_eq!(
+        of.stands(idle).await,
+        NOT_ENDED,
+        "pending until it is written down"
+    );
+    assert!(!of.admit(idle).await && !of.admit(failed).await);
+    assert!(
+        !of.use_attempt(idle).await,
+        "what was not admitted is not counted"
+    );
+    assert!(of.settle(idle).await && !of.settle(reviewed).await);
+    let (first, second) = tokio::join!(of.expire(), of.expire());
+    assert_eq!(first + second, 1, "two nodes at once");
+    for (id, expected) in [
+        (idle, (SessionStatus::Expired, Stage::Done, Some(END))),
+        (failed, (SessionStatus::Failed, Stage::Done, Some(END))),
+        (reviewed, (SessionStatus::Pending, Stage::InReview, None)),
+    ] {
+        assert_eq!(of.stands(id).await, expected);
     }
-    assert!(attempt(reviewed).await, "what is in review outlives the token");
-    assert!(!advance(failed, SessionStatus::Success, Stage::Done, None).await);
-    assert!(advance(reviewed, SessionStatus::Success, Stage::Done, None).await);
-    assert_eq!(expire().await, 0);
+    assert!(of.admit(reviewed).await, "what is in review outlives the token");
+    assert!(of.use_attempt(reviewed).await);
+    assert!(!of.advance(failed, SessionStatus::Success, Stage::Done).await);
+    assert!(of.advance(reviewed, SessionStatus::Success, Stage::Done).await);
+    assert_eq!(of.expire().await, 0);
+}
+
+/// An attempt that was admitted in time holds its session until it is recorded or withdrawn; that of a dead node until
+/// its promise runs out.
+pub(crate) async fn an_admitted_attempt_holds_its_session(bench: Bench) {
+    let scope = bench.scope().await;
+    let of = Sessions { bench: &bench, scope };
+    let (recorded, withdrawn, dead, two) = (of.new().await, of.new().await, of.new().await, of.new().await);
+    bench.pass(Duration::from_millis(599_999));
+    for id in [recorded, withdrawn, dead, two, two] {
+        assert!(of.admit(id).await);
+    }
+    bench.pass(Duration::from_millis(29_999));
+    assert_eq!(of.expire().await, 0, "what was admitted in time is on its way");
+    for id in [recorded, withdrawn, dead, two] {
+        assert!(!of.settle(id).await);
+        assert_eq!(of.stands(id).await, NOT_ENDED);
+    }
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        for id in [recorded, withdrawn, two] {
+            admissions::renew(tx, scope, id).await?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    bench.pass(Duration::from_millis(1));
+    let died = (
+        SessionStatus::Expired,
+        Stage::Done,
+        Some(END - 1 + admissions::LEASE_MS),
+    );
+    assert!(of.settle(dead).await, "the dead node's promise ran out");
+    assert_eq!(of.stands(dead).await, died);
+    assert!(!of.use_attempt(dead).await, "it comes too late");
+    assert_eq!(of.stands(dead).await, died);
+
+    assert!(of.use_attempt(recorded).await);
+    assert!(of.advance(recorded, SessionStatus::Success, Stage::Done).await);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        admissions::withdraw(tx, scope, withdrawn).await?;
+        admissions::withdraw(tx, scope, two).await
+    })
+    .unwrap();
+    assert!(!of.settle(two).await, "another attempt is on its way");
+    assert!(of.settle(withdrawn).await);
+    assert!(of.use_attempt(two).await);
+    assert!(of.settle(two).await);
+    assert_eq!(of.stands(two).await.0, SessionStatus::Failed);
+    assert_eq!(of.expire().await, 0);
 }

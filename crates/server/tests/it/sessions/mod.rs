@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Backend, Key, Server, answer, on_both, workspace};
 
+mod admissions;
 mod attempts;
 mod links;
 mod page;
@@ -164,7 +165,9 @@ impl Session<'_> {
 
     /// Lets ten minutes pass for the sessions of the server.
     async fn time_is_up(&self) {
-        let sql = "update sessions set created_at = created_at - 600000, expires_at = expires_at - 600000";
+        // The lease of an attempt that is under way runs on.
+        let sql = "update sessions set created_at = created_at - 600000, expires_at = expires_at - 600000,
+                       admitted_until = case when in_flight = 0 then admitted_until - 600000 else admitted_until end";
         self.account.server.sql(sql).await;
     }
 }

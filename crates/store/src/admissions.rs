@@ -1,0 +1,171 @@
+//! Attempts that a session admitted in time, and the end of sessions whose time is up. A terminal status is always
+//! written down before anyone reads it, by the update that admissions compete with, so it never changes. This module
+//! does not know what an attempt came to.
+//!
+//! A node [`admit`]s an attempt before it works on it, [`renew`]s its promise while it works, and ends it with
+//! [`use_attempt`] in the transaction that records the attempt, or with [`withdraw`]. Until then the session stays
+//! pending. When a node dies its promise runs out, and the session is settled by [`settle`] or [`expire`].
+
+use uuid::Uuid;
+
+use crate::db::{execute, fetch};
+use crate::sessions::{self, Session, SessionStatus};
+use crate::{Error, Scope, Tx};
+
+/// How long a node's promise to work on an attempt lasts (ms).
+pub const LEASE_MS: i64 = 30_000;
+
+/// Whether a row's time is up at `$now` with no admitted attempt on its way.
+macro_rules! is_due {
+    ($now:literal) => {
+        concat!(
+            "status = 'pending' and stage <> 'in_review' and expires_at <= ",
+            $now,
+            " and (in_flight = 0 or coalesce(admitted_until, 0) <= ",
+            $now,
+            ")"
+        )
+    };
+}
+
+/// Admits an attempt that comes in time; whether the session takes it. Of the attempts admitted at once, only as many
+/// are recorded as the session has left.
+///
+/// # Errors
+/// Database errors.
+pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let changed = execute!(
+        tx,
+        // A promise that ran out was a dead node's, and so was its place in the count.
+        "update sessions set in_flight = case when admitted_until > $4 then in_flight + 1 else 1 end,
+             admitted_until = $5
+         where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and attempts < max_attempts
+             and (stage = 'in_review' or expires_at > $4)",
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        now,
+        now + LEASE_MS,
+    )?;
+    Ok(changed == 1)
+}
+
+/// Renews the promise to work on an admitted attempt.
+///
+/// # Errors
+/// Database errors.
+pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
+    let until = tx.now() + LEASE_MS;
+    let sql = "update sessions set admitted_until = $4
+               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and in_flight > 0";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, id, until).map(|_| ())
+}
+
+/// Ends an admission whose attempt is not recorded: it was refused, or its client has gone.
+///
+/// # Errors
+/// Database errors.
+pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
+    let now = tx.now();
+    let sql = "update sessions set in_flight = in_flight - 1,
+                   admitted_until = case when in_flight = 1 then $4 else admitted_until end
+               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and in_flight > 0";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now).map(|_| ())
+}
+
+/// Counts an admitted attempt and ends its admission; `None` when the session is terminal, has no attempts left, or the
+/// promise ran out and the session went on without it.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
+    let now = tx.now();
+    let sql = "update sessions set attempts = attempts + 1, in_flight = in_flight - 1,
+                   admitted_until = case when in_flight = 1 then $4 else admitted_until end
+               where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
+                   and attempts < max_attempts and in_flight > 0";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? {
+        0 => Ok(None),
+        _ => sessions::get(tx, scope, id).await,
+    }
+}
+
+/// How a session ends whose time is up: after a failed attempt otherwise than without any (decisions §3).
+fn timed_out(attempts: i64) -> SessionStatus {
+    if attempts > 0 {
+        SessionStatus::Failed
+    } else {
+        SessionStatus::Expired
+    }
+}
+
+/// Whether [`settle`] would end a session now.
+///
+/// # Errors
+/// Database errors.
+pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let now = conn.now();
+    let sql = concat!(
+        "select exists (select 1 from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and ",
+        is_due!("$4"),
+        ")"
+    );
+    let (is_due,) = fetch!(one, conn, (bool,), sql, scope.merchant_id, scope.sandbox, id, now)?;
+    Ok(is_due)
+}
+
+/// Ends a session whose time is up, unless an admitted attempt is on its way; whether it ended.
+///
+/// # Errors
+/// Database errors.
+pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let sql = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
+    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    match row {
+        Some((attempts,)) => end(tx, scope, id, attempts).await,
+        None => Ok(false),
+    }
+}
+
+/// One conditional update: a simultaneous admission or attempt makes it fail, or fails itself.
+async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = concat!(
+        "update sessions set status = $5, stage = 'done',
+             completed_at = case when admitted_until > expires_at then admitted_until else expires_at end
+         where merchant_id = $1 and sandbox = $2 and id = $3 and attempts = $4 and ",
+        is_due!("$6")
+    );
+    let status = timed_out(attempts).as_str();
+    let changed = execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        id,
+        attempts,
+        status,
+        now
+    )?;
+    Ok(changed == 1)
+}
+
+/// Ends the sessions whose time is up, `limit` at most; answers how many. Any number of nodes may call it at once.
+///
+/// # Errors
+/// Database errors.
+pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
+    let now = tx.now();
+    let sql = concat!(
+        "select merchant_id, sandbox, id, attempts from sessions where ",
+        is_due!("$1"),
+        " order by expires_at, id limit $2"
+    );
+    let mut ended = 0;
+    for (merchant_id, sandbox, id, attempts) in fetch!(all, tx, (Uuid, bool, Uuid, i64), sql, now, limit)? {
+        let scope = Scope { merchant_id, sandbox };
+        ended += u64::from(end(tx, scope, id, attempts).await?);
+    }
+    Ok(ended)
+}
