@@ -242,6 +242,12 @@ impl Server {
 
     /// Changes the database behind the server's back, as time would.
     pub(crate) async fn sql(&self, sql: &'static str) {
+        if sql.contains("rate_limits") && self.database.starts_with("sqlite:") {
+            // SQLite has two tables of them: those of sign-ins are durable, the others are traffic.
+            let traffic = self.database.replace(".db", ".traffic.db");
+            let mut connection = SqliteConnection::connect(&traffic).await.unwrap();
+            sqlx::query(sql).execute(&mut connection).await.unwrap();
+        }
         match self.connection(sql).await {
             Connection::Sqlite(mut connection) => {
                 sqlx::query(sql).execute(&mut connection).await.unwrap();
