@@ -153,6 +153,9 @@ pub struct FieldResult {
     pub field: &'static str,
     /// The source.
     pub source: Source,
+    /// The index of the source among those that were given.
+    #[serde(skip)]
+    pub said: usize,
     /// What was submitted.
     pub submitted: String,
     /// What was read; `None` when nothing was.
@@ -219,7 +222,7 @@ impl Verdict {
 /// Where a certain source agrees with a field, a small difference in the visual zone counts as misread.
 pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
     let mut results: Vec<(FieldResult, Option<&'static str>)> = Vec::new();
-    for said in said {
+    for (index, said) in said.iter().enumerate() {
         let mut add = |field, submitted: Option<String>, extracted: Option<String>, verdict: Verdict| {
             if let Some(submitted) = submitted {
                 let verdict = if extracted.is_some() {
@@ -236,6 +239,7 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
                     FieldResult {
                         field,
                         source: said.source,
+                        said: index,
                         submitted,
                         extracted,
                         matches,

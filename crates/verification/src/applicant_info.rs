@@ -197,6 +197,7 @@ mod tests {
             mrz: MrzFinding::Read(MrzRead {
                 format: "TD3".into(),
                 valid: true,
+                accepted: true,
                 data: DocumentData {
                     document_number: text(number),
                     surname: text("LOVELACE"),

@@ -1,10 +1,14 @@
 //! What the engines found, in plain data: the input of [`crate::judge`]. The server fills it in from the engines'
 //! readings; nothing here says whether anybody passes.
 
+use std::collections::BTreeSet;
+
 use reference::DocumentType;
 use serde::Serialize;
 
 pub use crate::screening::Screening;
+
+use crate::hold::Hold;
 
 /// Everything that was found about one submission.
 #[derive(Clone, Debug, Default)]
@@ -13,8 +17,12 @@ pub struct Evidence {
     pub documents: Vec<DocumentEvidence>,
     /// The selfie, if one was sent.
     pub selfie: Option<SelfieEvidence>,
-    /// Submitted data held against the documents'; only when the Flow asks for it and a document was sent.
+    /// Submitted data held against the documents', whether or not the Flow compares; none without a document.
     pub comparison: Option<Comparison>,
+    /// Doubts about the selfie that only a person can settle.
+    pub selfie_doubts: BTreeSet<Hold>,
+    /// The attempt came through the hosted page, whose session allows a further attempt after this one.
+    pub may_repeat: bool,
     /// The sanctions screening.
     pub screening: Screening,
 }
@@ -92,6 +100,8 @@ pub struct MrzRead {
     pub format: String,
     /// Every check digit holds.
     pub valid: bool,
+    /// Verdicts may rely on the reading: the picture shows it clearly, or another source of the document confirms it.
+    pub accepted: bool,
     /// What it says. The issuer is the code as printed (`D`).
     pub data: DocumentData,
 }
@@ -128,6 +138,8 @@ pub struct DocumentData {
     pub expiry_date: Option<String>,
     /// `M`, `F` or `X`.
     pub sex: Option<String>,
+    /// The end of a name may be missing, because the source has too little room for it.
+    pub name_may_be_truncated: bool,
 }
 
 impl std::fmt::Debug for DocumentData {
@@ -229,6 +241,9 @@ pub struct ComparedField {
     pub matches: Option<bool>,
     /// How well, 0–100.
     pub score: f64,
+    /// Verdicts may rely on it: the source is no MRZ, or an accepted one.
+    #[serde(skip)]
+    pub is_reliable: bool,
 }
 
 /// Where on a document a value was read.

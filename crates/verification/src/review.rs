@@ -11,25 +11,29 @@ pub enum Priority {
     NearDuplicate = 2,
     /// A similarity in the review band (2202).
     Similarity = 3,
-    /// Anything else: the Flow has everybody looked at, or somebody reopened it.
-    Other = 4,
+    /// The attempt is held without a code, such as for a name mismatch ([`crate::hold::Hold`]).
+    Held = 4,
+    /// Anything else: the Flow sends every attempt to review, or a reviewer reopened it.
+    Other = 5,
 }
 
 impl Priority {
     /// Of an attempt with these codes.
-    pub fn of(codes: &[Code], near_duplicate: bool) -> Self {
+    pub fn of(codes: &[Code], near_duplicate: bool, is_held: bool) -> Self {
         if codes.contains(&Code::SanctionsMatch) {
             Priority::Sanctions
         } else if near_duplicate {
             Priority::NearDuplicate
         } else if codes.contains(&Code::SimilarityBelowThreshold) {
             Priority::Similarity
+        } else if is_held {
+            Priority::Held
         } else {
             Priority::Other
         }
     }
 
-    /// 1 to 4, as it is stored.
+    /// 1 to 5, as it is stored.
     pub fn number(self) -> i64 {
         self as i64
     }
@@ -40,16 +44,18 @@ impl Priority {
             1 => Priority::Sanctions,
             2 => Priority::NearDuplicate,
             3 => Priority::Similarity,
+            4 => Priority::Held,
             _ => Priority::Other,
         }
     }
 
-    /// `sanctions`, `near_duplicate`, `similarity` or `other`.
+    /// `sanctions`, `near_duplicate`, `similarity`, `held` or `other`.
     pub fn as_str(self) -> &'static str {
         match self {
             Priority::Sanctions => "sanctions",
             Priority::NearDuplicate => "near_duplicate",
             Priority::Similarity => "similarity",
+            Priority::Held => "held",
             Priority::Other => "other",
         }
     }
@@ -62,22 +68,25 @@ mod tests {
     #[test]
     fn the_gravest_reason_counts() {
         use Code::{DocumentExpired, SanctionsMatch, SimilarityBelowThreshold};
-        let rows: &[(&[Code], bool, Priority)] = &[
-            (&[], false, Priority::Other),
-            (&[DocumentExpired], false, Priority::Other),
-            (&[SimilarityBelowThreshold], false, Priority::Similarity),
-            (&[], true, Priority::NearDuplicate),
-            (&[SimilarityBelowThreshold], true, Priority::NearDuplicate),
-            (&[SanctionsMatch], false, Priority::Sanctions),
+        let rows: &[(&[Code], bool, bool, Priority)] = &[
+            (&[], false, false, Priority::Other),
+            (&[DocumentExpired], false, false, Priority::Other),
+            (&[], false, true, Priority::Held),
+            (&[SimilarityBelowThreshold], false, false, Priority::Similarity),
+            (&[SimilarityBelowThreshold], false, true, Priority::Similarity),
+            (&[], true, true, Priority::NearDuplicate),
+            (&[SimilarityBelowThreshold], true, false, Priority::NearDuplicate),
+            (&[SanctionsMatch], false, true, Priority::Sanctions),
             (
                 &[SimilarityBelowThreshold, SanctionsMatch],
                 true,
+                false,
                 Priority::Sanctions,
             ),
         ];
-        for (codes, near_duplicate, expected) in rows {
-            let found = Priority::of(codes, *near_duplicate);
-            assert_eq!(found, *expected, "{codes:?} {near_duplicate}");
+        for (codes, near_duplicate, is_held, expected) in rows {
+            let found = Priority::of(codes, *near_duplicate, *is_held);
+            assert_eq!(found, *expected, "{codes:?} {near_duplicate} {is_held}");
             assert_eq!(Priority::from_number(found.number()), found);
         }
     }

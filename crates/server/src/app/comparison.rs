@@ -1,12 +1,12 @@
 //! Submitted data held against what documents say: `documents::compare` does it; this translates to and from the rules' data.
 
 use documents::compare::{self, Claimed, Said};
-use documents::reading::{DocumentReading, Source as ReadSource};
+use documents::reading::{DocumentReading, MrzReading, Source as ReadSource};
 use verification::evidence::{ComparedField, Comparison, Consistency, Source};
 use verification::submission::Submission;
 
-/// Every source of every picture against the submission.
-pub fn submitted(submission: &Submission, readings: &[&DocumentReading]) -> Comparison {
+/// Every source of every document against the submission. `documents` has the readings of each document's sides.
+pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) -> Comparison {
     let text = |field| submission.get(field).map(str::to_owned);
     let claimed = Claimed {
         first_name: text("firstName"),
@@ -16,7 +16,20 @@ pub fn submitted(submission: &Submission, readings: &[&DocumentReading]) -> Comp
         document_number: None,
         nationality: text("nationality"),
     };
-    let said: Vec<Said> = readings.iter().flat_map(|reading| sources(reading)).collect();
+    let said: Vec<Statement> = documents
+        .iter()
+        .flat_map(|sides| {
+            let sides: Vec<&DocumentReading> = sides.iter().collect();
+            sides
+                .iter()
+                .flat_map(|side| statements(side, &sides))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let (reliable, said): (Vec<bool>, Vec<Said>) = said
+        .into_iter()
+        .map(|statement| (statement.is_reliable, statement.said))
+        .unzip();
     let compared = compare::compare(&claimed, &said);
     let fields = compared.field_results.into_iter().map(|result| ComparedField {
         field: result.field.to_owned(),
@@ -25,6 +38,7 @@ pub fn submitted(submission: &Submission, readings: &[&DocumentReading]) -> Comp
             ReadSource::Pdf417 => Source::Pdf417,
             ReadSource::Ocr => Source::Ocr,
         },
+        is_reliable: reliable.get(result.said).is_some_and(|reliable| *reliable),
         submitted: result.submitted,
         extracted: result.extracted,
         matches: result.matches,
@@ -38,7 +52,13 @@ pub fn submitted(submission: &Submission, readings: &[&DocumentReading]) -> Comp
 
 /// Whether two sides of a document belong together: by what each says most certainly.
 pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
-    let best = |reading: &DocumentReading| sources(reading).into_iter().next();
+    let both = [front, back];
+    let best = |reading| {
+        statements(reading, &both)
+            .into_iter()
+            .next()
+            .map(|statement| statement.said)
+    };
     let (Some(front), Some(back)) = (best(front), best(back)) else {
         return Consistency::Unknown;
     };
@@ -49,10 +69,63 @@ pub fn sides(front: &DocumentReading, back: &DocumentReading) -> Consistency {
     }
 }
 
-/// What a picture says, the most certain source first. A zone whose check digits fail says nothing certain, and is left out.
-fn sources(reading: &DocumentReading) -> Vec<Said> {
-    let mrz = reading.mrz.as_ref().filter(|mrz| mrz.valid).map(Said::from);
-    let barcode = reading.aamva().map(Said::from);
-    let visual = (!reading.visual.is_empty()).then(|| Said::from_fields(&reading.visual, ReadSource::Ocr));
+/// Whether verdicts may rely on an MRZ: it was read with enough margin, or another source of its document confirms it.
+/// `sides` are the readings of that document.
+pub fn is_accepted(mrz: &MrzReading, sides: &[&DocumentReading]) -> bool {
+    mrz.valid && (mrz.accepted || sides.iter().any(|side| is_confirmed(mrz, side)))
+}
+
+/// Below this score (0–100) another source does not say the same.
+const SAME: f64 = 95.0;
+
+/// Whether a side's barcode or print has both names, and the number or the birth date, just as the MRZ has them.
+fn is_confirmed(mrz: &MrzReading, side: &DocumentReading) -> bool {
+    let zone = Said::from(mrz);
+    let claimed = Claimed {
+        first_name: zone.given_names,
+        last_name: zone.surname,
+        birth_date: zone.birth_date,
+        document_number: zone.document_number,
+        ..Claimed::default()
+    };
+    let visual = Said::from_fields(&side.visual, ReadSource::Ocr);
+    let others = side.aamva().map(Said::from).into_iter().chain([visual]);
+    others.into_iter().any(|other| {
+        let results = compare::compare(&claimed, &[other]).field_results;
+        let agrees = |name: &str| {
+            let result = results.iter().find(|result| result.field == name);
+            result.is_some_and(|result| result.matches == Some(true) && result.score >= SAME)
+        };
+        let contradicted = results.iter().any(|result| result.matches == Some(false));
+        let named = agrees("firstName") && agrees("lastName");
+        !contradicted && named && (agrees("documentNumber") || agrees("dob"))
+    })
+}
+
+/// What one source says, and whether verdicts may use it.
+struct Statement {
+    said: Said,
+    is_reliable: bool,
+}
+
+/// What a picture says, the most certain source first. An MRZ whose check digits fail says nothing certain, and is left
+/// out. `sides` are the readings of the same document.
+fn statements(reading: &DocumentReading, sides: &[&DocumentReading]) -> Vec<Statement> {
+    let mrz = reading.mrz.as_ref().filter(|mrz| mrz.valid).map(|mrz| {
+        let is_reliable = is_accepted(mrz, sides);
+        let said = Said {
+            certain: is_reliable,
+            ..Said::from(mrz)
+        };
+        Statement { said, is_reliable }
+    });
+    let reliable = |said| Statement {
+        said,
+        is_reliable: true,
+    };
+    let barcode = reading.aamva().map(Said::from).map(reliable);
+    let visual = (!reading.visual.is_empty())
+        .then(|| Said::from_fields(&reading.visual, ReadSource::Ocr))
+        .map(reliable);
     mrz.into_iter().chain(barcode).chain(visual).collect()
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use documents::reading::{DocumentKind, DocumentReading, PayloadKind, field};
+use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
 use faces::{Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY};
 use imaging::{DecodeError, Decoded, Picture};
@@ -45,7 +45,6 @@ pub fn gather(
     app: &App,
     submission: &Submission,
     settings: &Settings,
-    compare: bool,
     files: &mut BTreeMap<String, File>,
     gone: &Abandoned,
 ) -> Result<Gathered, Problem> {
@@ -76,11 +75,11 @@ pub fn gather(
         is_selfie_a_document: false,
     };
     let (mut selfie, face) = looker.selfie()?;
-    let mut readings = Vec::new();
+    let mut readings: Vec<Vec<DocumentReading>> = Vec::new();
     for document_type in &submission.document_types {
         let (document, sides) = looker.document(*document_type, face.as_ref(), settings)?;
         gathered.evidence.documents.push(document);
-        readings.extend(sides);
+        readings.push(sides);
     }
     if let (true, Some(selfie)) = (looker.is_selfie_a_document, &mut selfie) {
         selfie.liveness = Liveness::NotLive;
@@ -88,7 +87,6 @@ pub fn gather(
             liveness.same_picture = true;
         }
     }
-    let readings: Vec<&DocumentReading> = readings.iter().collect();
     let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
     gathered.seen.fields = compared
         .iter()
@@ -96,7 +94,7 @@ pub fn gather(
         .map(field_seen)
         .collect();
     gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
-    gathered.evidence.comparison = compared.filter(|_| compare);
+    gathered.evidence.comparison = compared;
     gathered.evidence.selfie = selfie;
     gathered.face = face;
     Ok(gathered)
@@ -422,12 +420,13 @@ fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
     let best = readings
         .iter()
         .filter_map(|reading| reading.mrz.as_ref())
-        .max_by_key(|mrz| (mrz.accepted, mrz.valid));
+        .max_by_key(|mrz| (comparison::is_accepted(mrz, readings), mrz.valid));
     best.map_or(MrzFinding::NotFound, |mrz| {
         let fields = &mrz.fields;
         MrzFinding::Read(MrzRead {
             format: mrz.format.as_str().to_owned(),
             valid: mrz.valid,
+            accepted: comparison::is_accepted(mrz, readings),
             data: DocumentData {
                 given_names: filled(&fields.given_names),
                 surname: filled(&fields.surname),
@@ -437,6 +436,7 @@ fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
                 birth_date: fields.birth_date.map(|date| date.to_string()),
                 expiry_date: fields.expiry_date.map(|date| date.to_string()),
                 sex: fields.sex.map(String::from),
+                name_may_be_truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
             },
         })
     })
@@ -465,6 +465,7 @@ fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
             birth_date: aamva.birth_date.map(|date| date.to_string()),
             expiry_date: aamva.expiry_date.map(|date| date.to_string()),
             sex: aamva.sex.map(String::from),
+            name_may_be_truncated: !aamva.truncated.is_empty(),
         });
     }
     match barcodes()
@@ -499,6 +500,7 @@ fn visual(readings: &[&DocumentReading]) -> DocumentData {
         birth_date: value(field::BIRTH_DATE),
         expiry_date: value(field::EXPIRY_DATE),
         sex: value(field::SEX),
+        name_may_be_truncated: false,
     }
 }
 

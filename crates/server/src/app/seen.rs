@@ -11,6 +11,7 @@ use serde_json::Value;
 use store::attempts::Attempt;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
+use verification::hold::Hold;
 use verification::screening::ScreeningHit;
 
 use crate::error::Problem;
@@ -28,6 +29,8 @@ pub struct Detail {
     pub info: ApplicantInfo,
     /// One text per stage that failed.
     pub reasons: Vec<String>,
+    /// Why the attempt was held although no code applies.
+    pub holds: Vec<Hold>,
     /// The code that a sandbox submission asked for.
     pub forced: Option<u16>,
     /// The document types that the Flow asked for.

@@ -160,6 +160,8 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
     if let Some(detail) = detail.as_object_mut() {
         // Those are other people.
         detail.remove("similar");
+        // The reason of a hold is for reviewers only.
+        detail.remove("holds");
     }
     Ok(json!({
         "logId": attempt.log_id, "createdAt": time(attempt.created_at),

@@ -163,12 +163,11 @@ async fn look(
     mut files: BTreeMap<String, File>,
 ) -> Result<(Gathered, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
-    let compare = submission.document_configuration(flow).asks("ocrMatch");
     let flow_settings = flow.settings.clone();
     app.cpu
         .run(move |gone| {
             let screening = screen(&shared, &submission, &settings)?;
-            let mut gathered = gather(&shared, &submission, &flow_settings, compare, &mut files, gone)?;
+            let mut gathered = gather(&shared, &submission, &flow_settings, &mut files, gone)?;
             gathered.evidence.screening = screening;
             Ok((gathered, files))
         })
@@ -311,11 +310,6 @@ async fn record_in_one_transaction(
             .await?
             .unwrap_or_default();
         let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
-        let counting = Evidence {
-            screening,
-            ..evidence.clone()
-        };
-        let judgement = examine(&against.flow, submission, &counting, *today).judge(&identity);
         let session = match against.session_id {
             Some(id) => Some(
                 store::admissions::use_attempt(tx, scope, id)
@@ -324,6 +318,15 @@ async fn record_in_one_transaction(
             ),
             None => None,
         };
+        let counting = Evidence {
+            screening,
+            may_repeat: submission.via_bearer
+                && session
+                    .as_ref()
+                    .is_some_and(|session| session.attempts < session.max_attempts),
+            ..evidence.clone()
+        };
+        let judgement = examine(&against.flow, submission, &counting, *today).judge(&identity);
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
         let info = ApplicantInfo::of_attempt(submission, evidence);
         let words = name_words(submission, &info);
@@ -331,6 +334,7 @@ async fn record_in_one_transaction(
         let detail = Detail {
             info,
             reasons: judgement.reasons.clone(),
+            holds: judgement.holds.clone(),
             forced: judgement.forced.map(|code| code.number()),
             required_documents: against.required_documents(submission),
             timing_ms: gathered.timings.clone(),
@@ -360,7 +364,12 @@ async fn record_in_one_transaction(
             response: &response,
             detail: &detail,
             country: submission.document_country(),
-            priority: Priority::of(&judgement.codes, identity.near_duplicate).number(),
+            priority: Priority::of(
+                &judgement.codes,
+                identity.near_duplicate,
+                !judgement.holds.is_empty(),
+            )
+            .number(),
             took_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
         };
         let log_id = attempts::insert(tx, scope, &new).await?;

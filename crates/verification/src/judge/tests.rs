@@ -3,13 +3,19 @@
 use reference::DocumentType::{Drivers, IdCard, Passport, ResidencyCard};
 use serde_json::json;
 
+use super::documents::issued_by;
 use super::*;
 use crate::codes::CODES;
-use crate::evidence::{ComparedField, Screening, SelfieEvidence, SideEvidence};
+use crate::evidence::{
+    BarcodeFinding, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence, MrzFinding,
+    MrzRead, SelfieEvidence, Shows, SideEvidence,
+};
 use crate::flow::FlowParts;
+use crate::screening::KycStatus;
 use crate::submission::tests::{TODAY, live, sandbox, submit};
 use crate::submission::{Context, SessionBinding};
 
+mod holds;
 mod rules;
 
 /// A Flow that asks for everything that can fail: OCR match and an age of 18 to 60.
@@ -41,6 +47,7 @@ fn data() -> DocumentData {
         birth_date: text("1985-12-10"),
         expiry_date: text("2030-01-31"),
         sex: text("F"),
+        name_may_be_truncated: false,
     }
 }
 
@@ -48,6 +55,7 @@ fn mrz(format: &str) -> MrzFinding {
     MrzFinding::Read(MrzRead {
         format: format.into(),
         valid: true,
+        accepted: true,
         data: data(),
     })
 }
@@ -96,6 +104,7 @@ fn compared(source: Source, matches: Option<bool>) -> ComparedField {
         extracted: matches.map(|_| "ADA".into()),
         matches,
         score: if matches == Some(true) { 100.0 } else { 0.0 },
+        is_reliable: true,
     }
 }
 
@@ -113,7 +122,7 @@ fn evidence(types: &[DocumentType]) -> Evidence {
             fields: vec![compared(Source::Mrz, Some(true))],
             warnings: vec![],
         }),
-        screening: Screening::default(),
+        ..Evidence::default()
     }
 }
 

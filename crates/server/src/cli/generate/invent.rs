@@ -260,7 +260,7 @@ impl Inventor {
             detail: json!(detail).to_string(),
             country: subject.document.map(|_| subject.country.to_owned()),
             took_ms: Some(took_ms),
-            priority: Priority::of(&judgement.codes, false).number(),
+            priority: Priority::of(&judgement.codes, false, !judgement.holds.is_empty()).number(),
             created_at: at,
             decision,
         };
@@ -448,6 +448,7 @@ fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> E
         birth_date: Some(birth.to_string()),
         expiry_date: Some(expiry.to_string()),
         sex: Some(pick(rng, &["F", "M"]).into()),
+        name_may_be_truncated: false,
     };
     let (mrz, barcode) = match document_type {
         DocumentType::Drivers => (MrzFinding::NotFound, BarcodeFinding::Read(read.clone())),
@@ -460,6 +461,7 @@ fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> E
                 }
                 .into(),
                 valid: fault != Fault::BadMrz,
+                accepted: fault != Fault::BadMrz,
                 data: read.clone(),
             };
             (MrzFinding::Read(mrz), BarcodeFinding::NotFound)
@@ -487,7 +489,7 @@ fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> E
             },
             challenge: Challenge::Absent,
         }),
-        screening: Screening::default(),
+        ..Evidence::default()
     }
 }
 
@@ -508,6 +510,7 @@ fn comparison(subject: &Subject, read: &DocumentData) -> Comparison {
             extracted: extracted.clone(),
             matches: Some(same),
             score: if same { 100.0 } else { 20.0 },
+            is_reliable: true,
         })
     });
     Comparison {
@@ -578,6 +581,7 @@ fn detail(
     Detail {
         info: ApplicantInfo::of_attempt(submission, evidence),
         reasons: judgement.reasons.clone(),
+        holds: judgement.holds.clone(),
         required_documents: submission
             .document_configuration(flow)
             .document_types

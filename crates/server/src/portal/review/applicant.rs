@@ -76,6 +76,8 @@ struct ApplicantPage {
     waits: Option<String>,
     forced: Option<u16>,
     near_duplicate: bool,
+    /// Why it is held without a code, as in the texts `review.hold.…`.
+    holds: Vec<&'static str>,
     pictures: Vec<Picture>,
     checks: Vec<Check>,
     tables: Vec<Table>,
@@ -207,16 +209,22 @@ async fn render(
     let (known, versions) = (Known::of(&page, &view), &view.screening.lists);
     let codes = super::queue::meanings(&view.attempt.codes);
     let near_duplicate = checks::is_near_duplicate(&view);
+    let holds: Vec<&'static str> = view.detail.holds.iter().map(|hold| hold.as_str()).collect();
     let template = ApplicantPage {
         log_id,
         facemap_id: view.person.facemap_id.to_string(),
         status: view.attempt.status.clone(),
         name: people::name(&view.detail.info),
         facts: facts(&page, &view),
-        waits: waits(&page, &view, codes.is_empty() && !near_duplicate),
+        waits: waits(
+            &page,
+            &view,
+            codes.is_empty() && holds.is_empty() && !near_duplicate,
+        ),
         codes,
         forced: view.detail.forced,
         near_duplicate,
+        holds,
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),

@@ -1,0 +1,71 @@
+//! The submitted data held against what documents say.
+
+use super::documents::is_in_doubt;
+use crate::codes::Code;
+use crate::evidence::{ComparedField, Comparison, Evidence, Source};
+use crate::flow::Flow;
+use crate::submission::Submission;
+
+/// Whether the Flow asks for the comparison of submitted data with documents.
+pub(super) fn compares(flow: &Flow, submission: &Submission) -> bool {
+    submission.document_configuration(flow).asks("ocrMatch")
+}
+
+pub(super) fn examine_comparison(
+    flow: &Flow,
+    submission: &Submission,
+    evidence: &Evidence,
+    find: &mut impl FnMut(Code, Source),
+) {
+    if !compares(flow, submission) || evidence.documents.is_empty() {
+        return;
+    }
+    let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
+    let declared_country = submission.document_country();
+    let in_doubt = |document| is_in_doubt(document, declared_country);
+    // Where only an uncertain reading could be compared, the doubt about that reading decides.
+    let compared_in_doubt = evidence.documents.iter().any(in_doubt)
+        && fields
+            .iter()
+            .any(|field| !field.is_reliable && field.matches.is_some());
+    if reliable(fields).all(|field| field.matches.is_none()) && !compared_in_doubt {
+        find(Code::OcrDataMismatch, Source::Ocr);
+    }
+    for field in reliable(fields).filter(|field| field.matches == Some(false)) {
+        let code = if field.source == Source::Ocr {
+            Code::OcrFieldsMismatch
+        } else {
+            Code::MrzDataMismatch
+        };
+        find(code, field.source);
+    }
+}
+
+/// The fields that verdicts use.
+pub(super) fn reliable(fields: &[ComparedField]) -> impl Iterator<Item = &ComparedField> {
+    fields.iter().filter(|field| field.is_reliable)
+}
+
+/// The submission's fields of a name.
+const NAMES: [&str; 3] = ["firstName", "middleName", "lastName"];
+
+/// From this score (0–100) on, two names differ by a slip of the pen.
+const NEARLY: f64 = 75.0;
+
+/// Whether the submitted name clearly differs from an accepted MRZ or barcode in a Flow that does not compare them.
+pub(super) fn name_is_unlike_documents(flow: &Flow, submission: &Submission, evidence: &Evidence) -> bool {
+    let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
+    !compares(flow, submission)
+        && reliable(fields).any(|field| {
+            NAMES.contains(&field.field.as_str())
+                && field.source != Source::Ocr
+                && field.matches == Some(false)
+                && field.score < NEARLY
+        })
+}
+
+/// Whether something was compared and all of it agrees.
+pub(super) fn agrees(comparison: &Comparison) -> bool {
+    reliable(&comparison.fields).any(|f| f.matches.is_some())
+        && !reliable(&comparison.fields).any(|f| f.matches == Some(false))
+}

@@ -1,0 +1,324 @@
+//! The names under which an applicant is screened: the submitted one, those that accepted readings of documents state,
+//! and those that the same proven face used in earlier attempts (decisions §10, *Names that are screened*).
+//!
+//! It collects names and the facts that belong to each; it neither screens nor decides.
+
+use std::collections::HashSet;
+
+use reference::icao;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::{BarcodeFinding, DocumentData, DocumentEvidence, MrzFinding};
+use crate::submission::Submission;
+
+/// Where a screened name comes from, in the order in which reviewers see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NameSource {
+    /// The form.
+    Submitted,
+    /// An accepted reading of a machine-readable zone.
+    Mrz,
+    /// A barcode.
+    Barcode,
+    /// An earlier attempt that the same face proved.
+    Earlier,
+}
+
+impl NameSource {
+    /// `submitted`, `mrz`, `barcode` or `earlier`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            NameSource::Submitted => "submitted",
+            NameSource::Mrz => "mrz",
+            NameSource::Barcode => "barcode",
+            NameSource::Earlier => "earlier",
+        }
+    }
+}
+
+/// A name to screen, with the facts of the same source. Facts that the source does not state are absent, so that no
+/// submitted value can weaken a match with a name from elsewhere.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScreenedName {
+    /// Where it comes from.
+    pub source: NameSource,
+    /// The full name.
+    pub name: String,
+    /// Every given name, where the source separates them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_name: Option<String>,
+    /// The family name, where the source separates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    /// Other full names that the source may stand for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+    /// `YYYY-MM-DD`, or its known beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub birth_date: Option<String>,
+    /// Country of residence, alpha-3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Nationality, alpha-3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nationality: Option<String>,
+}
+
+impl std::fmt::Debug for ScreenedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ScreenedName({}, ..)", self.source.as_str())
+    }
+}
+
+impl ScreenedName {
+    /// The name as it was submitted.
+    pub fn submitted(submission: &Submission) -> Self {
+        let text = |field| submission.get(field).map(str::to_owned);
+        let given = joined(&[submission.get("firstName"), submission.get("middleName")]);
+        Self {
+            source: NameSource::Submitted,
+            name: joined(&[Some(given.as_str()), submission.get("lastName")]),
+            first_name: Some(given),
+            last_name: text("lastName"),
+            variants: Vec::new(),
+            birth_date: submission.dob.map(|dob| dob.to_string()),
+            country: text("country"),
+            nationality: text("nationality"),
+        }
+    }
+
+    /// The same name, as one of an earlier attempt.
+    #[must_use]
+    pub fn of_earlier_attempt(self) -> Self {
+        Self {
+            source: NameSource::Earlier,
+            ..self
+        }
+    }
+
+    /// The name that a source on a document states; none where it states none.
+    fn of_document(source: NameSource, data: &DocumentData) -> Option<Self> {
+        let filled = |text: &Option<String>| {
+            text.as_deref()
+                .map(str::trim)
+                .filter(|text| text.chars().any(char::is_alphabetic))
+                .map(str::to_owned)
+        };
+        let (given, surname) = (filled(&data.given_names), filled(&data.surname));
+        let name = joined(&[given.as_deref(), surname.as_deref()]);
+        if name.is_empty() {
+            return None;
+        }
+        // Some zones hold every name in one run, and some people have one name only.
+        let is_divided = given.is_some() && surname.is_some();
+        let country = |code: &str| Some(icao::issuer(code)?.country?.alpha3.to_owned());
+        Some(Self {
+            source,
+            variants: variants(&given, &surname, data.name_may_be_truncated),
+            name,
+            first_name: given.filter(|_| is_divided),
+            last_name: surname.filter(|_| is_divided),
+            birth_date: data.birth_date.clone(),
+            country: None,
+            nationality: data.nationality.as_deref().and_then(country),
+        })
+    }
+
+    /// What makes two names one question to the lists: case and source do not.
+    fn key(&self) -> Self {
+        Self {
+            source: NameSource::Submitted,
+            name: self.name.to_lowercase(),
+            first_name: None,
+            last_name: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// The names on documents that may be relied on.
+pub fn of_documents(documents: &[DocumentEvidence]) -> Vec<ScreenedName> {
+    documents
+        .iter()
+        .flat_map(|document| {
+            let mrz = match &document.mrz {
+                MrzFinding::Read(mrz) if mrz.valid && mrz.accepted => Some((NameSource::Mrz, &mrz.data)),
+                _ => None,
+            };
+            let barcode = match &document.barcode {
+                BarcodeFinding::Read(data) => Some((NameSource::Barcode, data)),
+                _ => None,
+            };
+            mrz.into_iter().chain(barcode)
+        })
+        .filter_map(|(source, data)| ScreenedName::of_document(source, data))
+        .collect()
+}
+
+/// The names without repetitions; the first of equal ones stays.
+pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedName> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(name.key())).collect()
+}
+
+fn joined(parts: &[Option<&str>]) -> String {
+    let words = parts.iter().flatten().flat_map(|part| part.split_whitespace());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Other ways to write a name that may be cut short: without the words that may be incomplete. The screening itself
+/// knows the spellings of ICAO 9303-3 §6.
+fn variants(given: &Option<String>, surname: &Option<String>, may_be_truncated: bool) -> Vec<String> {
+    if !may_be_truncated {
+        return Vec::new();
+    }
+    let (given, surname) = (
+        given.as_deref().unwrap_or_default(),
+        surname.as_deref().unwrap_or_default(),
+    );
+    // Either name may have been cut to make room. What is left must still be a name.
+    let (shorter_given, shorter_surname) = (without_last_word(given), without_last_word(surname));
+    let mut variants: Vec<String> = [
+        (shorter_given, surname),
+        (given, shorter_surname),
+        (shorter_given, shorter_surname),
+    ]
+    .into_iter()
+    .map(|(given, surname)| joined(&[Some(given), Some(surname)]))
+    .filter(|name| name.split(' ').count() >= 2)
+    .collect();
+    let whole = joined(&[Some(given), Some(surname)]);
+    variants.sort_unstable();
+    variants.dedup();
+    variants.retain(|variant| *variant != whole);
+    variants
+}
+
+fn without_last_word(name: &str) -> &str {
+    name.trim_end()
+        .rsplit_once(' ')
+        .map_or("", |(before, _)| before.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::submission::tests::{live, submit};
+
+    fn read(given: &str, surname: &str, may_be_truncated: bool) -> DocumentData {
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        DocumentData {
+            given_names: text(given),
+            surname: text(surname),
+            birth_date: text("1964-02-29"),
+            nationality: text("D"),
+            name_may_be_truncated: may_be_truncated,
+            ..DocumentData::default()
+        }
+    }
+
+    #[test]
+    fn a_submitted_name_carries_what_was_submitted() {
+        let fields = [
+            ("middleName", "Byron"),
+            ("dob", "12/10/1985"),
+            ("country", "GBR"),
+            ("nationality", "FRA"),
+        ];
+        let name = ScreenedName::submitted(&submit(&fields, &[], &live()));
+        assert_eq!(name.name, "Ada Byron Lovelace");
+        assert_eq!(name.first_name.as_deref(), Some("Ada Byron"));
+        assert_eq!(name.last_name.as_deref(), Some("Lovelace"));
+        assert_eq!(name.birth_date.as_deref(), Some("1985-12-10"));
+        assert_eq!(
+            (name.country.as_deref(), name.nationality.as_deref()),
+            (Some("GBR"), Some("FRA"))
+        );
+    }
+
+    #[test]
+    fn a_name_on_a_document_carries_what_the_document_states() {
+        /// Given names, surname, truncated, full name, first name, last name, variants.
+        type Row<'a> = (
+            &'a str,
+            &'a str,
+            bool,
+            &'a str,
+            Option<&'a str>,
+            Option<&'a str>,
+            &'a [&'a str],
+        );
+        let rows: &[Row<'_>] = &[
+            (
+                "ADA",
+                "LOVELACE",
+                false,
+                "ADA LOVELACE",
+                Some("ADA"),
+                Some("LOVELACE"),
+                &[],
+            ),
+            // No given names (`<<<`), or every name in one run.
+            (
+                "",
+                "ZOLTAR QUENTHABAR",
+                false,
+                "ZOLTAR QUENTHABAR",
+                None,
+                None,
+                &[],
+            ),
+            ("ZOLTAR", "", false, "ZOLTAR", None, None, &[]),
+            // Cut in the last given name, in the surname, or in both.
+            (
+                "ABDUL FAHI",
+                "BIN TARQUIN",
+                true,
+                "ABDUL FAHI BIN TARQUIN",
+                Some("ABDUL FAHI"),
+                Some("BIN TARQUIN"),
+                &["ABDUL BIN", "ABDUL BIN TARQUIN", "ABDUL FAHI BIN"],
+            ),
+            ("", "ZOL QUENTHAB", true, "ZOL QUENTHAB", None, None, &[]),
+        ];
+        for (given, surname, truncated, name, first, last, variants) in rows {
+            let data = read(given, surname, *truncated);
+            let found = ScreenedName::of_document(NameSource::Mrz, &data).expect("a name");
+            assert_eq!(found.name, *name);
+            assert_eq!(
+                (found.first_name.as_deref(), found.last_name.as_deref()),
+                (*first, *last)
+            );
+            assert_eq!(found.variants, *variants, "{name}");
+            assert_eq!(found.birth_date.as_deref(), Some("1964-02-29"));
+            assert_eq!(found.nationality.as_deref(), Some("DEU"));
+            assert_eq!(found.country, None);
+        }
+        assert!(ScreenedName::of_document(NameSource::Mrz, &read("", "", false)).is_none());
+        assert!(ScreenedName::of_document(NameSource::Mrz, &read(" ", "-", false)).is_none());
+    }
+
+    #[test]
+    fn the_same_name_with_the_same_facts_is_screened_once() {
+        let name = |text: &str, source, birth: Option<&str>| ScreenedName {
+            source,
+            name: text.into(),
+            first_name: None,
+            last_name: None,
+            variants: Vec::new(),
+            birth_date: birth.map(str::to_owned),
+            country: None,
+            nationality: None,
+        };
+        let names = distinct([
+            name("Ada Quill", NameSource::Submitted, None),
+            name("ADA QUILL", NameSource::Mrz, None),
+            name("Ada Quill", NameSource::Mrz, Some("1990")),
+            name("ada quill", NameSource::Earlier, Some("1990")),
+        ]);
+        let sources: Vec<_> = names.iter().map(|name| name.source).collect();
+        assert_eq!(sources, [NameSource::Submitted, NameSource::Mrz]);
+    }
+}
