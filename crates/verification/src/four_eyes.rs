@@ -1,0 +1,372 @@
+//! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken what it checks (`decisions.md` §10).
+//!
+//! Two tables, pure. Who proposes and who confirms, and what happens then, is the server's.
+
+use std::collections::BTreeSet;
+
+use crate::flow::{Biometric, Configuration, Flow, KNOWN_FIELDS};
+use crate::settings::{ReviewPolicy, Settings};
+use crate::status::Decision;
+
+macro_rules! acts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What people do that may let an applicant pass.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Act {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Act {
+            /// Every act.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+acts! {
+    /// Approving an attempt.
+    Approve,
+    /// Declining an attempt.
+    Decline,
+    /// Reopening a declined attempt: an earlier approval of the registration counts again.
+    ReopenDeclined,
+    /// Reopening any other attempt: it waits, and its approval counts no more.
+    Reopen,
+    /// Setting a hit aside for a person ("Not this person").
+    SetAside,
+    /// Merging two people.
+    MergePeople,
+    /// Deciding on several attempts at once.
+    BulkDecision,
+    /// Changing a Flow so that it checks less.
+    WeakenFlow,
+    /// Making a Flow: the new one may check less than those that are there.
+    MakeFlow,
+    /// Changing the account's settings so that less is checked, four eyes included.
+    WeakenAccount,
+    /// Taking a sanctions list out of use.
+    RemoveList,
+    /// Counting a new member, or one whose password a colleague can set, as a person of their own.
+    CountMember,
+}
+
+impl Act {
+    /// The act that a decision is, on an attempt that is declined or not.
+    pub fn of_decision(decision: Decision, is_declined: bool) -> Self {
+        match (decision, is_declined) {
+            (Decision::Approve, _) => Self::Approve,
+            (Decision::Decline, _) => Self::Decline,
+            (Decision::Reopen, true) => Self::ReopenDeclined,
+            (Decision::Reopen, false) => Self::Reopen,
+        }
+    }
+
+    /// Whether somebody may pass because of it who would not have passed without.
+    pub fn lets_pass(self) -> bool {
+        match self {
+            Self::Approve
+            | Self::ReopenDeclined
+            | Self::SetAside
+            | Self::MergePeople
+            | Self::BulkDecision
+            | Self::WeakenFlow
+            | Self::MakeFlow
+            | Self::WeakenAccount
+            | Self::RemoveList
+            | Self::CountMember => true,
+            Self::Decline | Self::Reopen => false,
+        }
+    }
+}
+
+/// Where two people are required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct State {
+    /// The account requires it everywhere.
+    pub account: bool,
+    /// The Flow that the act concerns requires it now, or did when the attempt was made.
+    pub flow: bool,
+    /// Any Flow that the act may concern requires it.
+    pub any_flow: bool,
+}
+
+/// Whether an act needs a second person.
+pub fn needs_second(act: Act, state: State) -> bool {
+    match act {
+        Act::Approve
+        | Act::Decline
+        | Act::ReopenDeclined
+        | Act::SetAside
+        | Act::MergePeople
+        | Act::BulkDecision
+        | Act::WeakenFlow => state.account || state.flow,
+        // A Flow that is not there yet requires nothing itself.
+        Act::MakeFlow => state.account,
+        Act::WeakenAccount | Act::RemoveList | Act::CountMember => {
+            state.account || state.flow || state.any_flow
+        }
+        Act::Reopen => false,
+    }
+}
+
+/// A member whose change lets more people pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weakening {
+    /// The member's name, such as `settings.matchThreshold` or `countryOverrides.DEU.ocrMatch`.
+    pub member: String,
+    /// Its value before.
+    pub from: String,
+    /// Its value after.
+    pub to: String,
+}
+
+/// What counts where a Flow sets nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Defaults {
+    /// Similarity from which faces match.
+    pub match_threshold: f64,
+    /// Similarity from which, up to the match, a person reviews.
+    pub review_band: f64,
+    /// Days that attempts are kept; `None`: for ever.
+    pub retention_days: Option<u32>,
+}
+
+#[derive(Default)]
+struct Found(Vec<Weakening>);
+
+impl Found {
+    fn note(&mut self, weaker: bool, member: String, from: impl ToString, to: impl ToString) {
+        if weaker {
+            let (from, to) = (from.to_string(), to.to_string());
+            self.0.push(Weakening { member, from, to });
+        }
+    }
+}
+
+fn or_none<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+}
+
+/// The members of a Flow by which `to` checks less than `from`; empty when it checks as much or more.
+pub fn flow_weakenings(from: &Flow, to: &Flow, defaults: Defaults) -> Vec<Weakening> {
+    let mut found = Found::default();
+    // A new member of a Flow must be classified here before it compiles.
+    let Flow {
+        defaults: configuration,
+        overrides,
+        geo_blocked,
+        min_age,
+        max_age,
+        settings,
+    } = to;
+    configuration_weakenings(&mut found, "", &from.defaults, configuration);
+    let countries: BTreeSet<&str> = from
+        .overrides
+        .iter()
+        .chain(overrides)
+        .map(|element| element.country.alpha3)
+        .collect();
+    for alpha3 in countries {
+        let prefix = format!("countryOverrides.{alpha3}.");
+        let (before, after) = (from.restricts(alpha3), to.restricts(alpha3));
+        found.note(before && !after, format!("{prefix}restricted"), before, after);
+        let of = |flow: &Flow| flow.configuration(Some(alpha3));
+        configuration_weakenings(&mut found, &prefix, &of(from), &of(to));
+    }
+    let unblocked: Vec<&str> = from
+        .geo_blocked
+        .iter()
+        .filter(|code| !geo_blocked.contains(code))
+        .map(String::as_str)
+        .collect();
+    found.note(
+        !unblocked.is_empty(),
+        "geoBlockedCountries".into(),
+        unblocked.join(", "),
+        "–",
+    );
+    let younger = from
+        .min_age
+        .is_some_and(|old| min_age.is_none_or(|new| new < old));
+    found.note(younger, "minAge".into(), or_none(from.min_age), or_none(*min_age));
+    let older = from
+        .max_age
+        .is_some_and(|old| max_age.is_none_or(|new| new > old));
+    found.note(older, "maxAge".into(), or_none(from.max_age), or_none(*max_age));
+    settings_weakenings(&mut found, &from.settings, settings, defaults);
+    found.0
+}
+
+fn strength(biometric: Biometric) -> u8 {
+    match biometric {
+        Biometric::Selfie => 0,
+        Biometric::LiveSelfie => 1,
+        Biometric::Liveness => 2,
+    }
+}
+
+fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuration, to: &Configuration) {
+    let Configuration {
+        fields,
+        document_types,
+    } = to;
+    for field in KNOWN_FIELDS {
+        let name = format!("{prefix}{field}");
+        match field {
+            // One question: how the selfie is taken.
+            "selfie" | "liveSelfie" => {}
+            "liveness" => {
+                let (old, new) = (from.biometric(), to.biometric());
+                let weaker = strength(new) < strength(old);
+                found.note(weaker, format!("{prefix}biometric"), old.as_str(), new.as_str());
+            }
+            "documentFileUpload" => {}
+            "documentCapture" => {
+                let (old, new) = (from.asks(field), to.asks(field));
+                found.note(old && !new, name, old, new);
+            }
+            "driversBack" | "idCardBack" => {
+                let (old, new) = (from.fields.get(field).copied(), fields.get(field).copied());
+                // Absent is looked up: between required and not required.
+                let rank = |back: Option<bool>| back.map_or(1, |is_required| if is_required { 2 } else { 0 });
+                found.note(rank(new) < rank(old), name, or_none(old), or_none(new));
+            }
+            _ => {
+                let (old, new) = (from.asks(field), to.asks(field));
+                found.note(old && !new, name, old, new);
+            }
+        }
+    }
+    let types = |all: &[reference::DocumentType]| {
+        let names: Vec<&str> = all.iter().map(|each| each.as_str()).collect();
+        or_none(Some(names.join(", ")).filter(|names| !names.is_empty()))
+    };
+    let old = &from.document_types;
+    let accepts_more = document_types.is_empty() || document_types.iter().any(|each| !old.contains(each));
+    found.note(
+        !old.is_empty() && accepts_more,
+        format!("{prefix}defaultDocumentTypes"),
+        types(old),
+        types(document_types),
+    );
+}
+
+fn reviews(policy: ReviewPolicy) -> (u8, &'static str) {
+    match policy {
+        ReviewPolicy::Never => (0, "never"),
+        ReviewPolicy::OnMatch => (1, "on_match"),
+        ReviewPolicy::Always => (2, "always"),
+    }
+}
+
+fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaults: Defaults) {
+    // A new setting must be classified here before it compiles.
+    let Settings {
+        match_threshold,
+        review_band,
+        review_policy,
+        attempts_per_link,
+        retention_days,
+        webhook_secret: _,
+        hide_sanctions_detail: _,
+        four_eyes,
+    } = to;
+    let name = |member: &str| format!("settings.{member}");
+    let (old, new) = (
+        from.match_threshold.unwrap_or(defaults.match_threshold),
+        match_threshold.unwrap_or(defaults.match_threshold),
+    );
+    found.note(new < old, name("matchThreshold"), old, new);
+    let (old, new) = (
+        from.review_band.unwrap_or(defaults.review_band),
+        review_band.unwrap_or(defaults.review_band),
+    );
+    found.note(new < old, name("reviewBand"), old, new);
+    let ((old, before), (new, after)) = (reviews(from.review_policy), reviews(*review_policy));
+    found.note(new < old, name("reviewPolicy"), before, after);
+    let (old, new) = (from.attempts_per_link, *attempts_per_link);
+    found.note(new > old, name("attemptsPerLink"), old, new);
+    // A decline that is removed early counts no more.
+    let (old, new) = (
+        from.retention_days.or(defaults.retention_days),
+        retention_days.or(defaults.retention_days),
+    );
+    let sooner = new.is_some_and(|new| old.is_none_or(|old| new < old));
+    found.note(sooner, name("retentionDays"), or_none(old), or_none(new));
+    found.note(
+        from.four_eyes && !four_eyes,
+        name("fourEyes"),
+        from.four_eyes,
+        four_eyes,
+    );
+}
+
+/// What an account's settings decide about who passes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AccountRules {
+    /// Every decision needs a second person.
+    pub four_eyes: bool,
+    /// Everybody needs a second factor to sign in.
+    pub second_factor: bool,
+    /// Score from which a list entry matches.
+    pub screening_threshold: f64,
+    /// Lists that are screened; empty: all.
+    pub screening_lists: Vec<String>,
+    /// Countries whose visitors cannot use a link.
+    pub blocked_countries: Vec<String>,
+}
+
+/// The settings by which an account checks less after a change; empty when it checks as much or more.
+pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakening> {
+    let mut found = Found::default();
+    let AccountRules {
+        four_eyes,
+        second_factor,
+        screening_threshold,
+        screening_lists,
+        blocked_countries,
+    } = to;
+    let off = |old: bool, new: bool| old && !new;
+    found.note(
+        off(from.four_eyes, *four_eyes),
+        "fourEyes".into(),
+        from.four_eyes,
+        four_eyes,
+    );
+    found.note(
+        off(from.second_factor, *second_factor),
+        "secondFactor".into(),
+        from.second_factor,
+        second_factor,
+    );
+    found.note(
+        *screening_threshold > from.screening_threshold,
+        "screeningThreshold".into(),
+        from.screening_threshold,
+        screening_threshold,
+    );
+    let missing = |old: &[String], new: &[String]| old.iter().any(|each| !new.contains(each));
+    let fewer_lists = match (from.screening_lists.is_empty(), screening_lists.is_empty()) {
+        // All lists, those that are imported later included.
+        (_, true) => false,
+        (true, false) => true,
+        (false, false) => missing(&from.screening_lists, screening_lists),
+    };
+    let listed = |all: &[String]| or_none(Some(all.join(", ")).filter(|names| !names.is_empty()));
+    found.note(
+        fewer_lists,
+        "screeningLists".into(),
+        listed(&from.screening_lists),
+        listed(screening_lists),
+    );
+    found.note(
+        missing(&from.blocked_countries, blocked_countries),
+        "blockedCountries".into(),
+        listed(&from.blocked_countries),
+        listed(blocked_countries),
+    );
+    found.0
+}
+
+#[cfg(test)]
+mod tests;
