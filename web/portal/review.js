@@ -134,6 +134,7 @@ document.addEventListener("keydown", (event) => {
   const reading = {
     a: () => go("a"),
     d: () => go("d"),
+    h: () => go("h"),
     n: () => go("n"),
     c: () => go("c"),
     z: () => show(0),

@@ -1,5 +1,6 @@
 //! Flows: verification configurations. Their JSON members are kept as text and not looked into.
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
@@ -35,7 +36,8 @@ pub struct Flow {
 }
 
 /// What of a Flow its owner sets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FlowContent {
     /// See [`Flow::name`].
     pub name: String,
@@ -214,4 +216,25 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     )?;
     let sql = "delete from flows where merchant_id = $1 and sandbox = $2 and id = $3";
     Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? == 1)
+}
+
+/// Records that a Flow required two people when it was deleted.
+///
+/// # Errors
+/// Database errors.
+pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
+    let sql = "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
+               on conflict do nothing";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, id).map(|_| ())
+}
+
+/// Whether a deleted Flow required two people.
+///
+/// # Errors
+/// Database errors.
+pub async fn kept_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let sql = "select count(*) from deleted_four_eyes_flows
+               where merchant_id = $1 and sandbox = $2 and flow_id = $3";
+    let (count,) = fetch!(one, conn, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    Ok(count > 0)
 }

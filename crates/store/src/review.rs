@@ -87,7 +87,9 @@ pub struct Waiting {
     pub external_user_id: String,
     /// Who looks at it.
     pub claim: Option<Claim>,
-    /// Who proposed a decision on it.
+    /// Whether a decision on it waits for a second person.
+    pub is_proposed: bool,
+    /// Who proposed that decision; `None`: nobody, or the command line.
     pub proposed_by: Option<Uuid>,
     /// When it was decided or reopened last (ms): of what waits, when it was reopened.
     pub decided_at: Option<i64>,
@@ -236,7 +238,8 @@ pub async fn queue(
                 codes: row.codes,
                 document_types: row.document_types,
                 claim: claim.map(|(staff_id, until)| Claim { staff_id, until }),
-                proposed_by: row.proposed_by,
+                is_proposed: row.proposed_by.is_some(),
+                proposed_by: row.proposed_by.and_then(staff_of),
                 decided_at: row.decided_at,
             })
         })
@@ -452,10 +455,10 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
 /// A decision that waits for a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// `approve` or `decline`.
+    /// `approve`, `decline` or `reopen`.
     pub decision: String,
-    /// Who proposed it.
-    pub staff_id: Uuid,
+    /// Who proposed it; `None`: the command line, which is nobody.
+    pub staff_id: Option<Uuid>,
     /// Why.
     pub reason: Option<String>,
     /// When (ms).
@@ -470,7 +473,14 @@ fn proposal_place(scope: Scope, attempt: &Attempt) -> Place<'_> {
     }
 }
 
-/// Writes down a proposed decision.
+/// In `review_proposals.staff_id`, the command line.
+const COMMAND_LINE: Uuid = Uuid::nil();
+
+fn staff_of(column: Uuid) -> Option<Uuid> {
+    (column != COMMAND_LINE).then_some(column)
+}
+
+/// Records a proposed decision.
 ///
 /// # Errors
 /// [`Error::Conflict`] when one is waiting already.
@@ -479,7 +489,7 @@ pub async fn propose(
     scope: Scope,
     attempt: &Attempt,
     decision: &str,
-    staff_id: Uuid,
+    staff_id: Option<Uuid>,
     reason: Option<&str>,
 ) -> Result<(), Error> {
     let place = proposal_place(scope, attempt);
@@ -493,7 +503,7 @@ pub async fn propose(
         scope.sandbox,
         attempt.log_id,
         decision,
-        staff_id,
+        staff_id.unwrap_or(COMMAND_LINE),
         reason.as_deref(),
         now,
     )
@@ -524,12 +534,33 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
             .transpose()?;
         Ok(Proposal {
             decision,
-            staff_id,
+            staff_id: staff_of(staff_id),
             reason,
             at,
         })
     })
     .transpose()
+}
+
+/// Makes a member of staff the proposer of a decision that the command line proposed; whether it still had none.
+///
+/// # Errors
+/// Database errors.
+pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update review_proposals set staff_id = $4, at = $5
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 and staff_id = $6";
+    let adopted = execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        log_id,
+        staff_id,
+        now,
+        COMMAND_LINE
+    )?;
+    Ok(adopted > 0)
 }
 
 /// Takes a proposed decision away; whether there was one.

@@ -20,6 +20,8 @@ pub struct Suppression {
     pub reason: String,
     /// When (ms).
     pub at: i64,
+    /// The second person who confirmed it; `None`: one person alone found so.
+    pub confirmed_by: Option<Uuid>,
 }
 
 /// Notes that a listing does not mean a person, in place of an earlier note.
@@ -34,10 +36,12 @@ pub async fn put(
 ) -> Result<(), Error> {
     execute!(
         tx,
-        "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
+                                   confirmed_by)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (merchant_id, sandbox, facemap_id, list, entity_id) do update set score = excluded.score,
-             staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at",
+             staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at,
+             confirmed_by = excluded.confirmed_by",
         scope.merchant_id,
         scope.sandbox,
         facemap_id,
@@ -47,6 +51,7 @@ pub async fn put(
         suppression.staff_id,
         &suppression.reason,
         suppression.at,
+        suppression.confirmed_by,
     )
     .map(|_| ())
 }
@@ -81,7 +86,7 @@ pub async fn remove(
 /// # Errors
 /// Database errors.
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
-    let sql = "select list, entity_id, score, staff_id, reason, at from suppressions
+    let sql = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";
     fetch!(
         all,
@@ -96,8 +101,9 @@ pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
 
 /// Gives a facemap's suppressions to another, whose own stay where both have one.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
-    let sql = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at)
-               select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at from suppressions
+    let sql = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
+                                         confirmed_by)
+               select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing";
     execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into).map(|_| ())
 }

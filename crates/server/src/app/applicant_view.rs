@@ -14,6 +14,7 @@ use store::{Conn, Scope, groups, staff};
 use uuid::Uuid;
 use verification::screening::StoredScreening;
 
+use super::dispositions::{self, Concluded};
 use super::seen::{Detail, SimilarFace};
 use super::{App, reviews, suppressions};
 use crate::error::Problem;
@@ -39,6 +40,8 @@ pub struct View {
     pub decisions: Vec<Decision>,
     /// Notes, oldest first.
     pub notes: Vec<Note>,
+    /// What was concluded about the hits, oldest first.
+    pub concluded: Vec<Concluded>,
     /// A decision that waits for a second person.
     pub proposal: Option<Proposal>,
     /// Whether decisions need a second person.
@@ -89,6 +92,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         .ok_or_else(missing)?;
     let facemap_id = person.facemap_id;
     let proposal = review::proposal(&mut conn, scope, &attempt).await?;
+    let concluded = dispositions::of_attempt(&mut conn, scope, &attempt).await?;
     let detail = Detail::of(&attempt)?;
     let mut view = View {
         screening: suppressions::stored_screening(&attempt)?,
@@ -99,7 +103,8 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
         notes: review::notes(&mut conn, scope, &attempt).await?,
         asks_two: reviews::asks_two(&mut conn, scope, &attempt).await?,
         claim: review::claim_of(&mut conn, scope, log_id).await?,
-        version: reviews::version(&attempt, proposal.as_ref()),
+        version: reviews::version(&attempt, proposal.as_ref(), &concluded),
+        concluded,
         aliases: people::aliases(&mut conn, scope, facemap_id).await?,
         registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
         attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
@@ -249,7 +254,12 @@ impl View {
         decided
             .chain(noted)
             .chain(suppressed)
-            .chain(self.proposal.iter().map(|proposal| proposal.staff_id))
+            .chain(self.proposal.iter().filter_map(|proposal| proposal.staff_id))
+            .chain(
+                self.concluded
+                    .iter()
+                    .filter_map(|concluded| staff_id(&concluded.actor)),
+            )
             .chain(self.claim.iter().map(|claim| claim.staff_id))
             .collect()
     }

@@ -1,14 +1,17 @@
 //! Flows: what happens to them. The rules are `verification::flow`'s and `verification::flow_body`'s, the SQL is `store::flows`'.
 
 use secrecy::SecretString;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use standardwebhooks::Webhook;
+use store::audit::{self, Entry};
 use store::flows::{self, Flow, FlowContent};
-use store::{Db, Error, Scope, audit};
+use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::flow::FlowParts;
 use verification::flow_body::FlowChanges;
+use verification::four_eyes::{Act, Defaults, Weakening, flow_weakenings, needs_second};
 
+use super::four_eyes::{self, By, Change, Line};
 use super::{App, merchants, webhooks};
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
@@ -40,14 +43,42 @@ pub async fn update(
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
             .ok_or_else(not_found)?;
-        let content = changed(flow.into(), &changes)?;
+        let before: FlowContent = flow.into();
+        let content = changed(before.clone(), &changes)?;
         let flow = flows::update(tx, caller.scope, id, &content)
             .await
             .map_err(refused)?
             .ok_or_else(not_found)?;
-        audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
+        // A key may weaken a Flow alone, as the contract has it; the trail says by what.
+        let weaker = weakenings(&before, &content, app.config.retention_days)?;
+        let entry = Entry {
+            actor: &caller.key,
+            action: "flow.updated",
+            subject: &id.to_string(),
+            detail: &detail(&weaker),
+        };
+        audit::write(tx, caller.scope, &entry).await?;
         Ok(flow)
     })
+}
+
+/// What became of a change.
+#[derive(Clone, Debug)]
+pub enum Saved {
+    /// It holds.
+    Done(Flow),
+    /// It waits for a second person.
+    Proposed,
+}
+
+impl Saved {
+    /// The Flow, where the caller can use nothing that waits.
+    pub fn flow(self) -> Result<Flow, String> {
+        match self {
+            Saved::Done(flow) => Ok(flow),
+            Saved::Proposed => Err("the change waits for a second person".into()),
+        }
+    }
 }
 
 /// What the portal's editor makes of a Flow: all that PUT may send, and `settings`.
@@ -58,54 +89,209 @@ pub enum Draft<'a> {
     Of(&'a str, i64),
 }
 
-/// Saves what the portal's editor says, by the same rules as PUT. A Flow that somebody else changed meanwhile is a conflict.
+/// Saves the portal editor's body by the same rules as PUT. A Flow that a colleague has changed meanwhile is a conflict. A change that
+/// weakens the Flow waits for a second person where the Flow or the account requires one.
 pub async fn save(
     app: &App,
     caller: &Caller,
     draft: Draft<'_>,
     body: &Map<String, Value>,
+) -> Result<Saved, Problem> {
+    save_as(app, caller, draft, body, false).await
+}
+
+/// Saves a sandbox copy of a live Flow to try it out. No applicant passes in the sandbox, so that nobody is asked.
+pub async fn save_rehearsal(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
 ) -> Result<Flow, Problem> {
+    if !caller.scope.sandbox {
+        return Err(Problem::internal("a Flow is tried out in the sandbox"));
+    }
+    match save_as(app, caller, draft, body, true).await? {
+        Saved::Done(flow) => Ok(flow),
+        Saved::Proposed => Err(Problem::internal("a rehearsal waits for nobody")),
+    }
+}
+
+async fn save_as(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
+    is_rehearsal: bool,
+) -> Result<Saved, Problem> {
+    let (scope, by) = (caller.scope, By::actor(&caller.key));
     let Draft::Of(id, seen) = draft else {
-        return make(app, caller, body).await;
+        let content = check(body, scope.sandbox)?;
+        return store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
+            let is_asked = asks_for_new(tx, scope).await? && !is_rehearsal;
+            if is_asked {
+                return propose_new(tx, scope, content.clone(), by).await;
+            }
+            add(tx, scope, &content, by.actor).await.map(Saved::Done)
+        });
     };
     let id = parse_id(id)?;
-    get(app, caller.scope, &id.to_string()).await?;
-    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
+    get(app, scope, &id.to_string()).await?;
+    store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
         let flow = flows::get_for_update(tx, caller.scope, id)
             .await?
             .ok_or_else(not_found)?;
         if flow.updated_at != seen {
             return Err(Problem::new(Kind::Conflict, CHANGED_MEANWHILE));
         }
-        let content = drafted(flow.into(), body, caller.scope.sandbox)?;
-        let flow = flows::update(tx, caller.scope, id, &content)
-            .await
-            .map_err(refused)?
-            .ok_or_else(not_found)?;
-        audit::write(tx, caller.scope, &caller.did("flow.updated", &id.to_string())).await?;
-        Ok(flow)
+        let content = drafted(flow.clone().into(), body, scope.sandbox)?;
+        if is_rehearsal {
+            return put(tx, scope, id, &content, by.actor).await.map(Saved::Done);
+        }
+        change(tx, scope, flow, content, app.config.retention_days, by).await
     })
+}
+
+/// Whether a new Flow needs a second person.
+async fn asks_for_new(tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
+    let state = four_eyes::of_account(tx, scope.merchant_id).await?;
+    Ok(needs_second(Act::MakeFlow, state))
+}
+
+async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>) -> Result<Saved, Problem> {
+    let name = content.name.clone();
+    let subject = four_eyes::Subject {
+        id: &name,
+        name: &name,
+        attempt: None,
+    };
+    let lines = shown(&content)?;
+    four_eyes::propose(tx, scope, Change::NewFlow { content }, subject, lines, by).await?;
+    Ok(Saved::Proposed)
+}
+
+/// What a new Flow asks for, for whoever confirms it.
+fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
+    let members = [
+        ("defaultFields", &content.default_fields),
+        ("defaultDocumentTypes", &content.default_document_types),
+        ("countryOverrides", &content.country_overrides),
+        ("geoBlockedCountries", &content.geo_blocked_countries),
+        ("settings", &content.settings),
+    ];
+    Ok(members
+        .into_iter()
+        .map(|(member, value)| Line {
+            member: member.to_owned(),
+            from: "–".to_owned(),
+            to: value.clone(),
+        })
+        .collect())
+}
+
+/// Changes a Flow, or proposes the change where it weakens the Flow and two people are required.
+pub(super) async fn change(
+    tx: &mut Tx,
+    scope: Scope,
+    flow: Flow,
+    content: FlowContent,
+    retention_days: Option<u32>,
+    by: By<'_>,
+) -> Result<Saved, Problem> {
+    let (flow_id, seen, name) = (flow.id, flow.updated_at, flow.name.clone());
+    let before: FlowContent = flow.into();
+    let weaker = weakenings(&before, &content, retention_days)?;
+    let mut state = four_eyes::of_account(tx, scope.merchant_id).await?;
+    state.flow = parse(&before)?.settings.four_eyes;
+    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+        return put(tx, scope, flow_id, &content, by.actor).await.map(Saved::Done);
+    }
+    let id = flow_id.to_string();
+    let subject = four_eyes::Subject {
+        id: &id,
+        name: &name,
+        attempt: None,
+    };
+    let change = Change::Flow {
+        flow_id,
+        seen,
+        content,
+    };
+    let lines = weaker.into_iter().map(Line::from).collect();
+    four_eyes::propose(tx, scope, change, subject, lines, by).await?;
+    Ok(Saved::Proposed)
+}
+
+/// The members by which a Flow checks less after a change.
+fn weakenings(
+    before: &FlowContent,
+    after: &FlowContent,
+    retention_days: Option<u32>,
+) -> Result<Vec<Weakening>, Problem> {
+    let defaults = Defaults {
+        match_threshold: f64::from(faces::MATCH_SIMILARITY),
+        review_band: f64::from(faces::REVIEW_SIMILARITY),
+        retention_days,
+    };
+    Ok(flow_weakenings(&parse(before)?, &parse(after)?, defaults))
+}
+
+/// For the audit trail: the members by which a change weakens.
+fn detail(weaker: &[Weakening]) -> String {
+    match weaker {
+        [] => "{}".to_owned(),
+        weaker => {
+            let members: Vec<&str> = weaker.iter().map(|one| one.member.as_str()).collect();
+            json!({ "weakens": members }).to_string()
+        }
+    }
+}
+
+/// Writes a Flow's content, with an audit row. Whether a second person is needed was asked before.
+pub(super) async fn put(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    content: &FlowContent,
+    actor: &str,
+) -> Result<Flow, Problem> {
+    let flow = flows::update(tx, scope, id, content)
+        .await
+        .map_err(refused)?
+        .ok_or_else(not_found)?;
+    let entry = Entry {
+        actor,
+        action: "flow.updated",
+        subject: &id.to_string(),
+        detail: "{}",
+    };
+    audit::write(tx, scope, &entry).await?;
+    Ok(flow)
+}
+
+/// Makes a Flow within the account's plan, with an audit row. Whether a second person is needed was asked before.
+pub(super) async fn add(
+    tx: &mut Tx,
+    scope: Scope,
+    content: &FlowContent,
+    actor: &str,
+) -> Result<Flow, Problem> {
+    let merchant = store::merchants::get(tx, scope.merchant_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("No such merchant"))?;
+    let limit = merchants::settings(&merchant).max_flows;
+    let flow = flows::create(tx, scope, content, limit).await.map_err(refused)?;
+    let entry = Entry {
+        actor,
+        action: "flow.created",
+        subject: &flow.id.to_string(),
+        detail: "{}",
+    };
+    audit::write(tx, scope, &entry).await?;
+    Ok(flow)
 }
 
 /// The refusal of a change to what somebody else has changed since.
 pub const CHANGED_MEANWHILE: &str = "Somebody else has changed this Flow since you opened it";
-
-async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<Flow, Problem> {
-    let content = check(body, caller.scope.sandbox)?;
-    let limit = merchants::settings(&caller.merchant).max_flows;
-    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
-        let flow = flows::create(tx, caller.scope, &content, limit)
-            .await
-            .map_err(refused)?;
-        audit::write(
-            tx,
-            caller.scope,
-            &caller.did("flow.created", &flow.id.to_string()),
-        )
-        .await?;
-        Ok(flow)
-    })
-}
 
 /// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
 pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
@@ -141,6 +327,13 @@ fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Re
 pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
     let id = parse_id(id)?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        // Attempts that wait keep what the Flow required of them.
+        if parse(&flow.into())?.settings.four_eyes {
+            flows::keep_four_eyes(tx, caller.scope, id).await?;
+        }
         if !flows::delete(tx, caller.scope, id).await? {
             return Err(not_found());
         }
@@ -150,20 +343,41 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
 }
 
 /// Makes a Flow from a file's members (the command line and the demo); the error is for people.
-pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Flow, String> {
+pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Saved, String> {
     let (changes, secret) = read_file(file, scope)?;
     if changes.name.is_none() {
         return Err("name - is required".into());
     }
     let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
-    store::transaction!(db, |tx| -> Result<Flow, Error> {
-        let flow = flows::create(tx, scope, &content, None).await?;
+    store::transaction!(db, |tx| -> Result<Saved, Problem> {
+        if asks_for_new(tx, scope).await? {
+            apart(secret.as_ref())?;
+            return propose_new(tx, scope, content.clone(), By::COMMAND_LINE).await;
+        }
+        let flow = flows::create(tx, scope, &content, None).await.map_err(refused)?;
         if let Some(secret) = &secret {
             store::webhooks::rotate(tx, scope, flow.id, Some(secret.clone()), 0).await?;
         }
-        Ok(flow)
+        let entry = Entry {
+            actor: By::COMMAND_LINE.actor,
+            action: "flow.created",
+            subject: &flow.id.to_string(),
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        Ok(Saved::Done(flow))
     })
-    .map_err(for_people)
+    .map_err(|problem| problem.to_string())
+}
+
+/// Refuses a webhook secret in a change that waits for a second person.
+fn apart(secret: Option<&SecretString>) -> Result<(), Problem> {
+    match secret {
+        Some(_) => Err(Problem::invalid(
+            "settings.webhookSecret - this change needs a second person: set the secret in a change of its own",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Changes the Flow that is named, by id or by the file's `flowId` or `name`.
@@ -172,7 +386,7 @@ pub async fn update_from_file(
     scope: Scope,
     id: Option<Uuid>,
     file: &Map<String, Value>,
-) -> Result<Flow, String> {
+) -> Result<Saved, String> {
     let (changes, secret) = read_file(file, scope)?;
     let id = id.or_else(|| {
         file.get("flowId")
@@ -188,18 +402,20 @@ pub async fn update_from_file(
     let id = known
         .ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?
         .id;
-    store::transaction!(db, |tx| -> Result<Flow, Problem> {
+    store::transaction!(db, |tx| -> Result<Saved, Problem> {
         let flow = flows::get_for_update(tx, scope, id)
             .await?
             .ok_or_else(not_found)?;
-        let content = changed(flow.into(), &changes)?;
-        if let Some(secret) = &secret {
-            webhooks::rotate(tx, scope, id, Some(secret.clone())).await?;
+        let content = changed(flow.clone().into(), &changes)?;
+        let saved = change(tx, scope, flow, content, None, By::COMMAND_LINE).await?;
+        match (&saved, &secret) {
+            (Saved::Proposed, secret) => apart(secret.as_ref())?,
+            (Saved::Done(_), Some(secret)) => {
+                webhooks::rotate(tx, scope, id, Some(secret.clone())).await?;
+            }
+            (Saved::Done(_), None) => {}
         }
-        flows::update(tx, scope, id, &content)
-            .await
-            .map_err(refused)?
-            .ok_or_else(not_found)
+        Ok(saved)
     })
     .map_err(|problem| problem.to_string())
 }

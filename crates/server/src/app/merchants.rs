@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
-use store::{Db, Error, audit};
+use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
+use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
 
+use super::four_eyes::{self, By, Change, Line};
 use super::{App, branding};
 use crate::config::RateClass;
 use crate::error::Problem;
@@ -134,22 +136,103 @@ fn value_of(key: &str, text: &str) -> Value {
     }
 }
 
-/// Changes a merchant's settings for somebody of the account.
-pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<(), Problem> {
+/// What of the settings decides about who passes.
+fn rules(settings: MerchantSettings) -> AccountRules {
+    // A new setting must be classified here before it compiles.
+    let MerchantSettings {
+        screening_threshold,
+        screening_lists,
+        blocked_countries,
+        allowed_origins: _,
+        brand_name: _,
+        brand_logo: _,
+        brand_color: _,
+        privacy_url: _,
+        contact: _,
+        four_eyes,
+        max_groups: _,
+        max_flows: _,
+        rate_verify: _,
+        rate_monitoring: _,
+        rate_reads: _,
+        rate_writes: _,
+    } = settings;
+    AccountRules {
+        four_eyes,
+        second_factor: false,
+        screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
+        screening_lists,
+        blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),
+    }
+}
+
+/// What became of a change of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// It holds.
+    Done,
+    /// It waits for a second person.
+    Proposed,
+}
+
+/// Puts settings in place of a merchant's, or proposes them where they check less and two people are required.
+pub async fn replace_settings(
+    tx: &mut Tx,
+    merchant: &Merchant,
+    after: String,
+    by: By<'_>,
+) -> Result<Changed, Problem> {
+    let read = |text: &str| serde_json::from_str(text).map_err(Problem::internal);
+    let weaker = account_weakenings(&rules(read(&merchant.settings)?), &rules(read(&after)?));
+    let state = four_eyes::of_account(tx, merchant.id).await?;
+    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+        put_settings(tx, merchant.id, &after, by.actor).await?;
+        return Ok(Changed::Done);
+    }
+    let id = merchant.id.to_string();
+    let subject = four_eyes::Subject {
+        id: &id,
+        name: &merchant.name,
+        attempt: None,
+    };
+    let change = Change::Settings {
+        before: merchant.settings.clone(),
+        after,
+    };
+    let lines = weaker.into_iter().map(Line::from).collect();
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: false,
+    };
+    four_eyes::propose(tx, scope, change, subject, lines, by).await?;
+    Ok(Changed::Proposed)
+}
+
+/// Writes a merchant's settings, with an audit row. Whether a second person is needed was asked before.
+pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &str) -> Result<(), Problem> {
+    merchants::set_settings(tx, id, settings).await?;
+    let scope = Scope {
+        merchant_id: id,
+        sandbox: false,
+    };
+    let entry = audit::Entry {
+        actor,
+        action: "merchant.settings_changed",
+        subject: &id.to_string(),
+        detail: "{}",
+    };
+    Ok(audit::write(tx, scope, &entry).await?)
+}
+
+/// Changes a merchant's settings for a member of the account.
+pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<Changed, Problem> {
     let id = caller.scope.merchant_id;
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
         let merchant = merchants::get_for_update(tx, id)
             .await?
             .ok_or_else(|| Problem::not_found("No such merchant"))?;
         let changed = with_settings(&merchant, changes).map_err(Problem::validation)?;
-        merchants::set_settings(tx, id, &changed).await?;
-        audit::write(
-            tx,
-            caller.scope,
-            &caller.did("merchant.settings_changed", &id.to_string()),
-        )
-        .await?;
-        Ok(())
+        replace_settings(tx, &merchant, changed, By::actor(&caller.key)).await
     })
 }
 

@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use store::attempts::{self, Old};
 use store::audit::{self, Entry};
 use store::flows::FlowContent;
-use store::{Db, Scope, faces};
+use store::{Scope, faces};
 use uuid::Uuid;
 
+use super::flows::Saved;
+use super::four_eyes::By;
 use super::{App, flows, reviews};
 use crate::error::Problem;
 
@@ -110,19 +112,20 @@ pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
     Ok(all)
 }
 
-/// Sets how many days a Flow's attempts are kept (`None`: the server's default), with an audit row; 404 for another account's Flow.
+/// Sets how many days a Flow's attempts are kept (`None`: the server's default), with an audit row; 404 for another account's Flow. A
+/// shorter time waits for a second person where two are required: with a declined attempt its decline goes.
 pub async fn set(
-    db: &Db,
+    app: &App,
     scope: Scope,
     flow_id: Uuid,
     days: Option<u32>,
     actor: &str,
-) -> Result<(), Problem> {
-    store::transaction!(db, |tx| -> Result<(), Problem> {
+) -> Result<Saved, Problem> {
+    store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
         let flow = store::flows::get_for_update(tx, scope, flow_id)
             .await?
             .ok_or_else(|| Problem::not_found("Flow not found"))?;
-        let mut content: FlowContent = flow.into();
+        let mut content: FlowContent = flow.clone().into();
         let mut settings: Map<String, Value> =
             serde_json::from_str(&content.settings).map_err(Problem::internal)?;
         match days {
@@ -131,14 +134,19 @@ pub async fn set(
         };
         content.settings = Value::Object(settings).to_string();
         flows::parse(&content)?;
-        store::flows::update(tx, scope, flow_id, &content).await?;
+        let by = By::actor(actor);
+        let saved = flows::change(tx, scope, flow, content, app.config.retention_days, by).await?;
+        if matches!(saved, Saved::Proposed) {
+            return Ok(saved);
+        }
         let entry = Entry {
             actor,
             action: "flow.retention_set",
             subject: &flow_id.to_string(),
             detail: &json!({"retentionDays": days}).to_string(),
         };
-        Ok(audit::write(tx, scope, &entry).await?)
+        audit::write(tx, scope, &entry).await?;
+        Ok(saved)
     })
 }
 

@@ -6,10 +6,12 @@ use store::audit::{self, Entry};
 use store::review::{self, After, Filter, Order, Proposal};
 use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
+use verification::four_eyes::{Act, needs_second};
+use verification::hits::Disposition;
 use verification::status::{AttemptStatus, Decision, DecisionError, StatusEvent, registration_status};
 
-use super::seen::Detail;
-use super::{events, flows, merchants, sessions};
+use super::dispositions::{self, Concluded};
+use super::{events, four_eyes, sessions};
 use crate::error::{Kind, Problem};
 
 /// Attempts that wait for a person, oldest first.
@@ -30,8 +32,10 @@ pub struct Wish<'a> {
     pub actor: &'a str,
     /// Who, when it is a member of staff: claims and four eyes ask for it.
     pub staff_id: Option<Uuid>,
-    /// The [`version`] that was looked at; `None`: whatever it is by now.
+    /// The [`version`] that was reviewed; `None`: the current one.
     pub version: Option<i64>,
+    /// Dispositions of hits that are recorded with the decision, each with its reason.
+    pub dispositions: &'a [(String, Disposition)],
 }
 
 /// What came of it.
@@ -44,11 +48,12 @@ pub enum Outcome {
 }
 
 /// Tells two states of an attempt apart, as far as decisions go: what was decided on one state must not fall on another.
-pub fn version(attempt: &Attempt, proposal: Option<&Proposal>) -> i64 {
+pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[Concluded]) -> i64 {
     attempt
         .decided_at
         .unwrap_or(0)
         .max(proposal.map_or(0, |proposal| proposal.at))
+        .max(concluded.iter().map(|one| one.at).max().unwrap_or(0))
 }
 
 /// A decision's word in forms and rows, and what an attempt is after it, in the audit trail.
@@ -60,16 +65,17 @@ pub fn name(decision: Decision) -> (&'static str, &'static str) {
     }
 }
 
-/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are asked
-/// for, the first one's decision is kept as a proposal. Of two who decide at once the second is told.
+/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are
+/// required, the first person's decision is kept as a proposal. Of two people who decide at once, the second is refused.
 pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, Problem> {
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
         may_decide(tx, scope, wish).await?;
-        // What nobody could do needs no second person.
+        // An impossible decision is refused before a second person is asked.
+        let current = status_of(&attempt)?;
         status_after(&attempt, wish)?;
         if let Some(proposal) = &proposal {
-            let same = proposal.decision == name(wish.decision).0 && wish.decision != Decision::Reopen;
+            let same = proposal.decision == name(wish.decision).0;
             let (slug, text) = if same {
                 ("proposed", "A decision is proposed already: confirm or reject it")
             } else {
@@ -80,12 +86,28 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
             };
             return Err(Problem::new(Kind::Conflict, text).named(slug));
         }
-        if wish.decision != Decision::Reopen && asks_two(tx, scope, &attempt).await? {
-            let staff_id = wish.staff_id.ok_or_else(|| {
-                Problem::invalid("This Flow asks for two people's decision: it is made in the portal")
-            })?;
-            review::propose(tx, scope, &attempt, name(wish.decision).0, staff_id, wish.reason).await?;
-            review::release(tx, scope, wish.log_id, Some(staff_id)).await?;
+        for (hit, disposition) in wish.dispositions {
+            let row = (hit.as_str(), *disposition, wish.reason.unwrap_or_default());
+            dispositions::record(tx, scope, &attempt, row, wish.actor).await?;
+        }
+        if wish.decision == Decision::Approve {
+            dispositions::allow_approval(tx, scope, &attempt, wish.reason).await?;
+        }
+        let act = Act::of_decision(wish.decision, current == AttemptStatus::Declined);
+        if needs_second(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
+            four_eyes::may_propose(tx, scope.merchant_id, wish.staff_id).await?;
+            review::propose(
+                tx,
+                scope,
+                &attempt,
+                name(wish.decision).0,
+                wish.staff_id,
+                wish.reason,
+            )
+            .await?;
+            if wish.staff_id.is_some() {
+                review::release(tx, scope, wish.log_id, wish.staff_id).await?;
+            }
             let detail = json!({"decision": name(wish.decision).0}).to_string();
             note(
                 tx,
@@ -104,7 +126,7 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
     })
 }
 
-/// A second person's word on a proposed decision: it becomes one, or is dropped. Whoever proposed it can only drop it.
+/// A second person confirms a proposed decision, which is then carried out, or rejects it. The proposer can only withdraw it.
 pub async fn second(
     db: &Db,
     scope: Scope,
@@ -118,18 +140,14 @@ pub async fn second(
         let proposal = proposal.ok_or_else(|| {
             Problem::new(Kind::Conflict, "No decision is proposed any more").named("proposal_gone")
         })?;
-        let proposer = format!("staff:{}", proposal.staff_id);
-        let own = proposal.staff_id == staff_id;
-        if confirmed && own {
-            return Err(
-                Problem::new(Kind::Forbidden, "Somebody else must confirm your decision")
-                    .named("proposal_own"),
-            );
+        let own = proposal.staff_id == Some(staff_id);
+        if confirmed {
+            four_eyes::may_second(tx, scope.merchant_id, (proposal.staff_id, proposal.at), staff_id).await?;
         }
-        let decision = match proposal.decision.as_str() {
-            "approve" => Decision::Approve,
-            _ => Decision::Decline,
-        };
+        let decision = [Decision::Approve, Decision::Decline, Decision::Reopen]
+            .into_iter()
+            .find(|decision| name(*decision).0 == proposal.decision)
+            .ok_or_else(|| Problem::internal("a proposal has an unknown decision"))?;
         let wish = Wish {
             log_id,
             decision,
@@ -137,10 +155,21 @@ pub async fn second(
             actor,
             staff_id: Some(staff_id),
             version: None,
+            dispositions: &[],
         };
         may_decide(tx, scope, &wish).await?;
-        review::drop_proposal(tx, scope, log_id).await?;
-        let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
+        let proposer = four_eyes::named(proposal.staff_id);
+        let detail = json!({"decision": name(decision).0, "proposedBy": proposer}).to_string();
+        if confirmed && proposal.staff_id.is_none() {
+            // The command line is nobody: the first person who agrees is the proposer, and a second one confirms.
+            review::adopt(tx, scope, log_id, staff_id).await?;
+            note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
+            return Ok(Outcome::Proposed);
+        }
+        if !review::drop_proposal(tx, scope, log_id).await? {
+            let text = "No decision is proposed any more";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_gone"));
+        }
         if !confirmed {
             let action = if own {
                 "verification.proposal_withdrawn"
@@ -167,7 +196,8 @@ async fn wanted(
         .await?
         .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
     let proposal = review::proposal(tx, scope, &attempt).await?;
-    if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref())) {
+    let concluded = dispositions::of_attempt(tx, scope, &attempt).await?;
+    if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref(), &concluded)) {
         let text = "Somebody decided on this attempt meanwhile: look at it again";
         return Err(Problem::new(Kind::Conflict, text).named("decided_meanwhile"));
     }
@@ -186,31 +216,22 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
     }
 }
 
-/// Whether two people must decide on an attempt: the account asks for it, or the attempt's Flow does now or did when the attempt was
-/// made. So nobody who changes or deletes a Flow comes to decide alone on what waits.
+/// Whether a decision on an attempt needs a second person.
 pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
-    let detail = Detail::of(attempt)?;
-    if detail.four_eyes {
-        return Ok(true);
-    }
-    let merchant = store::merchants::get(conn, scope.merchant_id).await?;
-    if merchant.is_some_and(|merchant| merchants::settings(&merchant).four_eyes) {
-        return Ok(true);
-    }
-    let flow = store::flows::get(conn, scope, attempt.flow_id).await?;
-    flow.map_or(Ok(false), |flow| {
-        Ok(flows::parse(&flow.into())?.settings.four_eyes)
-    })
+    let state = four_eyes::of_attempt(conn, scope, attempt).await?;
+    Ok(needs_second(Act::Approve, state))
 }
 
 /// Longest reason, in characters.
 pub const MAX_REASON: usize = 1_000;
 
+fn status_of(attempt: &Attempt) -> Result<AttemptStatus, Problem> {
+    let unknown = |()| Problem::internal("an attempt has an unknown status");
+    attempt.status.parse().map_err(unknown)
+}
+
 fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
-    let current = attempt
-        .status
-        .parse()
-        .map_err(|()| Problem::internal("an attempt has an unknown status"))?;
+    let current = status_of(attempt)?;
     if wish
         .reason
         .is_some_and(|reason| reason.chars().count() > MAX_REASON)
@@ -235,6 +256,9 @@ async fn carry_out(
     detail: &str,
 ) -> Result<AttemptStatus, Problem> {
     let status = status_after(attempt, wish)?;
+    if status == AttemptStatus::Approved {
+        dispositions::allow_approval(tx, scope, attempt, wish.reason).await?;
+    }
     let (name, past) = name(wish.decision);
     attempts::decide(tx, scope, attempt, status.as_str(), name, wish.actor, wish.reason).await?;
     if let Some(registration_id) = attempt.registration_id {
@@ -250,7 +274,7 @@ async fn carry_out(
     Ok(status)
 }
 
-async fn note(
+pub(super) async fn note(
     tx: &mut Tx,
     scope: Scope,
     actor: &str,

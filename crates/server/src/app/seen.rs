@@ -45,7 +45,7 @@ pub struct Detail {
     pub screening_threshold: Option<f64>,
     /// The face was proven, and it is beyond doubt the face of the person to whom the attempt belongs.
     pub face_proven: bool,
-    /// The Flow asked for two people's decision.
+    /// The Flow or the account required two people's decision.
     pub four_eyes: bool,
     /// Known faces near this one.
     pub similar: Vec<SimilarFace>,

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::{App, Shared};
+use super::{App, Shared, dispositions};
 use crate::error::Problem;
 
 /// Pieces of the ZIP file that may wait for a slow reader.
@@ -152,6 +152,11 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         .iter()
         .map(|note| json!({"text": note.text, "at": time(note.at)}))
         .collect();
+    let concluded = dispositions::of_attempt(&mut conn, scope, attempt).await?;
+    let concluded: Vec<Value> = concluded
+        .iter()
+        .map(|one| json!({"hit": one.hit, "disposition": one.disposition, "reason": one.reason, "at": time(one.at)}))
+        .collect();
     let session = match attempt.session_id {
         Some(id) => session(&mut conn, scope, id).await?,
         None => Value::Null,
@@ -170,7 +175,7 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         "externalUserId": attempt.external_user_id, "codes": parsed(&attempt.codes),
         "documentTypes": parsed(&attempt.document_types), "request": parsed(&attempt.request),
         "response": parsed(&attempt.response), "detail": detail,
-        "decisions": decisions, "notes": notes, "session": session,
+        "decisions": decisions, "notes": notes, "dispositions": concluded, "session": session,
     }))
 }
 

@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
 use store::audit::{self, Entry};
 use store::suppressions::{self, Suppression};
-use store::{Conn, Db, Error, Scope, people};
+use store::{Conn, Db, Error, Scope, Tx, people, review};
 use uuid::Uuid;
+use verification::four_eyes::{Act, needs_second};
+use verification::hits::Disposition;
 use verification::screening::{Screening, ScreeningHit, StoredScreening};
 use verification::suppression::{self, ClearedListing};
 
+use super::four_eyes::{By, Change};
 use super::seen::{self, Detail};
+use super::{dispositions, four_eyes};
 use crate::error::{Kind, Problem};
 
 /// Why a listing does not mean a person. Words of ours only: they are kept unsealed.
@@ -57,63 +61,146 @@ pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
         .map_err(|fault| seen::unreadable(attempt.log_id, "response", &fault))
 }
 
-/// Notes that a hit of an attempt does not mean its person. The attempt itself stays as it is: somebody decides on it.
+/// What counts of what was set aside: where two people are required, only what a second person confirmed.
+pub fn counting(known: Vec<Suppression>, needs_two: bool) -> Vec<Suppression> {
+    known
+        .into_iter()
+        .filter(|entry| !needs_two || entry.confirmed_by.is_some())
+        .collect()
+}
+
+/// What became of setting a hit aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetAside {
+    /// It counts.
+    Done,
+    /// It waits for a second person.
+    Proposed,
+}
+
+/// Sets a hit of an attempt aside: the listing does not mean the attempt's person. The attempt itself stays as it is, with the hit's
+/// disposition; somebody decides on it. Where two people are required, a second one must confirm first.
 pub async fn suppress(
     db: &Db,
     scope: Scope,
     log_id: i64,
     hit_id: &str,
-    reason: &str,
+    why: &str,
     (staff_id, actor): (Uuid, &str),
+) -> Result<SetAside, Problem> {
+    store::transaction!(db, |tx| -> Result<SetAside, Problem> {
+        let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
+        let place = stored_screening(&attempt)?
+            .results
+            .iter()
+            .position(|listed| listed.id == hit.id);
+        if review::proposal(tx, scope, &attempt).await?.is_none() {
+            let reason = format!("Not this person: {}", why.replace('_', " "));
+            let row = (hit_id, Disposition::OtherPerson, reason.as_str());
+            dispositions::record(tx, scope, &attempt, row, actor).await?;
+        }
+        let state = four_eyes::of_attempt(tx, scope, &attempt).await?;
+        if !needs_second(Act::SetAside, state) {
+            put(tx, scope, &attempt, &hit, why, (staff_id, None), actor).await?;
+            return Ok(SetAside::Done);
+        }
+        let subject = four_eyes::Subject {
+            // Which listing it is stays sealed.
+            id: &format!("{log_id} {}", place.unwrap_or_default()),
+            name: &hit.caption,
+            attempt: Some(&attempt),
+        };
+        let change = Change::SetAside {
+            hit: hit_id.to_owned(),
+            why: why.to_owned(),
+        };
+        let by = By {
+            staff_id: Some(staff_id),
+            actor,
+        };
+        four_eyes::propose(tx, scope, change, subject, Vec::new(), by).await?;
+        Ok(SetAside::Proposed)
+    })
+}
+
+/// Carries out what one person proposed and a second one confirmed.
+pub(super) async fn confirm(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    (hit_id, why): (&str, &str),
+    (proposer, second): (Uuid, Uuid),
+    actor: &str,
 ) -> Result<(), Problem> {
-    if !REASONS.contains(&reason) {
+    let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
+    put(tx, scope, &attempt, &hit, why, (proposer, Some(second)), actor).await
+}
+
+/// The attempt and its hit, when the hit may be set aside by this attempt.
+async fn settable(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    (hit_id, why): (&str, &str),
+) -> Result<(Attempt, ScreeningHit), Problem> {
+    if !REASONS.contains(&why) {
         let text = format!("reason - must be one of {}", REASONS.join(", "));
         return Err(Problem::invalid(text).named("why_required"));
     }
-    store::transaction!(db, |tx| -> Result<(), Problem> {
-        let attempt = attempts::get_for_update(tx, scope, log_id)
-            .await?
-            .ok_or_else(|| Problem::not_found("No such attempt"))?;
-        let detail = Detail::of(&attempt)?;
-        if of_attempt(tx, scope, attempt.facemap_id, detail.face_proven)
-            .await?
-            .is_none()
-        {
-            let text =
-                "No face proved that this attempt is this person's: nothing is set aside for them by it";
-            return Err(Problem::new(Kind::Conflict, text).named("unproven"));
-        }
-        let screening = stored_screening(&attempt)?;
-        let hit = screening
-            .results
-            .iter()
-            .find(|hit| hit.id == hit_id)
-            .ok_or_else(|| Problem::not_found("The attempt has no such hit"))?;
-        for (list, entity_id) in suppression::listings(hit) {
-            let suppression = Suppression {
-                list: list.to_owned(),
-                entity_id: entity_id.to_owned(),
-                score: suppression::score(hit),
-                staff_id,
-                reason: reason.to_owned(),
-                at: tx.now(),
-            };
-            suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
-            let detail = json!({
-                "list": suppression.list, "entry": suppression.entity_id, "reason": reason, "logId": log_id,
-            });
-            write(
-                tx,
-                scope,
-                actor,
-                "person.listing_suppressed",
-                attempt.facemap_id,
-                &detail,
-            )
-            .await?;
-        }
-        Ok(())
-    })
+    let attempt = attempts::get_for_update(tx, scope, log_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("No such attempt"))?;
+    let detail = Detail::of(&attempt)?;
+    if of_attempt(tx, scope, attempt.facemap_id, detail.face_proven)
+        .await?
+        .is_none()
+    {
+        let text = "No face proved that this attempt is this person's: nothing is set aside for them by it";
+        return Err(Problem::new(Kind::Conflict, text).named("unproven"));
+    }
+    let hit = stored_screening(&attempt)?
+        .results
+        .into_iter()
+        .find(|hit| hit.id == hit_id)
+        .ok_or_else(|| Problem::not_found("The attempt has no such hit"))?;
+    Ok((attempt, hit))
+}
+
+async fn put(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    hit: &ScreeningHit,
+    why: &str,
+    (staff_id, confirmed_by): (Uuid, Option<Uuid>),
+    actor: &str,
+) -> Result<(), Problem> {
+    for (list, entity_id) in suppression::listings(hit) {
+        let suppression = Suppression {
+            list: list.to_owned(),
+            entity_id: entity_id.to_owned(),
+            score: suppression::score(hit),
+            staff_id,
+            reason: why.to_owned(),
+            at: tx.now(),
+            confirmed_by,
+        };
+        suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
+        let detail = json!({
+            "list": suppression.list, "entry": suppression.entity_id, "reason": why, "logId": attempt.log_id,
+            "foundBy": four_eyes::named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| four_eyes::named(Some(id))),
+        });
+        write(
+            tx,
+            scope,
+            actor,
+            "person.listing_suppressed",
+            attempt.facemap_id,
+            &detail,
+        )
+        .await?;
+    }
+    Ok(())
 }
 
 /// Takes it back: the listing counts again for the person's next attempts.

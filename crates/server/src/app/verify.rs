@@ -309,6 +309,9 @@ async fn record_in_one_transaction(
         let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven)
             .await?
             .unwrap_or_default();
+        // Where two people are required, what one person alone set aside counts again.
+        let four_eyes = against.flow.settings.four_eyes || merchants::settings(&caller.merchant).four_eyes;
+        let known = suppressions::counting(known, four_eyes);
         let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
         let session = match against.session_id {
             Some(id) => Some(
@@ -342,7 +345,7 @@ async fn record_in_one_transaction(
             suppressed,
             screening_threshold: Some(*screening_threshold),
             face_proven,
-            four_eyes: against.flow.settings.four_eyes,
+            four_eyes,
             similar,
         };
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;

@@ -155,6 +155,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
             name.to_owned(),
             flows::create(&app.db, scope, content)
                 .await
+                .and_then(flows::Saved::flow)
                 .map_err(|reason| anyhow::anyhow!(reason))?
                 .id,
         );

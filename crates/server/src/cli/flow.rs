@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use store::Scope;
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
-use crate::app::flows;
+use super::{Unusable, block_on, data, say, say_proposed};
+use crate::app::flows::{self, Saved};
 use crate::config::DataConfig;
 
 /// `bonafide flow`.
@@ -82,7 +82,10 @@ pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
                 flows::update_from_file(&db, file.scope(), *flow, &file.read()?).await,
             ),
         };
-        let flow_id = made.map_err(Unusable)?.id;
+        let flow_id = match made.map_err(Unusable)? {
+            Saved::Done(flow) => flow.id,
+            Saved::Proposed => return say_proposed(file.json),
+        };
         say(&if file.json {
             json!({"flowId": flow_id}).to_string()
         } else {

@@ -11,9 +11,11 @@ use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
+use super::{Unusable, block_on, data, say, say_proposed};
 use crate::app;
 use crate::app::branding::{self, LogoError};
+use crate::app::four_eyes::By;
+use crate::app::merchants::Changed;
 use crate::config::DataConfig;
 
 /// `bonafide merchant`.
@@ -120,20 +122,25 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let (logos, settings): (Vec<_>, Vec<_>) =
                     settings.into_iter().partition(|setting| is_logo(setting));
                 let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
-                let stored = store::transaction!(db, |tx| -> Result<Option<Merchant>, LogoError> {
-                    let Some(merchant) = merchants::get_for_update(tx, id).await? else {
-                        return Ok(None);
-                    };
-                    let changed = app::merchants::with_settings(&merchant, &settings)
-                        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
-                    merchants::set_settings(tx, id, &changed).await?;
-                    if let Some(file) = &logo {
-                        branding::set_logo(tx, id, file.as_deref()).await?;
-                    }
-                    Ok(merchants::get(tx, id).await?)
-                });
+                let stored =
+                    store::transaction!(db, |tx| -> Result<Option<(Merchant, Changed)>, LogoError> {
+                        let Some(merchant) = merchants::get_for_update(tx, id).await? else {
+                            return Ok(None);
+                        };
+                        let changed = app::merchants::with_settings(&merchant, &settings)
+                            .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
+                        let changed =
+                            app::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
+                                .await
+                                .map_err(|problem| LogoError::Unusable(problem.to_string()))?;
+                        if let Some(file) = &logo {
+                            branding::set_logo(tx, id, file.as_deref()).await?;
+                        }
+                        Ok(merchants::get(tx, id).await?.map(|merchant| (merchant, changed)))
+                    });
                 match stored {
-                    Ok(Some(merchant)) => say(&merchant.settings),
+                    Ok(Some((merchant, Changed::Done))) => say(&merchant.settings),
+                    Ok(Some((_, Changed::Proposed))) => say_proposed(false),
                     Ok(None) => bail!("no such merchant: {id}"),
                     Err(LogoError::Unusable(text)) => Err(Unusable(text).into()),
                     Err(error) => Err(error.into()),

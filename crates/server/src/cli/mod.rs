@@ -157,6 +157,15 @@ pub(crate) fn say(line: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Reports that a change waits: two people, who confirm it in the portal, are required.
+pub(crate) fn say_proposed(json: bool) -> anyhow::Result<()> {
+    say(if json {
+        r#"{"proposed":true}"#
+    } else {
+        "Proposed. Two people must confirm it in the portal, under \"Needs second approval\"."
+    })
+}
+
 /// Says what to do instead where another process, a running server above all, holds a chain's graph.
 pub(crate) fn held(error: anyhow::Error, instead: &str) -> anyhow::Error {
     match error.downcast_ref() {
@@ -172,3 +181,6 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
         .build()?
         .block_on(work)
 }
+
+#[cfg(test)]
+mod four_eyes_tests;

@@ -5,10 +5,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use store::{Db, Scope, merchants};
 use uuid::Uuid;
+use verification::hits::Disposition;
 use verification::status::Decision;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
+use crate::app::dispositions;
 use crate::app::reviews::{self, Outcome, Wish};
 use crate::config::DataConfig;
 
@@ -42,6 +44,9 @@ enum Action {
         log_id: i64,
         #[arg(long)]
         reason: Option<String>,
+        /// What a screening hit is, `HIT=VALUE`, for each hit: same_person, other_person or unclear. The reason is the hit's too.
+        #[arg(long = "disposition", value_name = "HIT=VALUE", requires = "reason", value_parser = disposition)]
+        dispositions: Vec<(String, Disposition)>,
     },
     /// The attempt does not pass.
     Decline {
@@ -63,11 +68,15 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;
         let scopes = scopes(&db, &command).await?;
-        let (log_id, decision, reason) = match &command.action {
+        let (log_id, decision, reason, dispositions) = match &command.action {
             Action::List => return list(&db, &scopes).await,
-            Action::Approve { log_id, reason } => (*log_id, Decision::Approve, reason),
-            Action::Decline { log_id, reason } => (*log_id, Decision::Decline, reason),
-            Action::Reopen { log_id, reason } => (*log_id, Decision::Reopen, reason),
+            Action::Approve {
+                log_id,
+                reason,
+                dispositions,
+            } => (*log_id, Decision::Approve, reason, dispositions.as_slice()),
+            Action::Decline { log_id, reason } => (*log_id, Decision::Decline, reason, &[][..]),
+            Action::Reopen { log_id, reason } => (*log_id, Decision::Reopen, reason, &[][..]),
         };
         let mut holders = Vec::new();
         for scope in scopes {
@@ -95,16 +104,25 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
             actor: "command line",
             staff_id: None,
             version: None,
+            dispositions,
         };
         let outcome = reviews::decide(&db, scope, &wish)
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
-        let status = match outcome {
-            Outcome::Decided(status) => status,
-            Outcome::Proposed => return Err(anyhow!("a second person must confirm it, in the portal")),
-        };
-        say(&json!({"logId": log_id, "status": status}).to_string())
+        say(&match outcome {
+            Outcome::Decided(status) => json!({"logId": log_id, "status": status}),
+            Outcome::Proposed => json!({"logId": log_id, "status": "pending", "proposed": true}),
+        }
+        .to_string())
     })
+}
+
+/// `HIT=VALUE`.
+fn disposition(text: &str) -> Result<(String, Disposition), String> {
+    let parsed = text
+        .rsplit_once('=')
+        .and_then(|(hit, value)| Some((hit.to_owned(), value.parse().ok()?)));
+    parsed.ok_or_else(|| "must be HIT=VALUE, where VALUE is same_person, other_person or unclear".into())
 }
 
 async fn scopes(db: &Db, command: &ReviewCommand) -> anyhow::Result<Vec<Scope>> {
@@ -148,6 +166,7 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
                 "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
                 "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
                 "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
+                "hits": dispositions::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
             })
             .to_string())?;
         }

@@ -15,7 +15,7 @@ use super::page::{Page, done, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::merchants::MerchantSettings;
+use crate::app::merchants::{Changed, MerchantSettings};
 use crate::app::{App, Shared, branding, merchants};
 use crate::error::{Kind, Problem};
 use crate::websdk::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
@@ -225,7 +225,8 @@ async fn save(
         faults
     } else {
         match merchants::change_settings(&app, &member.caller()?, &changes).await {
-            Ok(()) => return Ok(done("/portal/branding", "saved")),
+            Ok(Changed::Done) => return Ok(done("/portal/branding", "saved")),
+            Ok(Changed::Proposed) => return Ok(done("/portal/branding", "change_proposed")),
             Err(problem) if problem.kind() == Kind::Invalid => problem.errors().to_vec(),
             Err(problem) => return Err(problem),
         }

@@ -27,6 +27,7 @@ pub mod review;
 pub mod routes;
 pub mod screening;
 pub mod sealed;
+pub mod second;
 pub mod session;
 pub mod shown;
 pub mod texts;
@@ -68,6 +69,7 @@ fn all() -> Routes {
         privacy::routes,
         review::routes,
         screening::routes,
+        second::routes,
         webhooks::routes,
     ];
     AREAS.iter().fold(Routes::default(), |routes, area| area(routes))

@@ -33,6 +33,7 @@ const GROUPS: &[(&str, &[Place])] = &[
         &[
             ("/portal", "nav.dashboard", "home", Action::ViewDashboard),
             ("/portal/queue", "nav.queue", "inbox", Action::ViewQueue),
+            ("/portal/second", "nav.second", "check", Action::SecondApproval),
             ("/portal/people", "nav.people", "people", Action::ViewApplicant),
             ("/portal/screening", "nav.screening", "search", Action::Screen),
             ("/portal/monitoring", "nav.monitoring", "coins", Action::Screen),

@@ -124,6 +124,8 @@ actions! {
     ViewApplicant => SEES_PEOPLE,
     /// Approving and declining, claims, notes.
     Decide => DECIDERS,
+    /// Confirming and rejecting what needs a second person; each kind of act asks for its own right on top.
+    SecondApproval => DECIDERS,
     /// Taking a decision back.
     Reopen => RULE_MAKERS,
     /// The reasons that reviewers are offered.
@@ -188,6 +190,7 @@ mod tests {
                     | Action::MakeLinks
                     | Action::ManageWebhooks
                     | Action::Decide
+                    | Action::SecondApproval
                     | Action::Reopen
                     | Action::ManageReasons
                     | Action::Suppress

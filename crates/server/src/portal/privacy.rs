@@ -15,6 +15,7 @@ use super::page::{Page, done, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
+use crate::app::flows::Saved;
 use crate::app::privacy::{self, Held};
 use crate::app::retention::{self, Outlook};
 use crate::app::{Shared, erasure, subject_access};
@@ -114,8 +115,10 @@ async fn set_retention(
             return Ok(response);
         }
     };
-    retention::set(&app.db, member.scope()?, flow_id, days, &member.actor()).await?;
-    Ok(done("/portal/privacy", "saved"))
+    match retention::set(&app, member.scope()?, flow_id, days, &member.actor()).await? {
+        Saved::Done(_) => Ok(done("/portal/privacy", "saved")),
+        Saved::Proposed => Ok(done("/portal/privacy", "change_proposed")),
+    }
 }
 
 #[derive(Template)]

@@ -417,6 +417,21 @@ impl Server {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Decides on an attempt, a line of `review list`, on the command line. Its hits, if any, mean another person.
+    pub(crate) fn review(&self, decision: &str, waiting: &Value) {
+        let number = waiting["logId"].to_string();
+        let hits = waiting["hits"].as_array().unwrap();
+        let hits: Vec<String> = hits
+            .iter()
+            .map(|hit| format!("{}=other_person", hit.as_str().unwrap()))
+            .collect();
+        let mut arguments = vec!["review", decision, &number, "--reason", "seen"];
+        if decision == "approve" {
+            arguments.extend(hits.iter().flat_map(|hit| ["--disposition", hit.as_str()]));
+        }
+        self.bonafide(&arguments);
+    }
+
     /// The same, for commands that may fail.
     pub(crate) fn try_bonafide(&self, arguments: &[&str]) -> std::process::Output {
         program(&self.database, self.dir.path(), &self.environment)

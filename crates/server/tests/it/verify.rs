@@ -423,7 +423,7 @@ on_both!(a_sanctions_match_waits_for_a_person, |backend| {
         resolved["applicants"][0]["status"].clone()
     };
     assert_eq!(status().await, json!("pending"));
-    server.bonafide(&["review", "approve", &log_id]);
+    server.review("approve", &waiting);
     assert_eq!(status().await, json!("approved"));
     server.bonafide(&["review", "decline", &log_id, "--reason", "not the same person"]);
     assert_eq!(status().await, json!("declined"));

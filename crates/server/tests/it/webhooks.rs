@@ -185,7 +185,7 @@ on_both!(a_verification_is_announced_and_signed, |backend| {
     // A review asks for a person, and tells of the decision.
     verify(&server, &demo, &flow, "SANDBOX-2702").await;
     let waiting: Value = serde_json::from_str(&server.bonafide(&["review", "list"])).unwrap();
-    server.bonafide(&["review", "approve", &waiting["logId"].to_string()]);
+    server.review("approve", &waiting);
     let mut kinds: Vec<String> = receiver.messages(4).await[2..]
         .iter()
         .map(|(_, body)| {

@@ -70,6 +70,7 @@ on_every_database! {
         a_sign_up_waits_for_its_link, a_new_password_link_voids_the_earlier,
         a_profile_is_written_handed_in_and_decided, what_is_to_be_shown_waits_five_minutes;
     review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed,
+        dispositions_and_acts_wait_sealed,
         suppressions_stay_with_their_person, people_are_found_by_several_words, reviewers_keep_views_and_reasons;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use store::attempts::{self, Attempt, NewAttempt};
+use store::proposals::{self, NewProposal};
 use store::reason_templates;
 use store::review::{self, After, Claim, Filter, Order};
 use store::saved_views::{self, SavedView};
 use store::suppressions::{self, Suppression};
-use store::{Conn, DataKey, Error, Scope, people};
+use store::{Conn, DataKey, Error, Scope, dispositions, people};
 use uuid::Uuid;
 
 use crate::bench::{Bench, START};
@@ -156,7 +157,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     .unwrap();
     let four = attempt(&bench, scope, 4).await;
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &four, "approve", bob, Some("fits")).await
+        review::propose(tx, scope, &four, "approve", Some(bob), Some("fits")).await
     })
     .unwrap();
     drop(conn);
@@ -327,11 +328,11 @@ pub(crate) async fn notes_and_proposals_are_sealed(bench: Bench) {
     assert_eq!((logged.priority, logged.took_ms), (4, Some(12)));
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         review::add_note(tx, scope, &logged, ada, "called him").await?;
-        review::propose(tx, scope, &logged, "decline", bob, Some("not his document")).await
+        review::propose(tx, scope, &logged, "decline", Some(bob), Some("not his document")).await
     })
     .unwrap();
     let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &logged, "approve", ada, None).await
+        review::propose(tx, scope, &logged, "approve", Some(ada), None).await
     });
     assert!(matches!(again, Err(Error::Conflict)));
     let mut conn = bench.read().await;
@@ -361,6 +362,116 @@ pub(crate) async fn notes_and_proposals_are_sealed(bench: Bench) {
     assert_eq!(bench.count("select count(*) from review_notes").await, 0);
 }
 
+pub(crate) async fn dispositions_and_acts_wait_sealed(bench: Bench) {
+    let scope = bench.scope().await;
+    let elsewhere = bench.scope().await;
+    let [ada, bob] = staff(&bench).await;
+    let log_id = log(&bench, scope, Uuid::nil(), (1, "[2702]", "[]", None)).await;
+    let logged = attempt(&bench, scope, log_id).await;
+    let act = |subject: &'static str, payload: &'static str| NewProposal {
+        kind: "set_aside",
+        subject,
+        attempt: None,
+        staff_id: None,
+        payload,
+    };
+    let id = store::transaction!(bench.db, |tx| -> Result<Uuid, Error> {
+        dispositions::add(tx, scope, &logged, ("ofac-7", "unclear", "no date"), "staff:a").await?;
+        dispositions::add(
+            tx,
+            scope,
+            &logged,
+            ("ofac-7", "other_person", "born 1950"),
+            "command line",
+        )
+        .await?;
+        proposals::put(tx, scope, &act("flow", "{\"secret\":1}")).await?;
+        let of_attempt = NewProposal {
+            attempt: Some(&logged),
+            staff_id: Some(ada),
+            ..act("1 0", "{\"hit\":\"ofac-7\"}")
+        };
+        proposals::put(tx, scope, &of_attempt).await?;
+        proposals::put(tx, scope, &act("flow", "{\"secret\":2}")).await
+    })
+    .unwrap();
+    let mut conn = bench.read().await;
+    let found = dispositions::of_attempt(&mut conn, scope, &logged).await.unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| {
+            (
+                one.hit.as_str(),
+                one.disposition.as_str(),
+                one.reason.as_str(),
+                one.actor.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("ofac-7", "unclear", "no date", "staff:a"),
+            ("ofac-7", "other_person", "born 1950", "command line")
+        ]
+    );
+    let waiting = proposals::list(&mut conn, scope).await.unwrap();
+    let waiting: Vec<_> = waiting
+        .iter()
+        .map(|one| {
+            (
+                one.subject.as_str(),
+                one.payload.as_str(),
+                one.log_id,
+                one.staff_id,
+            )
+        })
+        .collect();
+    assert_eq!(
+        waiting,
+        [
+            ("1 0", "{\"hit\":\"ofac-7\"}", Some(log_id), Some(ada)),
+            ("flow", "{\"secret\":2}", None, None)
+        ],
+        "one of a kind for each subject, the newest"
+    );
+    for (kind, subject, waits) in [
+        ("set_aside", "flow", true),
+        ("set_aside", "fl", true),
+        ("set_aside", "low", false),
+        ("member", "flow", false),
+    ] {
+        let found = proposals::waits(&mut conn, scope, kind, subject).await.unwrap();
+        assert_eq!(found, waits, "{kind} {subject}");
+    }
+    assert!(proposals::list(&mut conn, elsewhere).await.unwrap().is_empty());
+    assert_eq!(proposals::get(&mut conn, elsewhere, id).await.unwrap(), None);
+    drop(conn);
+    let adopted = async |staff_id: Uuid| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            proposals::adopt(tx, scope, id, staff_id).await
+        })
+        .unwrap()
+    };
+    assert!(adopted(bob).await);
+    assert!(!adopted(ada).await, "somebody proposed it by now");
+    let taken = async |scope: Scope| {
+        store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+            proposals::take(tx, scope, id).await
+        })
+        .unwrap()
+    };
+    assert!(!taken(elsewhere).await);
+    assert!(taken(scope).await);
+    assert!(!taken(scope).await);
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        attempts::delete(tx, scope, log_id).await.map(|_| ())
+    })
+    .unwrap();
+    assert_eq!(bench.count("select count(*) from proposals").await, 0);
+    assert_eq!(bench.count("select count(*) from hit_dispositions").await, 0);
+}
+
 pub(crate) async fn suppressions_stay_with_their_person(bench: Bench) {
     let scope = bench.scope().await;
     let made = async |proven: bool| {
@@ -377,6 +488,7 @@ pub(crate) async fn suppressions_stay_with_their_person(bench: Bench) {
         staff_id: Uuid::from_u128(9),
         reason: "birth_date".into(),
         at: START,
+        confirmed_by: (score == 9000).then_some(Uuid::from_u128(8)),
     };
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         suppressions::put(tx, scope, provisional, &listed("ofac-1", 7000)).await?;

@@ -14,6 +14,7 @@ use super::staff::rights;
 use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
+use crate::app::four_eyes::{self, By};
 use crate::app::{App, operations};
 use crate::error::{Kind as ProblemKind, Problem};
 use crate::portal::permissions::Role;
@@ -112,6 +113,12 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
             audit_everywhere(tx, member.id, by, "staff.second_factor_off", "{}").await?;
         }
         audit_everywhere(tx, member.id, by, "staff.password_link_made", "{}").await?;
+        for (merchant, role) in staff::merchants_of(tx, member.id).await? {
+            let role = role
+                .parse()
+                .map_err(|()| Problem::internal("a member has an unknown role"))?;
+            four_eyes::doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE)).await?;
+        }
         Ok(password_link(tx, member.id, None).await?)
     })
 }
@@ -293,7 +300,12 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
                 joined => joined?,
             }
             let detail = format!("{{\"role\":\"{role}\",\"invitation\":\"{}\"}}", invitation.id);
-            Ok(audit_at(tx, merchant_id, &by, "staff.joined", &id.to_string(), &detail).await?)
+            audit_at(tx, merchant_id, &by, "staff.joined", &id.to_string(), &detail).await?;
+            let role = role
+                .parse()
+                .map_err(|()| Problem::internal("an invitation has an unknown role"))?;
+            let inviter = four_eyes::named(invitation.invited_by);
+            Ok(four_eyes::doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
         }
         _ => Err(Problem::not_found("This link is for something else").into()),
     }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::joining::{NewLink, password_link};
 use super::{actor, audit_at, audit_everywhere};
 use crate::app::App;
+use crate::app::four_eyes::{self, By};
 use crate::error::{Kind, Problem};
 use crate::portal::permissions::Role;
 
@@ -122,7 +123,15 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
             before.as_str(),
             role.as_str()
         );
-        did(tx, manager, "staff.role_changed", staff_id, &detail).await
+        did(tx, manager, "staff.role_changed", staff_id, &detail).await?;
+        let by = actor(manager.staff_id);
+        four_eyes::doubt(
+            tx,
+            manager.merchant_id,
+            (staff_id, role),
+            ("role", By::actor(&by)),
+        )
+        .await
     })
 }
 
@@ -146,7 +155,7 @@ pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: b
 /// installation: it would open those as well.
 pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
     store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
-        let (member, _) = target(tx, manager, staff_id, false).await?;
+        let (member, role) = target(tx, manager, staff_id, false).await?;
         if member.member.operator || staff::belongs_elsewhere(tx, manager.merchant_id, staff_id).await? {
             let text = "This member has access beyond your account: their password is not yours to reset";
             return Err(Problem::new(Kind::Forbidden, text));
@@ -158,6 +167,14 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
             &actor(manager.staff_id),
             "staff.password_link_made",
             "{}",
+        )
+        .await?;
+        let by = actor(manager.staff_id);
+        four_eyes::doubt(
+            tx,
+            manager.merchant_id,
+            (staff_id, role),
+            ("password", By::actor(&by)),
         )
         .await?;
         Ok(link)

@@ -145,6 +145,7 @@ async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
                 let file = file.as_object().context("a Flow is an object")?;
                 app::flows::create(db, scope, file)
                     .await
+                    .and_then(app::flows::Saved::flow)
                     .map_err(|reason| anyhow!(reason))?
             }
         };

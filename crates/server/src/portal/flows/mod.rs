@@ -24,7 +24,7 @@ use super::page::{Page, done, html};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::flows::{self, Draft};
+use crate::app::flows::{self, Draft, Saved};
 use crate::app::{Shared, groups, hosted, merchants, sessions};
 use crate::error::Problem;
 use crate::http::path::PathText;
@@ -288,7 +288,8 @@ async fn store(
         _ => None,
     };
     let faults = match saved {
-        Some(Ok(flow)) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
+        Some(Ok(Saved::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
+        Some(Ok(Saved::Proposed)) => return Ok(done("/portal/flows", "change_proposed")),
         Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
         None => Faults::default(),
     };
@@ -367,8 +368,10 @@ async fn duplicate(
         .unwrap_or_default();
     // A long name is cut rather than refused.
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
-    let copy = flows::save(&app, &member.caller()?, Draft::New, &body).await?;
-    Ok(done(&format!("/portal/flows/{}", copy.id), "copied"))
+    match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
+        Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
+        Saved::Proposed => Ok(done("/portal/flows", "change_proposed")),
+    }
 }
 
 #[derive(Template)]
@@ -440,9 +443,9 @@ async fn copy_to_sandbox(
     match known {
         Some(known) => {
             let id = known.id.to_string();
-            flows::save(app, caller, Draft::Of(&id, known.updated_at), &body).await
+            flows::save_rehearsal(app, caller, Draft::Of(&id, known.updated_at), &body).await
         }
-        None => flows::save(app, caller, Draft::New, &body).await,
+        None => flows::save_rehearsal(app, caller, Draft::New, &body).await,
     }
 }
 

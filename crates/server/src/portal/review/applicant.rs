@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use store::reason_templates::{self, ReasonTemplate};
+use verification::hits::Disposition;
 
 use super::checks::{self, Check};
 use super::decide::Sent;
@@ -84,6 +85,7 @@ struct ApplicantPage {
     hits: Vec<Hit>,
     suppressed: Vec<Hit>,
     suppress_reasons: [&'static str; 5],
+    dispositions: [Disposition; 3],
     similar: Vec<Similar>,
     /// There is a selfie to compare theirs with.
     selfie: bool,
@@ -123,9 +125,24 @@ impl ApplicantPage {
         fault.map(|(_, text)| text.as_str())
     }
 
-    /// What is wrong with what was said of a hit, if anything.
-    fn fault_of_hit(&self, hit: &Hit) -> Option<&str> {
-        self.fault("why").filter(|_| self.sent.hit == hit.id)
+    /// What is wrong with a field of a hit's forms, if anything.
+    fn fault_of_hit(&self, hit: &Hit, field: &str) -> Option<&str> {
+        self.fault(field).filter(|_| self.sent.hit == hit.id)
+    }
+
+    /// Whether a disposition is the one to show as chosen: the one that was sent, else the one that counts.
+    fn is_chosen(&self, hit: &Hit, disposition: &Disposition) -> bool {
+        if self.sent.hit == hit.id && !self.sent.disposition.is_empty() {
+            return self.sent.disposition == disposition.as_str();
+        }
+        hit.disposition
+            .as_ref()
+            .is_some_and(|known| known.disposition == *disposition)
+    }
+
+    /// Hits that have no disposition yet.
+    fn undecided(&self) -> usize {
+        self.hits.iter().filter(|hit| hit.disposition.is_none()).count()
     }
 
     /// Whether anything was found not to mean the person, now or before.
@@ -181,6 +198,9 @@ pub async fn refused(
         "reason_required" | "reason_length" => "reason",
         "note_length" => "note",
         "why_required" => "why",
+        "disposition_required" => "disposition",
+        "disposition_reason" => "because",
+        "approval_reason" => "reason",
         _ => "",
     };
     let fault = Some((field, page.refusal(problem)));
@@ -228,9 +248,13 @@ async fn render(
         pictures: pictures(&view),
         checks: checks::checks(&page, &view),
         tables: tables.filter(|table| !table.rows.is_empty()).collect(),
-        hits: hits::hits(&page, &view.screening.results, &known, set_aside, versions),
+        hits: hits::hits(&page, &view.screening.results, &known, set_aside, versions)
+            .into_iter()
+            .map(|hit| hit.concluded(&view))
+            .collect(),
         suppressed: hits::hits(&page, &view.detail.suppressed, &known, set_aside, versions),
         suppress_reasons: suppressions::REASONS,
+        dispositions: Disposition::ALL,
         similar: view
             .near
             .iter()
@@ -249,9 +273,12 @@ async fn render(
         proposal: view.proposal.as_ref().map(|proposal| {
             (
                 proposal.decision.clone(),
-                view.staff_name(&proposal.staff_id),
+                match &proposal.staff_id {
+                    Some(staff_id) => view.staff_name(staff_id),
+                    None => page.t("second.command_line"),
+                },
                 proposal.reason.clone().unwrap_or_default(),
-                proposal.staff_id == member.staff_id,
+                proposal.staff_id == Some(member.staff_id),
             )
         }),
         claim: view.claim.map(|claim| {

@@ -12,7 +12,8 @@ use verification::status::Decision;
 use super::applicant::{address, refused};
 use super::queue::{escaped, harmless};
 use crate::app::reviews::{self, Outcome, Wish};
-use crate::app::{Shared, sessions, suppressions};
+use crate::app::suppressions::{self, SetAside};
+use crate::app::{Shared, dispositions, sessions};
 use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done};
 use crate::portal::permissions::Action;
@@ -31,12 +32,13 @@ enum Act {
     },
     Release,
     Note,
+    Conclude,
     NotThisPerson,
     Link,
 }
 
 /// Every form: its address, who may send it, what it asks for.
-const FORMS: [(&str, Action, Act); 11] = [
+const FORMS: [(&str, Action, Act); 12] = [
     (
         "/portal/applicants/{logId}/approve",
         Action::Decide,
@@ -75,6 +77,11 @@ const FORMS: [(&str, Action, Act); 11] = [
     ("/portal/applicants/{logId}/release", Action::Decide, Act::Release),
     ("/portal/applicants/{logId}/notes", Action::Decide, Act::Note),
     (
+        "/portal/applicants/{logId}/disposition",
+        Action::Decide,
+        Act::Conclude,
+    ),
+    (
         "/portal/applicants/{logId}/not-this-person",
         Action::Suppress,
         Act::NotThisPerson,
@@ -112,8 +119,12 @@ pub struct Sent {
     pub template: String,
     /// A note.
     pub note: String,
-    /// A hit that does not mean the applicant.
+    /// A hit.
     pub hit: String,
+    /// What was concluded about it.
+    pub disposition: String,
+    /// Why.
+    pub because: String,
     /// What of it does not fit.
     pub why: String,
     /// The queue that one came from.
@@ -143,6 +154,7 @@ async fn carry_out(
                 actor: &actor,
                 staff_id: Some(member.staff_id),
                 version: form.version,
+                dispositions: &[],
             };
             match (reviews::decide(&app.db, scope, &wish).await?, decision) {
                 (Outcome::Proposed, _) => "proposed",
@@ -152,8 +164,12 @@ async fn carry_out(
             }
         }
         Act::Second(agrees) => {
-            reviews::second(&app.db, scope, log_id, agrees, by, form.version).await?;
-            if agrees { "confirmed" } else { "rejected" }
+            let outcome = reviews::second(&app.db, scope, log_id, agrees, by, form.version).await?;
+            match (agrees, outcome) {
+                (false, _) => "rejected",
+                (true, Outcome::Proposed) => "adopted",
+                (true, Outcome::Decided(_)) => "confirmed",
+            }
         }
         Act::Claim { take_over } => {
             if !reviews::claim(&app.db, scope, log_id, by, take_over).await? {
@@ -170,9 +186,20 @@ async fn carry_out(
             reviews::add_note(&app.db, scope, log_id, by, &form.note).await?;
             "noted"
         }
+        Act::Conclude => {
+            let row = (
+                form.hit.as_str(),
+                form.disposition.as_str(),
+                form.because.as_str(),
+            );
+            dispositions::conclude(&app.db, scope, log_id, row, &actor).await?;
+            "disposed"
+        }
         Act::NotThisPerson => {
-            suppressions::suppress(&app.db, scope, log_id, &form.hit, &form.why, by).await?;
-            "suppressed"
+            match suppressions::suppress(&app.db, scope, log_id, &form.hit, &form.why, by).await? {
+                SetAside::Done => "suppressed",
+                SetAside::Proposed => "change_proposed",
+            }
         }
         Act::Link => {
             let link = sessions::link_again(app, scope, log_id, &actor).await?;

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use reference::{country, icao, normalise_name};
 use store::suppressions::Suppression;
+use verification::hits::Disposition;
 use verification::screening::{Explanation, ScreeningHit, TokenMatch};
 
 use super::fields::iso_date;
 use crate::app::applicant_view::View;
+use crate::app::dispositions;
 use crate::app::suppressions::covers;
 use crate::portal::page::Page;
 
@@ -34,6 +36,33 @@ pub struct Hit {
     pub remarks: Vec<String>,
     /// It was found not to mean this person.
     pub suppressed: bool,
+    /// What a reviewer concluded about it.
+    pub disposition: Option<HitDisposition>,
+}
+
+/// A reviewer's conclusion about a hit.
+pub struct HitDisposition {
+    /// The conclusion.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: String,
+    /// Who, by name.
+    pub who: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+impl Hit {
+    /// With the conclusion that counts for it.
+    pub fn concluded(mut self, view: &View) -> Self {
+        self.disposition = dispositions::latest(&view.concluded, &self.id).map(|known| HitDisposition {
+            disposition: known.disposition,
+            reason: known.reason.clone(),
+            who: view.name_of(&known.actor),
+            at: known.at,
+        });
+        self
+    }
 }
 
 /// A list that has the entry.
@@ -246,6 +275,7 @@ pub fn hits(
         lines: lines(page, hit, known),
         remarks: hit.property("notes").to_vec(),
         suppressed: covers(set_aside, hit),
+        disposition: None,
     };
     found.iter().map(read).collect()
 }

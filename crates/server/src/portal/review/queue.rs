@@ -275,7 +275,10 @@ pub async fn page(
             claim: waiting
                 .claim
                 .map(|claim| (name(&claim.staff_id), claim.staff_id == member.staff_id)),
-            proposed_by: waiting.proposed_by.as_ref().map(name),
+            proposed_by: waiting.is_proposed.then(|| match &waiting.proposed_by {
+                Some(staff_id) => name(staff_id),
+                None => page.t("second.command_line"),
+            }),
             flow_name: waiting.flow_name,
         })
         .collect();

@@ -8,12 +8,12 @@ use crate::harness::{Backend, Key, Server, on_both};
 use crate::verify::{specimen, verify};
 
 /// The sandbox merchant's id.
-fn merchant(demo: &Value) -> &str {
+pub(super) fn merchant(demo: &Value) -> &str {
     demo["merchantId"].as_str().unwrap()
 }
 
 /// A data-only attempt of somebody on the demonstration's sanctions list; its answer.
-async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
+pub(super) async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
     let hit = crate::verify::demo_person(demo, user);
     let (status, body) = verify(server, demo, hit).await;
     assert_eq!(status, 200, "{body}");
@@ -21,11 +21,11 @@ async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
 }
 
 /// The number of the account's newest attempt.
-async fn newest(server: &Server) -> i64 {
+pub(super) async fn newest(server: &Server) -> i64 {
     server.count("select max(log_id) from attempts").await
 }
 
-async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
+pub(super) async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
     let path = format!("/v2/reports/applicants/byExternalUserId/{user}");
     let (_, body) = server.get(&path, &Key::of_demo(demo)).await;
     body["applicants"][0]["status"]
@@ -35,16 +35,35 @@ async fn status_of(server: &Server, demo: &Value, user: &str) -> String {
 }
 
 /// The hidden `version` of the page's forms.
-fn version(page: &str) -> String {
+pub(super) fn version(page: &str) -> String {
     let from = page.find("name=\"version\" value=\"").expect("a form to decide") + 22;
     page[from..].split('"').next().unwrap().to_owned()
 }
 
-async fn open(browser: &Browser, log_id: i64) -> String {
+pub(super) async fn open(browser: &Browser, log_id: i64) -> String {
     browser.get(&format!("/portal/applicants/{log_id}")).await.page()
 }
 
-async fn decide(browser: &Browser, log_id: i64, what: &str, form: &[(&str, &str)]) -> Answer {
+/// Concludes that no hit of an attempt means its applicant.
+pub(super) async fn conclude(browser: &Browser, log_id: i64) {
+    let page = open(browser, log_id).await;
+    let mut hits: Vec<&str> = page
+        .split("name=\"hit\" value=\"")
+        .skip(1)
+        .map(|part| part.split('"').next().unwrap())
+        .collect();
+    hits.dedup();
+    for hit in hits {
+        let form = [
+            ("hit", hit),
+            ("disposition", "other_person"),
+            ("because", "born elsewhere"),
+        ];
+        decide(browser, log_id, "disposition", &form).await.redirect();
+    }
+}
+
+pub(super) async fn decide(browser: &Browser, log_id: i64, what: &str, form: &[(&str, &str)]) -> Answer {
     browser
         .post(&format!("/portal/applicants/{log_id}/{what}"), form)
         .await
@@ -192,6 +211,7 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     assert!(!page.contains("/approve") && !page.contains("/notes\""));
     assert_eq!(decide(&auditor, log_id, "approve", &[]).await.status, 403);
 
+    conclude(&ada, log_id).await;
     // A decline needs its reason; what was typed elsewhere is kept.
     let page = open(&ada, log_id).await;
     let now = version(&page);
@@ -290,6 +310,7 @@ on_both!(enter_never_approves_and_a_reason_is_for_its_decision, |backend| {
     let (_, button) = enter(&open(&reviewer, log_id).await);
     assert_eq!(button, "<button disabled hidden>");
 
+    conclude(&owner, log_id).await;
     for what in ["reopen", "approve"] {
         decide(&owner, log_id, what, &[("template", kept)])
             .await
@@ -350,6 +371,7 @@ on_both!(four_eyes_need_two_people, |backend| {
     let refused = server.try_bonafide(&["review", "approve", &number]);
     assert!(!refused.status.success(), "the command line is one person");
 
+    conclude(&ada, log_id).await;
     let path = decide(&ada, log_id, "approve", &[]).await.redirect();
     assert!(path.contains("done=proposed"), "{path}");
     assert_eq!(status_of(&server, &demo, "one").await, "pending");
@@ -439,7 +461,7 @@ on_both!(
 on_both!(four_eyes_outlive_the_flows_setting, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let id = merchant(&demo).to_owned();
-    let ada = Browser::sign_up(&server, &id, "reviewer").await;
+    let ada = Browser::sign_up(&server, &id, "compliance").await;
     let bob = Browser::sign_up(&server, &id, "compliance").await;
     let flow = demo["flows"]["data-only"].as_str().unwrap();
     let set = |on: bool| {
@@ -464,12 +486,24 @@ on_both!(four_eyes_outlive_the_flows_setting, |backend| {
     listed(&server, &demo, "two").await;
     let two = newest(&server).await;
     set(false);
+    // That needs two people itself.
+    let page = ada.get("/portal/second").await.page();
+    let confirm = page.split("action=\"").find_map(|part| {
+        let path = part.split('"').next().unwrap();
+        path.ends_with("/confirm").then(|| path.to_owned())
+    });
+    for browser in [&ada, &bob] {
+        browser.post(confirm.as_deref().unwrap(), &[]).await.redirect();
+    }
     listed(&server, &demo, "three").await;
+    conclude(&bob, newest(&server).await).await;
     decide(&bob, newest(&server).await, "approve", &[])
         .await
         .redirect();
     assert_eq!(status_of(&server, &demo, "three").await, "approved");
 
+    conclude(&bob, one).await;
+    conclude(&bob, two).await;
     let path = decide(&bob, one, "approve", &[]).await.redirect();
     assert!(path.contains("done=proposed"), "{path}");
     bob.post(&format!("/portal/flows/{flow}/delete"), &[])
@@ -491,6 +525,7 @@ on_both!(next_passes_over_ones_own_proposals, |backend| {
     // More than one look into the queue fetches.
     for n in 0..11 {
         listed(&server, &demo, &format!("user-{n}")).await;
+        conclude(&ada, newest(&server).await).await;
         decide(&ada, newest(&server).await, "approve", &[])
             .await
             .redirect();

@@ -22,7 +22,7 @@ fn belongs_to_no_account(row: &Row) -> bool {
 }
 
 /// What any form here may ask for, so that the id is what is wrong.
-const ANYTHING: [(&str, &str); 9] = [
+const ANYTHING: [(&str, &str); 11] = [
     ("role", "reviewer"),
     ("access", "off"),
     ("name", "Other"),
@@ -31,6 +31,8 @@ const ANYTHING: [(&str, &str); 9] = [
     ("version", "0"),
     ("hit", "demo-1"),
     ("why", "name"),
+    ("disposition", "unclear"),
+    ("because", "A reason"),
     ("list", "demo"),
 ];
 
@@ -197,6 +199,10 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
         let status = answer.status();
         assert_eq!(status, 200, "{}", answer.text().await.unwrap());
     }
+    // A change that waits for a second person.
+    let account = demo["merchantId"].as_str().unwrap();
+    server.bonafide(&["merchant", "set", account, "fourEyes=true"]);
+    server.bonafide(&["merchant", "set", account, "screeningThreshold=0.99"]);
     // One with a score, and so with a picture.
     let scored = chain::sandbox::address(chain::currency::Currency::Eth, 80)
         .unwrap()

@@ -85,7 +85,12 @@ fn borrowed(sent: &[(String, String)]) -> Vec<(&str, &str)> {
 }
 
 /// Sends a page's form with changes.
-async fn send(browser: &Browser, path: &str, page: &str, changes: &[(&str, Option<&str>)]) -> super::Answer {
+pub(super) async fn send(
+    browser: &Browser,
+    path: &str,
+    page: &str,
+    changes: &[(&str, Option<&str>)],
+) -> super::Answer {
     browser.post(path, &borrowed(&changed(page, changes))).await
 }
 

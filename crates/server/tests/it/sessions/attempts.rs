@@ -370,10 +370,9 @@ on_both!(a_reviewer_decides_beyond_the_tokens_life, |backend| {
         assert_eq!(result(&session.poll().await), body);
 
         let waiting = account.server.bonafide(&["review", "list"]);
-        let log_id = serde_json::from_str::<Value>(&waiting).unwrap()["logId"].to_string();
-        account
-            .server
-            .bonafide(&["review", decision, &log_id, "--reason", "seen"]);
+        let waiting: Value = serde_json::from_str(&waiting).unwrap();
+        let log_id = waiting["logId"].to_string();
+        account.server.review(decision, &waiting);
         session.assert_stands(status, 1, "done").await;
         let polled = session.poll().await;
         assert!(polled["duration_seconds"].as_f64().unwrap() >= 600.0);
@@ -391,9 +390,7 @@ on_both!(a_reviewer_decides_beyond_the_tokens_life, |backend| {
         } else {
             "approve"
         };
-        account
-            .server
-            .bonafide(&["review", opposite, &log_id, "--reason", "again"]);
+        account.server.review(opposite, &waiting);
         session.assert_stands(status, 1, "done").await;
         assert_eq!(
             session.poll().await["completed_at"],

@@ -1,0 +1,142 @@
+//! Dispositions of screening hits: a reviewer's conclusion about each hit, without which no attempt with hits is approved
+//! (`decisions.md` §10, *Hits*). The rule is `verification::hits`'.
+
+use serde_json::json;
+use store::attempts::{self, Attempt};
+use store::dispositions;
+use store::{Conn, Db, Scope, Tx, review};
+use verification::hits::{Disposition, HitsRefusal, approval};
+
+use super::reviews::{MAX_REASON, note};
+use super::suppressions::stored_screening;
+use crate::error::{Kind, Problem};
+
+/// A conclusion about one hit.
+#[derive(Clone, Debug)]
+pub struct Concluded {
+    /// The hit's id.
+    pub hit: String,
+    /// The conclusion.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: String,
+    /// Who concluded it.
+    pub actor: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// The ids of the hits that counted in an attempt, and how many hits were found beyond those that are listed.
+///
+/// # Errors
+/// 503 when the log cannot be read: an attempt whose hits are unknown is not approved.
+pub fn hits(attempt: &Attempt) -> Result<(Vec<String>, usize), Problem> {
+    let screening = stored_screening(attempt)?;
+    let unlisted = screening.total.saturating_sub(screening.results.len());
+    let ids = screening.results.into_iter().map(|hit| hit.id).collect();
+    Ok((ids, unlisted))
+}
+
+/// Every conclusion about an attempt's hits, oldest first; of one hit the last one counts.
+pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Concluded>, Problem> {
+    let read = |row: dispositions::HitDisposition| {
+        let unknown = |()| Problem::internal("a hit has an unknown disposition");
+        Ok(Concluded {
+            disposition: row.disposition.parse().map_err(unknown)?,
+            hit: row.hit,
+            reason: row.reason,
+            actor: row.actor,
+            at: row.at,
+        })
+    };
+    let rows = dispositions::of_attempt(conn, scope, attempt).await?;
+    rows.into_iter().map(read).collect()
+}
+
+/// The conclusion that counts for a hit.
+pub fn latest<'a>(all: &'a [Concluded], hit: &str) -> Option<&'a Concluded> {
+    all.iter().rev().find(|concluded| concluded.hit == hit)
+}
+
+/// Records a conclusion about a hit of an attempt. While a decision waits for its second person, conclusions do not change: what
+/// that person confirms is what the proposer saw.
+pub async fn conclude(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (hit, disposition, reason): (&str, &str, &str),
+    actor: &str,
+) -> Result<(), Problem> {
+    let disposition = disposition.parse().map_err(|()| {
+        let text = "disposition - must be same_person, other_person or unclear";
+        Problem::invalid(text).named("disposition_required")
+    })?;
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        let attempt = attempts::get_for_update(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        record(tx, scope, &attempt, (hit, disposition, reason), actor).await
+    })
+}
+
+/// The same inside a transaction that holds the attempt.
+pub(super) async fn record(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    (hit, disposition, reason): (&str, Disposition, &str),
+    actor: &str,
+) -> Result<(), Problem> {
+    let reason = reason.trim();
+    if reason.is_empty() || reason.chars().count() > MAX_REASON {
+        let text = format!("reason - a disposition needs a reason of at most {MAX_REASON} characters");
+        return Err(Problem::invalid(text).named("disposition_reason"));
+    }
+    if !hits(attempt)?.0.iter().any(|id| id == hit) {
+        return Err(Problem::not_found("The attempt has no such hit"));
+    }
+    if review::proposal(tx, scope, attempt).await?.is_some() {
+        let text =
+            "A decision waits for a second person: confirm or reject it before you change a disposition";
+        return Err(Problem::new(Kind::Conflict, text).named("disposition_frozen"));
+    }
+    let row = (hit, disposition.as_str(), reason);
+    dispositions::add(tx, scope, attempt, row, actor).await?;
+    // Neither hit nor reason: the trail holds nothing personal.
+    let detail = json!({"disposition": disposition.as_str()}).to_string();
+    note(
+        tx,
+        scope,
+        actor,
+        "verification.hit_disposed",
+        attempt.log_id,
+        &detail,
+    )
+    .await
+}
+
+/// Whether an attempt's hits allow its approval.
+///
+/// # Errors
+/// 409 with what is missing; 500 when hits or dispositions cannot be read.
+pub async fn allow_approval(
+    conn: &mut Conn,
+    scope: Scope,
+    attempt: &Attempt,
+    reason: Option<&str>,
+) -> Result<(), Problem> {
+    let (ids, unlisted) = hits(attempt)?;
+    let all = of_attempt(conn, scope, attempt).await?;
+    let found: Vec<Option<Disposition>> = ids
+        .iter()
+        .map(|id| latest(&all, id).map(|concluded| concluded.disposition))
+        .collect();
+    let has_reason = reason.is_some_and(|reason| !reason.trim().is_empty());
+    approval(&found, unlisted, has_reason).map_err(|refusal| match refusal {
+        HitsRefusal::Undecided(_) => {
+            Problem::new(Kind::Conflict, refusal.to_string()).named("hits_undecided")
+        }
+        HitsRefusal::Unclear => Problem::new(Kind::Conflict, refusal.to_string()).named("hit_unclear"),
+        HitsRefusal::ReasonRequired => Problem::invalid(refusal.to_string()).named("approval_reason"),
+    })
+}

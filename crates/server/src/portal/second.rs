@@ -1,0 +1,193 @@
+//! "Needs second approval": everything that waits for a second person, with what that person needs to decide. Thin: what happens is
+//! `app::{four_eyes, reviews}`'.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use store::review::{self, After, Filter, Order};
+use uuid::Uuid;
+
+use super::page::{Page, done, html};
+use super::permissions::Action;
+use super::routes::Routes;
+use super::session::Member;
+use crate::app::four_eyes::{self, Answered, Change, Waiting};
+use crate::app::{Shared, applicant_view};
+use crate::error::{Kind, Problem};
+
+const HERE: &str = "/portal/second";
+/// Attempts with a proposed decision that are listed at most; the queue has them all.
+const MOST_ATTEMPTS: i64 = 100;
+
+/// The area's routes.
+pub fn routes(routes: Routes) -> Routes {
+    routes
+        .get(HERE, Action::SecondApproval, page)
+        .post(
+            "/portal/second/{proposalId}/confirm",
+            Action::SecondApproval,
+            confirm,
+        )
+        .post(
+            "/portal/second/{proposalId}/reject",
+            Action::SecondApproval,
+            reject,
+        )
+}
+
+struct Row {
+    waiting: Waiting,
+    kind: &'static str,
+    who: String,
+    /// For people: a Flow, a listing, a member.
+    name: String,
+    /// Where the subject is shown.
+    link: Option<String>,
+    is_own: bool,
+    may_answer: bool,
+    /// Why the act is asked about at all, where there are several reasons.
+    because: String,
+}
+
+struct Decision {
+    log_id: i64,
+    user: String,
+    flow: String,
+    who: String,
+    is_own: bool,
+}
+
+#[derive(Template)]
+#[template(path = "portal/second.html")]
+struct SecondPage {
+    page: Page,
+    rows: Vec<Row>,
+    decisions: Vec<Decision>,
+}
+
+async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let mut conn = app.db.read().await?;
+    let waiting = four_eyes::waiting(&mut conn, scope).await?;
+    let filter = Filter {
+        proposed: true,
+        ..Filter::default()
+    };
+    let attempts = review::queue(
+        &mut conn,
+        scope,
+        &filter,
+        Order::Oldest,
+        After::default(),
+        MOST_ATTEMPTS,
+    )
+    .await?;
+    let members: Vec<Option<Uuid>> = waiting.iter().map(about).collect();
+    let mentioned = waiting
+        .iter()
+        .map(|waiting| waiting.staff_id)
+        .chain(members.iter().copied())
+        .chain(attempts.iter().map(|attempt| attempt.proposed_by));
+    let names = applicant_view::names(&mut conn, mentioned.flatten().collect()).await?;
+    drop(conn);
+    let who = |staff_id: Option<Uuid>| named(&page, &names, staff_id);
+    let rows = waiting
+        .into_iter()
+        .zip(members)
+        .map(|(waiting, about)| Row {
+            kind: waiting.change.kind(),
+            who: who(waiting.staff_id),
+            name: about.map_or_else(|| waiting.name.clone(), |id| who(Some(id))),
+            link: link(&waiting),
+            is_own: waiting.staff_id == Some(member.staff_id),
+            may_answer: member.may(waiting.change.action()) && about != Some(member.staff_id),
+            because: because(&page, &waiting.change),
+            waiting,
+        })
+        .collect();
+    let decisions: Vec<Decision> = attempts
+        .iter()
+        .map(|attempt| Decision {
+            log_id: attempt.log_id,
+            user: attempt.external_user_id.clone(),
+            flow: attempt.flow_name.clone(),
+            who: who(attempt.proposed_by),
+            is_own: attempt.proposed_by == Some(member.staff_id),
+        })
+        .collect();
+    let seen: Vec<i64> = decisions.iter().map(|decision| decision.log_id).collect();
+    applicant_view::queue_seen(&app, scope, &member.actor(), &seen).await?;
+    html(SecondPage {
+        page,
+        rows,
+        decisions,
+    })
+}
+
+/// The member whom an act is about.
+fn about(waiting: &Waiting) -> Option<Uuid> {
+    match waiting.change {
+        Change::Member { .. } => waiting.subject.split(' ').next()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn named(page: &Page, names: &BTreeMap<Uuid, String>, staff_id: Option<Uuid>) -> String {
+    match staff_id {
+        Some(id) => names.get(&id).cloned().unwrap_or_else(|| id.to_string()),
+        None => page.t("second.command_line"),
+    }
+}
+
+fn link(waiting: &Waiting) -> Option<String> {
+    match &waiting.change {
+        Change::SetAside { .. } => waiting
+            .log_id
+            .map(|log_id| format!("/portal/applicants/{log_id}#sanctions")),
+        Change::Flow { flow_id, .. } => Some(format!("/portal/flows/{flow_id}")),
+        Change::NewFlow { .. } | Change::Settings { .. } | Change::Member { .. } => None,
+    }
+}
+
+fn because(page: &Page, change: &Change) -> String {
+    match change {
+        Change::SetAside { why, .. } => page.word("review.suppress", why),
+        Change::Member { doubt } => page.word("second.doubt", doubt),
+        Change::Flow { .. } | Change::NewFlow { .. } | Change::Settings { .. } => String::new(),
+    }
+}
+
+async fn confirm(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<Uuid>,
+) -> Result<Response, Problem> {
+    answer(&app, &member, id, true).await
+}
+
+async fn reject(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<Uuid>,
+) -> Result<Response, Problem> {
+    answer(&app, &member, id, false).await
+}
+
+async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result<Response, Problem> {
+    let scope = member.scope()?;
+    let (_, waiting) = four_eyes::get(&mut app.db.read().await?, scope, id).await?;
+    let is_own = waiting.staff_id == Some(member.staff_id);
+    if !member.may(waiting.change.action()) && !(is_own && !agrees) {
+        return Err(Problem::new(Kind::Forbidden, "Your role does not allow this"));
+    }
+    let by = (member.staff_id, member.actor());
+    let answered = four_eyes::answer(&app.db, scope, id, agrees, (by.0, &by.1)).await?;
+    let key = match answered {
+        Answered::Done => "change_confirmed",
+        Answered::Adopted => "adopted",
+        Answered::Dropped => "change_rejected",
+    };
+    Ok(done(HERE, key))
+}

@@ -1,0 +1,600 @@
+//! Ways around the second person, and approvals of hits without a word: none passes.
+
+use serde_json::{Value, json};
+
+use super::review::{conclude, decide, listed, merchant, newest, open, status_of, version};
+use super::setup::send;
+use super::{Browser, PASSWORD};
+use crate::harness::{Key, Server, on_both};
+
+/// The id of the first proposal that a page lists.
+fn proposal(page: &str) -> String {
+    let from = page.find("/portal/second/").expect("a proposal") + "/portal/second/".len();
+    page[from..].split('/').next().unwrap().to_owned()
+}
+
+async fn answer(browser: &Browser, id: &str, what: &str) -> super::Answer {
+    browser.post(&format!("/portal/second/{id}/{what}"), &[]).await
+}
+
+async fn waiting(browser: &Browser) -> String {
+    browser.get("/portal/second").await.page()
+}
+
+fn hit(body: &Value) -> &str {
+    body["kycResults"]["results"][0]["id"].as_str().unwrap()
+}
+
+/// Changes a Flow's settings by the command line.
+fn set_flow(server: &Server, demo: &Value, settings: Value) -> String {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), json!({ "settings": settings }).to_string()).unwrap();
+    server.bonafide(&[
+        "flow",
+        "update",
+        "--merchant",
+        merchant(demo),
+        "--flow",
+        demo["flows"]["data-only"].as_str().unwrap(),
+        "--sandbox",
+        "--file",
+        file.path().to_str().unwrap(),
+    ])
+}
+
+on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let ada = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let body = listed(&server, &demo, "one").await;
+    let (log_id, id) = (newest(&server).await, hit(&body));
+    let number = log_id.to_string();
+    let refused = decide(&ada, log_id, "approve", &[("reason", "looks fine")]).await;
+    assert_eq!(refused.status, 409, "{}", refused.body);
+    assert!(
+        refused.body.contains("Some hits have no disposition"),
+        "{}",
+        refused.body
+    );
+    let refused = server.try_bonafide(&["review", "approve", &number, "--reason", "looks fine"]);
+    assert!(
+        !refused.status.success(),
+        "the command line approves no hit without a word either"
+    );
+    assert_eq!(status_of(&server, &demo, "one").await, "pending");
+
+    for (disposition, because, slug) in [
+        ("", "why", "Choose whether the listing"),
+        ("maybe", "why", "Choose whether the listing"),
+        ("other_person", " ", "Give a reason"),
+    ] {
+        let form = [("hit", id), ("disposition", disposition), ("because", because)];
+        let refused = decide(&ada, log_id, "disposition", &form).await;
+        assert_eq!(refused.status, 400, "{disposition}");
+        assert!(refused.body.contains(slug), "{}", refused.body);
+    }
+    let other = [
+        ("hit", "nobody"),
+        ("disposition", "other_person"),
+        ("because", "why"),
+    ];
+    assert_eq!(decide(&ada, log_id, "disposition", &other).await.status, 404);
+    let unclear = [
+        ("hit", id),
+        ("disposition", "unclear"),
+        ("because", "no date of birth"),
+    ];
+    decide(&ada, log_id, "disposition", &unclear).await.redirect();
+    assert_eq!(
+        decide(&ada, log_id, "approve", &[]).await.status,
+        409,
+        "unclear is no ground to approve"
+    );
+
+    // A true match is never approved silently; what was concluded last counts.
+    let same = [
+        ("hit", id),
+        ("disposition", "same_person"),
+        ("because", "same passport number"),
+    ];
+    let seen = version(&open(&ada, log_id).await);
+    decide(&ada, log_id, "disposition", &same).await.redirect();
+    let late = decide(&ada, log_id, "approve", &[("version", &seen), ("reason", "x")]).await;
+    assert_eq!(late.status, 409, "another tab changed the disposition meanwhile");
+    assert_eq!(decide(&ada, log_id, "approve", &[]).await.status, 400);
+    let page = open(&ada, log_id).await;
+    assert!(
+        page.contains("same passport number") && page.contains("Robin Example"),
+        "{page}"
+    );
+    let form = [
+        ("version", version(&page)),
+        ("reason", "a licence of the authority is on file".to_owned()),
+    ];
+    let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    decide(&ada, log_id, "approve", &form).await.redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "approved");
+
+    // On the command line with the approval, in one transaction.
+    let body = listed(&server, &demo, "two").await;
+    let number = newest(&server).await.to_string();
+    let value = format!("{}=other_person", hit(&body));
+    let bare = server.try_bonafide(&["review", "approve", &number, "--disposition", &value]);
+    assert_eq!(bare.status.code(), Some(2), "a disposition has a reason");
+    let wrong = format!("{}=maybe", hit(&body));
+    let wrong = server.try_bonafide(&[
+        "review",
+        "approve",
+        &number,
+        "--reason",
+        "x",
+        "--disposition",
+        &wrong,
+    ]);
+    assert_eq!(wrong.status.code(), Some(2));
+    server.bonafide(&[
+        "review",
+        "approve",
+        &number,
+        "--reason",
+        "another birth date",
+        "--disposition",
+        &value,
+    ]);
+    assert_eq!(status_of(&server, &demo, "two").await, "approved");
+
+    let disposed = "select count(*) from audit where action = 'verification.hit_disposed'";
+    assert_eq!(server.count(disposed).await, 3);
+    let told = "select count(*) from audit where action = 'verification.hit_disposed'
+                and (detail like '%passport%' or detail like '%ofac%' or detail like '%demo%')";
+    assert_eq!(
+        server.count(told).await,
+        0,
+        "the trail holds neither hit nor reason"
+    );
+    assert_eq!(server.count("select count(*) from hit_dispositions").await, 3);
+    server.bonafide(&[
+        "erase",
+        "--merchant",
+        merchant(&demo),
+        "--sandbox",
+        "--external-user-id",
+        "two",
+    ]);
+    assert_eq!(
+        server.count("select count(*) from hit_dispositions").await,
+        2,
+        "erased with the person"
+    );
+});
+
+on_both!(nobody_alone_sets_a_hit_aside, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    let ada = Browser::sign_up(&server, &id, "compliance").await;
+    let bob = Browser::sign_up(&server, &id, "compliance").await;
+    let reviewer = Browser::sign_up(&server, &id, "reviewer").await;
+    let auditor = Browser::sign_up(&server, &id, "auditor").await;
+    let why = |body: &Value| [("hit", hit(body).to_owned()), ("why", "name".to_owned())];
+    let aside = async |browser: &Browser, body: &Value| {
+        let form = why(body);
+        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        decide(browser, newest(&server).await, "not-this-person", &form)
+            .await
+            .redirect()
+    };
+    let kyc = async |user: &str| listed(&server, &demo, user).await["kycResults"]["status"].clone();
+
+    // One person is enough while nobody requires two, until somebody does.
+    let body = listed(&server, &demo, "before").await;
+    assert!(aside(&ada, &body).await.contains("done=suppressed"));
+    assert_eq!(kyc("before").await, "clear");
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
+    assert_eq!(
+        kyc("before").await,
+        "match",
+        "what one person set aside does not count for two"
+    );
+
+    let body = listed(&server, &demo, "after").await;
+    assert!(aside(&ada, &body).await.contains("done=change_proposed"));
+    assert_eq!(kyc("after").await, "match", "nothing is set aside yet");
+    let page = waiting(&ada).await;
+    let proposed = proposal(&page);
+    assert!(
+        page.contains("Set a hit aside") && page.contains("Withdraw") && !page.contains("/confirm"),
+        "{page}"
+    );
+    assert_eq!(
+        answer(&ada, &proposed, "confirm").await.status,
+        403,
+        "the proposer is one person"
+    );
+    assert_eq!(
+        answer(&reviewer, &proposed, "confirm").await.status,
+        403,
+        "a reviewer sets nothing aside"
+    );
+    assert_eq!(answer(&auditor, &proposed, "confirm").await.status, 403);
+    answer(&bob, &proposed, "confirm").await.redirect();
+    assert_eq!(answer(&bob, &proposed, "confirm").await.status, 404, "it is done");
+    assert_eq!(kyc("after").await, "clear");
+    let both =
+        "select count(*) from suppressions where confirmed_by is not null and confirmed_by <> staff_id";
+    assert_eq!(server.count(both).await, 1);
+
+    // Withdrawn and rejected proposals change nothing, and stay in the trail.
+    let body = listed(&server, &demo, "third").await;
+    aside(&ada, &body).await;
+    answer(&ada, &proposal(&waiting(&ada).await), "reject")
+        .await
+        .redirect();
+    aside(&ada, &body).await;
+    answer(&bob, &proposal(&waiting(&bob).await), "reject")
+        .await
+        .redirect();
+    assert_eq!(kyc("third").await, "match");
+    for (action, rows) in [
+        ("change.proposed", 3),
+        ("change.withdrawn", 1),
+        ("change.rejected", 1),
+        ("change.confirmed", 1),
+    ] {
+        let found = match action {
+            "change.proposed" => server.count("select count(*) from audit where action = 'change.proposed' and detail like '%set_aside%'").await,
+            "change.withdrawn" => server.count("select count(*) from audit where action = 'change.withdrawn'").await,
+            "change.rejected" => server.count("select count(*) from audit where action = 'change.rejected'").await,
+            _ => server.count("select count(*) from audit where action = 'change.confirmed'").await,
+        };
+        assert_eq!(found, rows, "{action}");
+    }
+    // What waits goes with the person.
+    aside(&ada, &body).await;
+    server.bonafide(&[
+        "erase",
+        "--merchant",
+        &id,
+        "--sandbox",
+        "--external-user-id",
+        "third",
+    ]);
+    assert_eq!(
+        server
+            .count("select count(*) from proposals where kind = 'set_aside'")
+            .await,
+        0
+    );
+});
+
+on_both!(nobody_alone_decides_by_other_ways, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    let ada = Browser::sign_up(&server, &id, "owner").await;
+    let bob = Browser::sign_up(&server, &id, "compliance").await;
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
+
+    // The command line proposes, and is nobody: one person who agrees becomes the proposer.
+    let body = listed(&server, &demo, "line").await;
+    let log_id = newest(&server).await;
+    let value = format!("{}=other_person", hit(&body));
+    let number = log_id.to_string();
+    let said = server.bonafide(&[
+        "review",
+        "approve",
+        &number,
+        "--reason",
+        "born elsewhere",
+        "--disposition",
+        &value,
+    ]);
+    assert!(said.contains("\"proposed\":true"), "{said}");
+    assert_eq!(status_of(&server, &demo, "line").await, "pending");
+    let again = server.try_bonafide(&["review", "approve", &number, "--reason", "born elsewhere"]);
+    assert!(!again.status.success(), "the command line is never the second");
+    assert!(
+        decide(&ada, log_id, "confirm", &[])
+            .await
+            .redirect()
+            .contains("done=adopted")
+    );
+    assert_eq!(status_of(&server, &demo, "line").await, "pending");
+    assert_eq!(decide(&ada, log_id, "confirm", &[]).await.status, 403);
+    // What the second person confirms is what the proposer saw.
+    let form = [
+        ("hit", hit(&body)),
+        ("disposition", "unclear"),
+        ("because", "born elsewhere"),
+    ];
+    let changed = decide(&ada, log_id, "disposition", &form).await;
+    assert_eq!(changed.status, 409, "{}", changed.body);
+    decide(&bob, log_id, "confirm", &[]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "line").await, "approved");
+
+    // Declined by two, reopened by one: the earlier approval does not come back.
+    listed(&server, &demo, "line").await;
+    let declined = newest(&server).await;
+    decide(&ada, declined, "decline", &[("reason", "forged")])
+        .await
+        .redirect();
+    decide(&bob, declined, "confirm", &[]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "line").await, "declined");
+    assert!(
+        decide(&ada, declined, "reopen", &[])
+            .await
+            .redirect()
+            .contains("done=proposed")
+    );
+    assert_eq!(status_of(&server, &demo, "line").await, "declined");
+    let on_the_line = server.try_bonafide(&["review", "reopen", &declined.to_string()]);
+    assert!(!on_the_line.status.success());
+    assert_eq!(status_of(&server, &demo, "line").await, "declined");
+
+    // A proposer who is shut out proposes nothing any more; two answers at once have one effect.
+    listed(&server, &demo, "shut").await;
+    let log_id = newest(&server).await;
+    conclude(&bob, log_id).await;
+    decide(&bob, log_id, "approve", &[]).await.redirect();
+    let bobs = "update memberships set disabled_at = 1 where role = 'compliance'";
+    server.sql(bobs).await;
+    let refused = decide(&ada, log_id, "confirm", &[]).await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    server
+        .sql("update memberships set disabled_at = null where role = 'compliance'")
+        .await;
+    let (one, two) = tokio::join!(
+        decide(&ada, log_id, "confirm", &[]),
+        decide(&ada, log_id, "reject", &[])
+    );
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 409]);
+});
+
+on_both!(a_second_login_is_no_second_person, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    let ada = Browser::sign_up(&server, &id, "owner").await;
+    let bob = Browser::sign_up(&server, &id, "reviewer").await;
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
+    let propose = async |browser: &Browser, user: &str| {
+        listed(&server, &demo, user).await;
+        let log_id = newest(&server).await;
+        conclude(browser, log_id).await;
+        (log_id, decide(browser, log_id, "approve", &[]).await)
+    };
+    let (log_id, _) = propose(&ada, "one").await;
+
+    // The owner invites another self, by the portal and by the command line.
+    let page = ada
+        .submit("/portal/staff/invite", &[("role", "compliance")])
+        .await;
+    let link = page[page.find("/portal/join/").unwrap()..]
+        .split(['"', '<'])
+        .next()
+        .unwrap();
+    let other_self = Browser::new(&server);
+    let form = [
+        ("name", "Ada Again"),
+        ("email", "again@example.com"),
+        ("password", PASSWORD),
+    ];
+    other_self.post(link, &form).await.redirect();
+    for (who, me) in [
+        ("the invited self", &other_self),
+        (
+            "one of the command line",
+            &Browser::sign_up(&server, &id, "compliance").await,
+        ),
+    ] {
+        let refused = decide(me, log_id, "confirm", &[]).await;
+        assert_eq!(refused.status, 403, "{who}: {}", refused.body);
+        let (_, refused) = propose(me, who).await;
+        assert_eq!(
+            refused.status, 403,
+            "{who} proposes nothing either: {}",
+            refused.body
+        );
+    }
+    assert_eq!(status_of(&server, &demo, "one").await, "pending");
+    // Neither the inviter nor the invited one vouches.
+    let page = waiting(&ada).await;
+    assert!(page.contains("Ada Again"), "{page}");
+    let mine = proposal(&waiting(&bob).await);
+    assert_eq!(answer(&ada, &mine, "confirm").await.status, 403);
+    assert_eq!(answer(&other_self, &mine, "confirm").await.status, 403);
+    assert_eq!(
+        answer(&bob, &mine, "reject").await.status,
+        400,
+        "who is no person is shut out, not forgotten"
+    );
+    answer(&bob, &mine, "confirm").await.redirect();
+    let late = decide(&other_self, log_id, "confirm", &[]).await;
+    assert_eq!(
+        late.status, 403,
+        "who joined after a proposal does not confirm it: {}",
+        late.body
+    );
+    let (_, proposed) = propose(&other_self, "two").await;
+    assert_eq!(proposed.status, 303, "{}", proposed.body);
+
+    decide(&bob, log_id, "confirm", &[]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "approved");
+    // A colleague's password, set by a link of somebody else: the colleague's word counts no more.
+    let (log_id, _) = propose(&ada, "three").await;
+    let bobs = server.bonafide(&["portal", "password-link", "--email", &email_of(&bob).await]);
+    assert!(bobs.contains("/portal/join/"));
+    let refused = decide(&bob, log_id, "confirm", &[]).await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    assert_eq!(status_of(&server, &demo, "three").await, "pending");
+});
+
+/// The address that a member signs in with.
+async fn email_of(browser: &Browser) -> String {
+    let page = browser.get("/portal/account").await.page();
+    let at = page.find("@example.com").unwrap();
+    let from = page[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).unwrap() + 1;
+    format!("{}@example.com", &page[from..at])
+}
+
+on_both!(nobody_alone_weakens_what_is_checked, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    let flow = demo["flows"]["data-only"].as_str().unwrap();
+    let path = format!("/portal/flows/{flow}");
+    let ada = Browser::sign_up(&server, &id, "owner").await;
+    let bob = Browser::sign_up(&server, &id, "owner").await;
+    let strict =
+        json!({"fourEyes": true, "reviewPolicy": "always", "matchThreshold": 85, "retentionDays": 300});
+    listed(&server, &demo, "zero").await;
+    let before_two = newest(&server).await;
+    set_flow(&server, &demo, strict);
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+    let settings = async || {
+        let page = ada.get(&path).await.page();
+        ["fourEyes", "matchThreshold", "retentionDays"].map(|name| {
+            let at = page.find(&format!("name=\"{name}\"")).unwrap();
+            let from = page[..at].rfind('<').unwrap();
+            let tag = page[from..].split('>').next().unwrap();
+            (
+                tag.contains("checked"),
+                tag.split("value=\"")
+                    .nth(1)
+                    .unwrap_or_default()
+                    .split('"')
+                    .next()
+                    .unwrap()
+                    .to_owned(),
+            )
+        })
+    };
+    let before = settings().await;
+
+    // The portal's form, the command line and the privacy page: each waits.
+    for change in [
+        ("fourEyes", None),
+        ("reviewPolicy", Some("never")),
+        ("matchThreshold", Some("10")),
+        ("retentionDays", Some("1")),
+    ] {
+        let page = ada.get(&path).await.page();
+        let saved = send(&ada, &path, &page, &[change, ("do", Some("save"))])
+            .await
+            .redirect();
+        assert!(saved.contains("done=change_proposed"), "{change:?} {saved}");
+        assert_eq!(settings().await, before, "{change:?}");
+        answer(&ada, &proposal(&waiting(&ada).await), "reject")
+            .await
+            .redirect();
+    }
+    let kept = ada
+        .post("/portal/privacy/retention", &[("flowId", flow), ("days", "1")])
+        .await
+        .redirect();
+    assert!(kept.contains("done=change_proposed"), "{kept}");
+    answer(&ada, &proposal(&waiting(&ada).await), "reject")
+        .await
+        .redirect();
+    assert_eq!(settings().await, before);
+    let said = set_flow(
+        &server,
+        &demo,
+        json!({"fourEyes": false, "reviewPolicy": "always"}),
+    );
+    assert!(said.contains("Proposed"), "{said}");
+    assert_eq!(settings().await, before);
+    let proposed = proposal(&waiting(&ada).await);
+    answer(&ada, &proposed, "confirm").await.redirect();
+    assert_eq!(
+        answer(&ada, &proposed, "confirm").await.status,
+        403,
+        "one person and the command line are one"
+    );
+    assert_eq!(settings().await, before);
+    // Stale: the Flow changed since.
+    let page = ada.get(&path).await.page();
+    let saved = send(
+        &ada,
+        &path,
+        &page,
+        &[("matchThreshold", Some("90")), ("do", Some("save"))],
+    )
+    .await
+    .redirect();
+    assert!(
+        saved.contains("done=saved"),
+        "a stricter Flow is one person's: {saved}"
+    );
+    let stale = answer(&bob, &proposed, "confirm").await;
+    assert_eq!(stale.status, 409, "{}", stale.body);
+    answer(&bob, &proposed, "reject").await.redirect();
+
+    // A key may weaken by PUT; the trail says by what, and what waits keeps its two people. So does what a deleted Flow leaves.
+    let key = Key::of_demo(&demo);
+    let (status, body) = server
+        .put(
+            &format!("/v2/public/flows/{flow}"),
+            &key,
+            json!({"minAge": 18, "maxAge": 60}),
+        )
+        .await;
+    assert_eq!(status, 200, "{body}");
+    let (status, body) = server
+        .put(
+            &format!("/v2/public/flows/{flow}"),
+            &key,
+            json!({"minAge": 1, "maxAge": 99}),
+        )
+        .await;
+    assert_eq!(status, 200, "{body}");
+    let trail = "select count(*) from audit where action = 'flow.updated' and detail like '%minAge%' and detail like '%weakens%'";
+    assert_eq!(server.count(trail).await, 1);
+    ada.post(&format!("{path}/delete"), &[]).await.redirect();
+    for attempt in [before_two, log_id] {
+        let declined = decide(&ada, attempt, "decline", &[("reason", "fits")])
+            .await
+            .redirect();
+        assert!(declined.contains("done=proposed"), "{attempt}: {declined}");
+    }
+
+    // The account's own settings, where the account requires two people.
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true", "screeningThreshold=0.7"]);
+    for change in [
+        "fourEyes=false",
+        "screeningThreshold=0.99",
+        "screeningLists=nothing",
+    ] {
+        let said = server.bonafide(&["merchant", "set", &id, change]);
+        assert!(said.contains("Proposed"), "{change}: {said}");
+    }
+    let page = ada.get("/portal/branding").await.page();
+    let saved = send(
+        &ada,
+        "/portal/branding",
+        &page,
+        &[("screeningThreshold", Some("0.98"))],
+    )
+    .await
+    .redirect();
+    assert!(saved.contains("done=change_proposed"), "{saved}");
+    let page = ada.get("/portal/branding").await.page();
+    assert!(page.contains("value=\"0.7\""), "nothing holds yet");
+    let made = ada.get("/portal/flows/new").await.page();
+    let made = send(
+        &ada,
+        "/portal/flows/new",
+        &made,
+        &[("name", Some("Lax")), ("do", Some("save"))],
+    )
+    .await
+    .redirect();
+    assert!(
+        made.contains("done=change_proposed"),
+        "a new Flow may check less: {made}"
+    );
+    assert!(!ada.get("/portal/flows").await.page().contains("Lax"));
+    let page = waiting(&bob).await;
+    for text in ["screeningThreshold", "0.98", "Lax", "Create a Flow", "Confirm"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    answer(&bob, &proposal(&page), "confirm").await.redirect();
+});

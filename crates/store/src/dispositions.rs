@@ -1,0 +1,111 @@
+//! What reviewers concluded about each screening hit of an attempt. Rows are only added: the newest row of a hit counts.
+//!
+//! Everything that says something about the person is sealed under the attempt's key, and goes with the attempt.
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::attempts::Attempt;
+use crate::db::{execute, fetch};
+use crate::keyring::Place;
+use crate::{Conn, Error, Scope, Tx};
+
+/// A conclusion about one hit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HitDisposition {
+    /// The hit's id.
+    pub hit: String,
+    /// The conclusion.
+    pub disposition: String,
+    /// Why.
+    pub reason: String,
+    /// The member of staff (`staff:<id>`), or `command line`.
+    pub actor: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed {
+    hit: String,
+    disposition: String,
+    reason: String,
+}
+
+fn place(scope: Scope, id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "hit_dispositions.disposition",
+        id: id.as_bytes(),
+    }
+}
+
+/// Adds a disposition, which replaces an earlier one of the same hit.
+///
+/// # Errors
+/// Database errors.
+pub async fn add(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    (hit, disposition, reason): (&str, &str, &str),
+    actor: &str,
+) -> Result<(), Error> {
+    let id = Uuid::now_v7();
+    let plain = serde_json::json!({"hit": hit, "disposition": disposition, "reason": reason}).to_string();
+    let sealed = attempt.key.seal(&place(scope, &id), plain.as_bytes());
+    let now = tx.now();
+    execute!(
+        tx,
+        "insert into hit_dispositions (merchant_id, sandbox, log_id, id, actor, disposition_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7)",
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id,
+        id,
+        actor,
+        &sealed,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// Every disposition of an attempt, oldest first; of one hit the last one counts.
+///
+/// # Errors
+/// [`Error::Sealed`], also when what was sealed cannot be read; database errors.
+pub async fn of_attempt(
+    conn: &mut Conn,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<Vec<HitDisposition>, Error> {
+    let sql = "select id, actor, disposition_sealed, at from hit_dispositions
+               where merchant_id = $1 and sandbox = $2 and log_id = $3 order by at, id";
+    type Row = (Uuid, String, Vec<u8>, i64);
+    let rows = fetch!(
+        all,
+        conn,
+        Row,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt.log_id
+    )?;
+    let open = |(id, actor, sealed, at): Row| {
+        let text = attempt.key.open_text(&place(scope, &id), &sealed)?;
+        let Sealed {
+            hit,
+            disposition,
+            reason,
+        } = serde_json::from_str(&text).map_err(|_| Error::Sealed)?;
+        Ok(HitDisposition {
+            hit,
+            disposition,
+            reason,
+            actor,
+            at,
+        })
+    };
+    rows.into_iter().map(open).collect()
+}

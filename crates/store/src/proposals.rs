@@ -1,0 +1,273 @@
+//! Acts that wait for a second person, other than decisions on attempts (those are [`crate::review`]'s). It knows neither what an act
+//! does nor who may confirm it: the server seals the act into `payload` and carries it out.
+
+use uuid::Uuid;
+
+use crate::attempts::Attempt;
+use crate::db::{execute, fetch};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, attempts, merchants};
+
+/// An act that waits for a second person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposed {
+    /// Names it.
+    pub id: Uuid,
+    /// Sandbox or live.
+    pub sandbox: bool,
+    /// What kind of act it is.
+    pub kind: String,
+    /// What it concerns.
+    pub subject: String,
+    /// The attempt that it concerns.
+    pub log_id: Option<i64>,
+    /// Who proposed it; `None`: the command line.
+    pub staff_id: Option<Uuid>,
+    /// The act, as the server wrote it.
+    pub payload: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// An act to propose.
+#[derive(Clone, Copy, Debug)]
+pub struct NewProposal<'a> {
+    /// See [`Proposed::kind`].
+    pub kind: &'a str,
+    /// See [`Proposed::subject`].
+    pub subject: &'a str,
+    /// The attempt that it concerns, whose key seals the payload.
+    pub attempt: Option<&'a Attempt>,
+    /// See [`Proposed::staff_id`].
+    pub staff_id: Option<Uuid>,
+    /// See [`Proposed::payload`].
+    pub payload: &'a str,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    sandbox: bool,
+    kind: String,
+    subject: String,
+    log_id: Option<i64>,
+    staff_id: Option<Uuid>,
+    payload_sealed: Vec<u8>,
+    at: i64,
+}
+
+fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id,
+        what: "proposals.payload",
+        id: id.as_bytes(),
+    }
+}
+
+/// The key that seals a proposal: the attempt's, else the account's.
+async fn key(conn: &mut Conn, scope: Scope, log_id: Option<i64>) -> Result<DataKey, Error> {
+    match log_id {
+        Some(log_id) => {
+            let attempt = attempts::get(conn, scope, log_id).await?;
+            Ok(attempt.ok_or(Error::Missing("attempt"))?.key)
+        }
+        None => merchants::key(conn, scope.merchant_id).await,
+    }
+}
+
+/// Adds a proposal, in place of an earlier one of the same kind for the same subject.
+///
+/// # Errors
+/// Database errors.
+pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uuid, Error> {
+    let key = match new.attempt {
+        Some(attempt) => attempt.key.clone(),
+        None => merchants::key(tx, scope.merchant_id).await?,
+    };
+    let (id, now) = (Uuid::now_v7(), tx.now());
+    let sealed = key.seal(&place(scope.merchant_id, &id), new.payload.as_bytes());
+    let sql = "delete from proposals where merchant_id = $1 and sandbox = $2 and kind = $3 and subject = $4";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, new.kind, new.subject)?;
+    execute!(
+        tx,
+        "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        id,
+        scope.merchant_id,
+        scope.sandbox,
+        new.kind,
+        new.subject,
+        new.attempt.map(|attempt| attempt.log_id),
+        new.staff_id,
+        &sealed,
+        now,
+    )?;
+    Ok(id)
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at from proposals
+             where merchant_id = $1 and sandbox = $2 ",
+            $rest
+        )
+    };
+}
+
+async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<Proposed, Error> {
+    let key = key(conn, scope, row.log_id).await?;
+    let payload = key.open_text(&place(scope.merchant_id, &row.id), &row.payload_sealed)?;
+    Ok(Proposed {
+        id: row.id,
+        sandbox: row.sandbox,
+        kind: row.kind,
+        subject: row.subject,
+        log_id: row.log_id,
+        staff_id: row.staff_id,
+        payload,
+        at: row.at,
+    })
+}
+
+/// The proposals of an account and mode, oldest first.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error> {
+    let sql = select!("order by at, id");
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox)?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in rows {
+        all.push(open(conn, scope, row).await?);
+    }
+    Ok(all)
+}
+
+/// One proposal.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Proposed>, Error> {
+    let sql = select!("and id = $3");
+    let row = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    match row {
+        Some(row) => open(conn, scope, row).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether an act of a kind waits for a subject that begins so; `subject` has no `%` and no `_`.
+///
+/// # Errors
+/// Database errors.
+pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> Result<bool, Error> {
+    let pattern = format!("{subject}%");
+    let sql = "select count(*) from proposals
+               where merchant_id = $1 and sandbox = $2 and kind = $3 and subject like $4";
+    let (count,) = fetch!(
+        one,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        kind,
+        &pattern
+    )?;
+    Ok(count > 0)
+}
+
+/// Makes a member of staff the proposer of an act that the command line proposed; whether it still had none.
+///
+/// # Errors
+/// Database errors.
+pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update proposals set staff_id = $4, at = $5
+               where merchant_id = $1 and sandbox = $2 and id = $3 and staff_id is null";
+    let adopted = execute!(tx, sql, scope.merchant_id, scope.sandbox, id, staff_id, now)?;
+    Ok(adopted > 0)
+}
+
+/// Takes a proposal away; whether there was one. Of two people who act at once one gets it.
+///
+/// # Errors
+/// Database errors.
+pub async fn take(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
+    let sql = "delete from proposals where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? > 0)
+}
+
+/// An act on the whole installation that waits for a second operator. It concerns no account and holds nothing to seal.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct InstallationProposal {
+    /// Names it.
+    pub id: Uuid,
+    /// What kind of act it is.
+    pub kind: String,
+    /// What it concerns.
+    pub subject: String,
+    /// The operator who proposed it; `None`: the command line.
+    pub staff_id: Option<Uuid>,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// Adds an act on the installation, unless one of its kind waits for the same subject.
+///
+/// # Errors
+/// Database errors.
+pub async fn put_installation(tx: &mut Tx, kind: &str, subject: &str) -> Result<(), Error> {
+    let waiting = installation(tx).await?;
+    if waiting
+        .iter()
+        .any(|one| one.kind == kind && one.subject == subject)
+    {
+        return Ok(());
+    }
+    let (id, now) = (Uuid::now_v7(), tx.now());
+    let nothing: &[u8] = &[];
+    execute!(
+        tx,
+        "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, null, $2, $3, $4, null, null, $5, $6)",
+        id,
+        false,
+        kind,
+        subject,
+        nothing,
+        now,
+    )
+    .map(|_| ())
+}
+
+/// The acts on the installation that wait, oldest first.
+///
+/// # Errors
+/// Database errors.
+pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
+    let sql =
+        "select id, kind, subject, staff_id, at from proposals where merchant_id is null order by at, id";
+    fetch!(all, conn, InstallationProposal, sql)
+}
+
+/// As [`adopt`], for an act on the installation.
+///
+/// # Errors
+/// Database errors.
+pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
+    let now = tx.now();
+    let sql = "update proposals set staff_id = $2, at = $3
+               where merchant_id is null and id = $1 and staff_id is null";
+    Ok(execute!(tx, sql, id, staff_id, now)? > 0)
+}
+
+/// As [`take`], for an act on the installation.
+///
+/// # Errors
+/// Database errors.
+pub async fn take_installation(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
+    let sql = "delete from proposals where merchant_id is null and id = $1";
+    Ok(execute!(tx, sql, id)? > 0)
+}
