@@ -6,9 +6,9 @@
 //!
 //! - A member owns the connection alone, from its savepoint to its release. Members run one after the other, in the order
 //!   in which they came, and each sees what the members before it wrote.
-//! - A member that is released while others wait passes the connection on, and then queues for it again. Whichever
-//!   member of the group gets it next, without new work before it, commits for all. A member that nobody waits behind
-//!   commits at once, so a lone writer is as fast as without groups.
+//! - A member that is released while others wait passes the connection on. The last one commits for all: the one that
+//!   nobody waits behind, or that fills the group. A lone writer commits at once and is as fast as without groups.
+//! - The first member queues again behind those who wait, and commits if they went away.
 //! - [`Member::commit`] returns after the outer commit, never before. A member that rolls back also waits for it if
 //!   others came before it, because its refusal may rest on what they wrote.
 //! - A member that is dropped (its request was cancelled) rolls back its savepoint alone.
@@ -30,7 +30,7 @@ use crate::error::ends_transaction;
 /// Members of one group at most.
 const MOST: usize = 64;
 /// A group that is older than this takes no further member.
-const OLDEST: Duration = Duration::from_millis(20);
+const OLDEST: Duration = Duration::from_millis(50);
 
 const BEGIN: &str = "begin immediate; savepoint member";
 const JOIN: &str = "savepoint member";
@@ -193,9 +193,7 @@ impl Writer {
         if end == End::Undo && slot.released.is_empty() {
             return slot.end_group(ROLLBACK).await;
         }
-        let is_last = slot.released.len() + 1 >= MOST
-            || slot.begun.elapsed() >= self.0.oldest
-            || self.0.waiting.load(Ordering::SeqCst) == 0;
+        let is_last = !self.takes_another(&slot, slot.released.len() + 1);
         if is_last && end == End::Keep {
             return slot.end_group(RELEASE_AND_COMMIT).await;
         }
@@ -207,25 +205,38 @@ impl Writer {
         if is_last {
             return slot.end_group(COMMIT).await;
         }
+        let is_first = slot.released.is_empty();
         let (sender, mut committed) = oneshot::channel();
         slot.released.push(sender);
         drop(slot);
-        // Who waits may go away without a word. Behind all of them, this member gets the connection and commits.
-        let mut slot = tokio::select! {
-            biased;
-            committed = &mut committed => return outcome(committed),
-            slot = Arc::clone(&self.0.slot).lock_owned() => slot,
-        };
-        if let Ok(committed) = committed.try_recv() {
-            return outcome(Ok(committed));
+        // Who waits may go away without a word. The first member queues behind them and commits when nobody joins.
+        while is_first {
+            let mut slot = tokio::select! {
+                biased;
+                committed = &mut committed => return outcome(committed),
+                slot = Arc::clone(&self.0.slot).lock_owned() => slot,
+            };
+            if let Ok(committed) = committed.try_recv() {
+                return outcome(Ok(committed));
+            }
+            slot.recover().await;
+            if slot.state != State::Open {
+                break;
+            }
+            if !self.takes_another(&slot, slot.released.len()) {
+                // The outcome comes as everybody else's.
+                let _ = slot.end_group(COMMIT).await;
+                break;
+            }
+            drop(slot);
+            tokio::task::yield_now().await;
         }
-        slot.recover().await;
-        if slot.state == State::Open {
-            // The outcome comes as everybody else's.
-            let _ = slot.end_group(COMMIT).await;
-        }
-        drop(slot);
         outcome(committed.await)
+    }
+
+    /// Whether the group, with so many members, waits for those who queue.
+    fn takes_another(&self, slot: &Slot, members: usize) -> bool {
+        members < MOST && slot.begun.elapsed() < self.0.oldest && self.0.waiting.load(Ordering::SeqCst) > 0
     }
 }
 
