@@ -70,11 +70,15 @@ pub struct FlowParts<'a> {
     pub settings: &'a str,
 }
 
-/// A stored part that cannot be read: the data are damaged, no request's fault.
-#[derive(Debug, thiserror::Error)]
+/// A stored member that cannot be read: a newer version wrote it, or the row is damaged. It names the member, never its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the stored {part} of a Flow cannot be read")]
 pub struct StoredFlowError {
-    part: &'static str,
+    part: String,
+}
+
+fn damaged(part: impl Into<String>) -> StoredFlowError {
+    StoredFlowError { part: part.into() }
 }
 
 /// A Flow's configuration.
@@ -202,31 +206,45 @@ impl Flow {
     /// # Errors
     /// When a part is not the JSON that [`crate::flow_body`] lets through.
     pub fn parse(parts: &FlowParts<'_>) -> Result<Self, StoredFlowError> {
-        let damaged = |part| move || StoredFlowError { part };
-        let settings = json_object(parts.settings).and_then(|members| Settings::parse(&members).ok());
+        let array =
+            |text: &str, part: &str| serde_json::from_str::<Vec<Value>>(text).map_err(|_| damaged(part));
+        let object = |text: &str, part: &str| {
+            serde_json::from_str::<Map<String, Value>>(text).map_err(|_| damaged(part))
+        };
+        let age = |age: Option<i64>, part: &str| match age {
+            Some(age) if !(1..=120).contains(&age) => Err(damaged(part)),
+            age => Ok(age),
+        };
+        let overrides = array(parts.country_overrides, "countryOverrides")?;
+        let blocked = array(parts.geo_blocked_countries, "geoBlockedCountries")?;
         Ok(Self {
             defaults: Configuration {
-                fields: json_object(parts.default_fields)
-                    .map(|m| fields(&m))
-                    .ok_or_else(damaged("defaultFields"))?,
-                document_types: json_array(parts.default_document_types)
-                    .and_then(|items| document_types(&items))
-                    .ok_or_else(damaged("defaultDocumentTypes"))?,
+                fields: fields(&object(parts.default_fields, "defaultFields")?, "defaultFields")?,
+                document_types: document_types(
+                    &array(parts.default_document_types, "defaultDocumentTypes")?,
+                    "defaultDocumentTypes",
+                )?,
             },
-            overrides: json_array(parts.country_overrides)
-                .and_then(|items| items.iter().map(country_override).collect())
-                .ok_or_else(damaged("countryOverrides"))?,
-            geo_blocked: json_array(parts.geo_blocked_countries)
-                .and_then(|items| {
-                    items
-                        .iter()
-                        .map(|i| Some(i["countryAlpha2"].as_str()?.to_uppercase()))
-                        .collect()
+            overrides: overrides
+                .iter()
+                .enumerate()
+                .map(|(index, element)| country_override(element, &format!("countryOverrides[{index}]")))
+                .collect::<Result<_, _>>()?,
+            geo_blocked: blocked
+                .iter()
+                .enumerate()
+                .map(|(index, element)| {
+                    let code = element.get("countryAlpha2").and_then(Value::as_str);
+                    let known = code.filter(|code| code.len() == 2 && country(code).is_some());
+                    known
+                        .map(str::to_uppercase)
+                        .ok_or_else(|| damaged(format!("geoBlockedCountries[{index}]")))
                 })
-                .ok_or_else(damaged("geoBlockedCountries"))?,
-            min_age: parts.min_age,
-            max_age: parts.max_age,
-            settings: settings.ok_or_else(damaged("settings"))?,
+                .collect::<Result<_, _>>()?,
+            min_age: age(parts.min_age, "minAge")?,
+            max_age: age(parts.max_age, "maxAge")?,
+            settings: Settings::parse(&object(parts.settings, "settings")?)
+                .map_err(|faults| damaged(faults.join(", ")))?,
         })
     }
 
@@ -295,45 +313,49 @@ impl Flow {
     }
 }
 
-fn json_object(text: &str) -> Option<Map<String, Value>> {
-    serde_json::from_str(text).ok()
-}
-
-fn json_array(text: &str) -> Option<Vec<Value>> {
-    serde_json::from_str(text).ok()
-}
-
-fn fields(members: &Map<String, Value>) -> BTreeMap<String, bool> {
+/// The members that mean something. Others are kept in the row and ignored here.
+fn fields(members: &Map<String, Value>, part: &str) -> Result<BTreeMap<String, bool>, StoredFlowError> {
     let known = members
         .iter()
         .filter(|(key, _)| KNOWN_FIELDS.contains(&key.as_str()));
     known
-        .filter_map(|(key, value)| Some((key.clone(), value.as_bool()?)))
+        .map(|(key, value)| match value {
+            Value::Bool(value) => Ok((key.clone(), *value)),
+            _ => Err(damaged(format!("{part}.{key}"))),
+        })
         .collect()
 }
 
-fn document_types(items: &[Value]) -> Option<Vec<DocumentType>> {
+fn document_types(items: &[Value], part: &str) -> Result<Vec<DocumentType>, StoredFlowError> {
     let mut types = Vec::new();
     for item in items {
-        let document_type = item.as_str()?.parse().ok()?;
+        let read = item.as_str().and_then(|text| text.parse().ok());
+        let document_type = read.ok_or_else(|| damaged(part))?;
         if !types.contains(&document_type) {
             types.push(document_type);
         }
     }
-    Some(types)
+    Ok(types)
 }
 
-fn country_override(element: &Value) -> Option<CountryOverride> {
-    Some(CountryOverride {
-        country: override_country(element)?,
-        restricted: element["restricted"].as_bool().unwrap_or_default(),
-        fields: element["defaultFields"]
-            .as_object()
-            .map(fields)
-            .unwrap_or_default(),
+fn country_override(element: &Value, part: &str) -> Result<CountryOverride, StoredFlowError> {
+    let member = |name: &str| format!("{part}.{name}");
+    Ok(CountryOverride {
+        country: override_country(element).ok_or_else(|| damaged(part))?,
+        restricted: match element.get("restricted") {
+            None => false,
+            Some(Value::Bool(restricted)) => *restricted,
+            Some(_) => return Err(damaged(member("restricted"))),
+        },
+        fields: match element.get("defaultFields") {
+            None => BTreeMap::new(),
+            Some(Value::Object(members)) => fields(members, &member("defaultFields"))?,
+            Some(_) => return Err(damaged(member("defaultFields"))),
+        },
         document_types: match element.get("defaultDocumentTypes") {
-            Some(types) => Some(document_types(types.as_array()?)?),
             None => None,
+            Some(Value::Array(types)) => Some(document_types(types, &member("defaultDocumentTypes"))?),
+            Some(_) => return Err(damaged(member("defaultDocumentTypes"))),
         },
     })
 }
@@ -352,191 +374,4 @@ pub(crate) fn override_country(element: &Value) -> Option<&'static Country> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    pub(crate) const PARTS: FlowParts<'static> = FlowParts {
-        default_fields: r#"{"dob":true,"documentCapture":true,"zzz":{"a":1}}"#,
-        default_document_types: r#"["PASSPORT","DRIVERS","PASSPORT"]"#,
-        country_overrides: r#"[
-            {"countryAlpha2":"DE","countryAlpha3":"DEU","countryName":"Germany",
-             "defaultFields":{"dob":false,"ssn":true,"idCardBack":false},"defaultDocumentTypes":["ID_CARD"]},
-            {"countryAlpha3":"FRA","restricted":true}]"#,
-        geo_blocked_countries: r#"[{"countryAlpha2":"kp","countryName":"North Korea"}]"#,
-        min_age: Some(18),
-        max_age: None,
-        settings: r#"{"reviewPolicy":"never"}"#,
-    };
-
-    #[test]
-    fn parses_and_resolves_overrides() {
-        let flow = Flow::parse(&PARTS).expect("a Flow");
-        assert_eq!(
-            flow.defaults.document_types,
-            [DocumentType::Passport, DocumentType::Drivers]
-        );
-        assert_eq!(flow.geo_blocked, ["KP"]);
-        assert_eq!(flow.review_policy(), ReviewPolicy::Never);
-        let german = flow.configuration(Some("DEU"));
-        assert!(!german.asks("dob") && german.asks("ssn") && german.asks("documentCapture"));
-        assert_eq!(german.document_types, [DocumentType::IdCard]);
-        assert_eq!(flow.configuration(Some("ITA")), flow.defaults);
-        assert_eq!(flow.configuration(None), flow.defaults);
-        assert!(flow.restricts("FRA") && !flow.restricts("DEU"));
-    }
-
-    #[test]
-    fn damaged_parts_are_named() {
-        let error = |parts: &FlowParts<'_>| Flow::parse(parts).map_err(|e| e.part);
-        for text in ["", "[]", "{"] {
-            assert_eq!(
-                error(&FlowParts {
-                    default_fields: text,
-                    ..PARTS
-                }),
-                Err("defaultFields")
-            );
-        }
-        assert_eq!(
-            error(&FlowParts {
-                default_document_types: r#"["VISA"]"#,
-                ..PARTS
-            }),
-            Err("defaultDocumentTypes")
-        );
-        assert_eq!(
-            error(&FlowParts {
-                country_overrides: "[{}]",
-                ..PARTS
-            }),
-            Err("countryOverrides")
-        );
-        assert_eq!(
-            error(&FlowParts {
-                geo_blocked_countries: "[{}]",
-                ..PARTS
-            }),
-            Err("geoBlockedCountries")
-        );
-        assert_eq!(
-            error(&FlowParts {
-                settings: r#"{"reviewPolicy":1}"#,
-                ..PARTS
-            }),
-            Err("settings")
-        );
-    }
-
-    #[test]
-    fn backs_by_flow_then_table_then_yes() {
-        let with = |fields: &str| {
-            Flow::parse(&FlowParts {
-                default_fields: fields,
-                ..PARTS
-            })
-            .expect("a Flow")
-            .defaults
-        };
-        let silent = with("{}");
-        assert!(silent.needs_back(DocumentType::Drivers, "USA"));
-        assert!(
-            !silent.needs_back(DocumentType::IdCard, "JPN"),
-            "known to need none"
-        );
-        assert!(
-            !silent.needs_back(DocumentType::IdCard, "ROU"),
-            "one-sided variant"
-        );
-        assert!(silent.needs_back(DocumentType::IdCard, "ATA"), "unknown pair");
-        let configured = with(r#"{"driversBack":false,"idCardBack":true}"#);
-        assert!(!configured.needs_back(DocumentType::Drivers, "USA"));
-        assert!(configured.needs_back(DocumentType::IdCard, "JPN"));
-        for configuration in [silent, configured] {
-            assert!(!configuration.needs_back(DocumentType::Passport, "USA"));
-            assert!(configuration.needs_back(DocumentType::ResidencyCard, "DEU"));
-        }
-    }
-
-    #[test]
-    fn biometric_and_upload_types() {
-        let of = |fields: &str| {
-            let c = Flow::parse(&FlowParts {
-                default_fields: fields,
-                ..PARTS
-            })
-            .expect("a Flow")
-            .defaults;
-            (c.biometric().as_str(), c.document_upload_type())
-        };
-        assert_eq!(of("{}"), ("selfie", "fileUpload"));
-        assert_eq!(
-            of(r#"{"selfie":true,"documentFileUpload":true}"#),
-            ("selfie", "fileUpload")
-        );
-        assert_eq!(
-            of(r#"{"selfie":true,"liveSelfie":true,"documentCapture":true}"#),
-            ("live selfie", "fileCapture")
-        );
-        assert_eq!(
-            of(r#"{"liveSelfie":true,"liveness":true,"documentFileUpload":true,"documentCapture":true}"#),
-            ("liveness", "fileCapture")
-        );
-    }
-
-    #[test]
-    fn checks_what_spans_members() {
-        let check = |parts: &FlowParts<'_>| Flow::parse(parts).expect("a Flow").check();
-        assert_eq!(check(&PARTS), Ok(()));
-        let upload = "An upload method is required when a document type is selected";
-        let message = |parts: &FlowParts<'_>| check(parts).expect_err("refused").message;
-        let bare = FlowParts {
-            default_fields: "{}",
-            country_overrides: "[]",
-            ..PARTS
-        };
-        assert_eq!(message(&bare), upload);
-        assert_eq!(
-            check(&FlowParts {
-                default_document_types: "[]",
-                ..bare
-            }),
-            Ok(())
-        );
-        let override_only = r#"[{"countryAlpha3":"DEU","defaultDocumentTypes":["PASSPORT"]}]"#;
-        let no_default = FlowParts {
-            default_document_types: "[]",
-            ..bare
-        };
-        assert_eq!(
-            message(&FlowParts {
-                country_overrides: override_only,
-                ..no_default
-            }),
-            upload
-        );
-        let off = r#"[{"countryAlpha3":"DEU","defaultFields":{"documentCapture":false}}]"#;
-        assert_eq!(
-            message(&FlowParts {
-                country_overrides: off,
-                ..PARTS
-            }),
-            upload
-        );
-        let errors = |parts: &FlowParts<'_>| check(parts).expect_err("refused").errors;
-        assert_eq!(
-            errors(&FlowParts {
-                min_age: Some(30),
-                max_age: Some(20),
-                ..PARTS
-            }),
-            ["minAge - must not be greater than maxAge"]
-        );
-        assert_eq!(
-            errors(&FlowParts {
-                default_fields: r#"{"liveness":true}"#,
-                ..no_default
-            }),
-            ["defaultFields - a selfie cannot be asked for when no document type is accepted"]
-        );
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::logos::{self, Logo};
 use store::merchants::{self, Merchant};
@@ -40,8 +40,8 @@ pub struct Branding {
     pub contact: Option<String>,
 }
 
-/// A merchant's branding; without settings it is the account's name alone.
-pub fn branding(merchant: &Merchant) -> Branding {
+/// A merchant's branding; without settings it is the account's name alone. 503 if the settings cannot be read.
+pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
     let MerchantSettings {
         brand_name,
         brand_logo,
@@ -49,8 +49,8 @@ pub fn branding(merchant: &Merchant) -> Branding {
         privacy_url,
         contact,
         ..
-    } = settings(merchant);
-    Branding {
+    } = settings(merchant)?;
+    Ok(Branding {
         name: brand_name.unwrap_or_else(|| merchant.name.clone()),
         logo_url: brand_logo
             .filter(|version| is_version(version))
@@ -58,7 +58,7 @@ pub fn branding(merchant: &Merchant) -> Branding {
         color: brand_color.as_deref().and_then(Rgb::parse),
         privacy_url,
         contact,
-    }
+    })
 }
 
 /// Sixteen hex digits. (Settings of before the logos had a table of their own hold the picture itself, which is not shown.)
@@ -87,7 +87,7 @@ pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Re
     let merchant = merchants::get_for_update(tx, merchant_id)
         .await?
         .ok_or(Error::Missing("merchant"))?;
-    let mut settings: Map<String, Value> = serde_json::from_str(&merchant.settings).unwrap_or_default();
+    let mut settings = super::merchants::members(&merchant).map_err(LogoError::Unusable)?;
     match &logo {
         Some(logo) => settings.insert("brandLogo".into(), logo.version.clone().into()),
         None => settings.remove("brandLogo"),

@@ -7,7 +7,7 @@ use store::audit::{self, Entry};
 use store::flows::{self, Flow, FlowContent};
 use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
-use verification::flow::FlowParts;
+use verification::flow::{FlowParts, StoredFlowError};
 use verification::flow_body::FlowChanges;
 use verification::four_eyes::{Act, Defaults, Weakening, flow_weakenings, needs_second};
 
@@ -278,7 +278,7 @@ pub(super) async fn add(
     let merchant = store::merchants::get(tx, scope.merchant_id)
         .await?
         .ok_or_else(|| Problem::not_found("No such merchant"))?;
-    let limit = merchants::settings(&merchant).max_flows;
+    let limit = merchants::settings(&merchant)?.max_flows;
     let flow = flows::create(tx, scope, content, limit).await.map_err(refused)?;
     let entry = Entry {
         actor,
@@ -440,9 +440,20 @@ fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Op
     Ok((changes, secret.map(SecretString::from)))
 }
 
-/// The Flow as the rules read it.
+/// The Flow as the rules read it; 503 if a stored member cannot be read. The log names the member, never its value.
 pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
-    let parts = FlowParts {
+    read(content).map_err(|fault| {
+        let text = "The Flow's stored configuration cannot be read, so nothing was done. The operator finds the member with `bonafide doctor`";
+        Problem::unavailable(text).because(fault)
+    })
+}
+
+/// The Flow as the rules read it.
+///
+/// # Errors
+/// Which stored member cannot be read.
+pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlowError> {
+    verification::flow::Flow::parse(&FlowParts {
         default_fields: &content.default_fields,
         default_document_types: &content.default_document_types,
         country_overrides: &content.country_overrides,
@@ -450,8 +461,7 @@ pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem>
         min_age: content.min_age,
         max_age: content.max_age,
         settings: &content.settings,
-    };
-    verification::flow::Flow::parse(&parts).map_err(Problem::internal)
+    })
 }
 
 /// The content after a change, when the rules that span members allow it.

@@ -200,7 +200,7 @@ pub async fn of_account(conn: &mut Conn, merchant_id: Uuid) -> Result<State, Pro
         .await?
         .ok_or_else(|| Problem::not_found("No such merchant"))?;
     let mut state = State {
-        account: merchants::settings(&merchant).four_eyes,
+        account: merchants::settings(&merchant)?.four_eyes,
         ..State::default()
     };
     for sandbox in [false, true] {

@@ -65,7 +65,7 @@ fn parse_new(body: &Map<String, Value>) -> Result<NewGroup, Problem> {
 }
 
 async fn insert(tx: &mut Tx, caller: &Caller, new: &NewGroup) -> Result<Group, Problem> {
-    let limit = super::merchants::settings(&caller.merchant).max_groups;
+    let limit = super::merchants::settings(&caller.merchant)?.max_groups;
     let group = groups::create(tx, caller.scope, new, limit)
         .await
         .map_err(refused)?;

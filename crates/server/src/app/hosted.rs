@@ -48,7 +48,7 @@ impl Preview {
     fn new(merchant: &Merchant, scope: Scope, flow: Flow, expires_at: i64) -> Result<Self, Problem> {
         let configuration = flows::parse(&flow.into())?.defaults;
         Ok(Preview {
-            branding: branding::branding(merchant),
+            branding: branding::branding(merchant)?,
             sandbox: scope.sandbox,
             minutes: hosted::minutes(&configuration),
             configuration,
@@ -136,7 +136,7 @@ pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Resu
             session,
             scope,
             flow,
-            branding: branding::branding(merchant),
+            branding: branding::branding(merchant)?,
             consent: None,
             outcome: None,
             handoff: None,
@@ -191,7 +191,7 @@ pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
         outcome: outcome(&mut conn, caller.scope, session).await?,
         handoff,
         flow,
-        branding: branding::branding(&caller.merchant),
+        branding: branding::branding(&caller.merchant)?,
         scope: caller.scope,
         session: session.clone(),
     })

@@ -146,7 +146,8 @@ impl AccountLabels {
     /// # Errors
     /// When lists or labels cannot be relied on: nothing may be called clean then.
     pub fn of(app: &App, caller: &Caller) -> Result<Self, NoLabels> {
-        let settings = merchants::settings(&caller.merchant);
+        let settings = merchants::settings(&caller.merchant)
+            .map_err(|_| NoLabels::Labels("the account's settings cannot be read".into()))?;
         Self::with(&app.labels, &app.lists, caller.scope, &settings)
     }
 

@@ -25,6 +25,7 @@ pub mod chain_transport;
 pub mod chain_watch;
 pub mod checks;
 pub mod comparison;
+pub mod configurations;
 pub mod cpu;
 pub mod decoders;
 pub mod dispositions;

@@ -205,7 +205,7 @@ pub fn check_country(app: &App, address: IpAddr, merchant: &Merchant, flow: &Flo
             GeoUnknown::Allow => Ok(()),
         };
     };
-    let of_account = merchants::settings(merchant).blocked_countries;
+    let of_account = merchants::settings(merchant)?.blocked_countries;
     let of_flow = flows::parse(&flow.clone().into())?.geo_blocked;
     let is_blocked = |blocked: &String| blocked.eq_ignore_ascii_case(country.alpha2);
     match of_account.iter().chain(&of_flow).any(is_blocked) {

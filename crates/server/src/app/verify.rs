@@ -72,7 +72,7 @@ pub async fn run(
         None => None,
     };
 
-    let settings = merchants::settings(&caller.merchant);
+    let settings = merchants::settings(&caller.merchant)?;
     let screening_threshold = settings
         .screening_threshold
         .unwrap_or(sanctions::DEFAULT_THRESHOLD);
@@ -310,7 +310,7 @@ async fn record_in_one_transaction(
             .await?
             .unwrap_or_default();
         // Where two people are required, what one person alone set aside counts again.
-        let four_eyes = against.flow.settings.four_eyes || merchants::settings(&caller.merchant).four_eyes;
+        let four_eyes = against.flow.settings.four_eyes || merchants::settings(&caller.merchant)?.four_eyes;
         let known = suppressions::counting(known, four_eyes);
         let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
         let session = match against.session_id {

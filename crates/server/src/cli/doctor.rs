@@ -20,6 +20,7 @@ use crate::app::chain_sources::graph_folder;
 use crate::app::chain_transport::HttpTransport;
 use crate::app::chain_watch;
 use crate::app::checks::{self, Check, State};
+use crate::app::configurations;
 use crate::app::engines::open_models;
 use crate::config::ServeConfig;
 
@@ -92,6 +93,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
         checks::objects(&data.objects, &config.data.objects_url()).await,
         checks::keys(&config.data.master_key_file()),
         checks::disk(&config.data.data),
+        configurations::check(&data.db).await,
     ];
     if let Some(model) = face_model {
         found.push(checks::faces(&data.db, model).await);

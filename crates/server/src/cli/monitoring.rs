@@ -176,7 +176,8 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
     );
     let chains = chains.map_err(|error| held(error, &there))?;
     let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
-    let settings = crate::app::merchants::settings(&merchant);
+    let settings =
+        crate::app::merchants::settings(&merchant).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
     let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
     let replay = decision.again(labels.map_err(ToString::to_string), &chains);

@@ -96,7 +96,10 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         (Family::Verify, _) => RateClass::Verify,
         _ => RateClass::Writes,
     };
-    let limit = limit_of(&app, class, &caller.merchant);
+    let limit = match limit_of(&app, class, &caller.merchant) {
+        Ok(limit) => limit,
+        Err(problem) => return problem.into_response(),
+    };
     let verdict = take(&app, class, limit, caller.scope.merchant_id, &caller.key).await;
     request.extensions_mut().insert(caller);
     within(verdict, request, next).await
@@ -230,7 +233,7 @@ pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<
 pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
     allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
     let class = RateClass::Monitoring;
-    let limit = limit_of(app, class, &caller.merchant);
+    let limit = limit_of(app, class, &caller.merchant)?;
     let who = if decides { "portal" } else { "portal, looking" };
     match take(app, class, limit, caller.scope.merchant_id, who).await? {
         Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
@@ -267,10 +270,9 @@ pub fn hashed(text: &str) -> String {
 
 /// How many requests of a class an account's keys may make a minute: its own limit, else the server's. Read with the account at every
 /// request, so a change holds on every node at once.
-fn limit_of(app: &App, class: RateClass, merchant: &Merchant) -> Option<u32> {
-    merchants::settings(merchant)
-        .rate(class)
-        .or_else(|| app.config.rate(class))
+fn limit_of(app: &App, class: RateClass, merchant: &Merchant) -> Result<Option<u32>, Problem> {
+    let own = merchants::settings(merchant)?.rate(class);
+    Ok(own.or_else(|| app.config.rate(class)))
 }
 
 async fn take(

@@ -137,7 +137,7 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         privacy_url,
         contact,
         ..
-    } = merchants::settings(merchant);
+    } = merchants::settings(merchant)?;
     let swatches = brand_color.as_deref().and_then(Rgb::parse).map(swatches);
     let mut lists: Vec<(String, bool)> = app
         .lists
@@ -158,7 +158,7 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
     Ok(BrandingPage {
         page,
         account: merchant.name.clone(),
-        logo: branding::branding(merchant).logo_url,
+        logo: branding::branding(merchant)?.logo_url,
         texts: BTreeMap::from([
             ("brandName", brand_name.unwrap_or_default()),
             ("brandColor", brand_color.unwrap_or_default()),

@@ -130,7 +130,7 @@ async fn screened(
     member: &Member,
     asked: &Asked,
 ) -> Result<Result<ScreenResult, String>, Problem> {
-    let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?));
+    let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?)?);
     let (shared, query) = (Arc::clone(app), query(asked));
     app.cpu
         .run(move |_| shared.lists.screen(&query, sandbox, &settings))

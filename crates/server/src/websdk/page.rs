@@ -100,7 +100,7 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
         visit.merchant = merchants::by_short_id(&mut app.db.read().await?, short_id).await?;
     }
     if let Some(merchant) = &visit.merchant {
-        let allowed = settings(merchant).allowed_origins;
+        let allowed = settings(merchant)?.allowed_origins;
         visit.return_url = query
             .get("returnUrl")
             .and_then(|url| branding::allowed_url(url, &allowed));
@@ -136,7 +136,9 @@ fn answer(visit: &Visit) -> Response {
     let allowed = visit
         .merchant
         .as_ref()
-        .map(|merchant| settings(merchant).allowed_origins)
+        // Of settings that cannot be read, no page may embed this one, which only says that it is unavailable.
+        .and_then(|merchant| settings(merchant).ok())
+        .map(|settings| settings.allowed_origins)
         .unwrap_or_default();
     let mut response = (status, Html(html)).into_response();
     secure(
@@ -152,9 +154,10 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
     let t = |key: &str| locale.text(key, &[]);
     // A claimed short id alone gives no name away.
     let known = ["open", "token_used", "token_expired"].contains(&state);
-    let branding = preview
-        .map(|preview| preview.branding.clone())
-        .or_else(|| visit.merchant.as_ref().filter(|_| known).map(branding::branding));
+    let branding = preview.map(|preview| preview.branding.clone()).or_else(|| {
+        let merchant = visit.merchant.as_ref().filter(|_| known)?;
+        branding::branding(merchant).ok()
+    });
     let merchant = branding
         .as_ref()
         .map_or_else(|| t("page.merchant"), |branding| branding.name.clone());

@@ -21,6 +21,7 @@ mod monitoring;
 mod openapi;
 mod portal;
 mod sessions;
+mod stored_configuration;
 mod upstreams;
 mod verify;
 mod webhooks;

@@ -252,7 +252,7 @@ pub(crate) async fn again(
     };
     let permit = app.screenings.permit().await?;
     let (app, scope) = (Arc::clone(app), caller.scope);
-    let settings = merchants::settings(&caller.merchant);
+    let settings = merchants::settings(&caller.merchant)?;
     let replayed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);

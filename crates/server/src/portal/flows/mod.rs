@@ -188,7 +188,7 @@ fn look_out(page: &Page, member: &Member, body: &Object, look: &str) -> Result<O
         }
     };
     let rules = flows::parse(&content)?;
-    let blocked = merchants::settings(member.merchant()?).blocked_countries;
+    let blocked = merchants::settings(member.merchant()?)?.blocked_countries;
     let all = consequences::of_flow(&rules, content.webhook_url.as_deref(), &blocked, !member.sandbox);
     let looked_at = verification::known_country(look, member.sandbox);
     let open = rules.overrides.iter().filter(|element| !element.restricted);

@@ -12,7 +12,7 @@ use store::merchants::{self, Merchant, MerchantStatus};
 
 use super::{MOST, parse_id};
 use crate::app::applications::{self, Application, Verdict};
-use crate::app::merchants::settings;
+use crate::app::merchants as accounts;
 use crate::app::operations::{self, LIMITS};
 use crate::app::{App, Shared};
 use crate::config::RateClass;
@@ -90,13 +90,16 @@ struct MerchantPage {
     /// Requests a minute and key where the account has no limit of its own; 0 is off.
     defaults: BTreeMap<&'static str, u32>,
     faults: BTreeMap<&'static str, String>,
+    /// What cannot be read of the settings; the account is refused meanwhile.
+    unreadable: Vec<String>,
 }
 
 impl MerchantPage {
     fn new(app: &App, page: Page, application: Application) -> Self {
         let status = application.merchant.status;
         let may = |verdict| applications::after(status, verdict).is_some();
-        let set = serde_json::to_value(settings(&application.merchant)).unwrap_or_default();
+        // As stored, so that a member that cannot be read hides no other.
+        let set = accounts::members(&application.merchant).unwrap_or_default();
         let limit = |name| set.get(name).map(ToString::to_string).unwrap_or_default();
         let default = |class| app.config.rate(class).unwrap_or_default();
         MerchantPage {
@@ -113,6 +116,7 @@ impl MerchantPage {
             ]
             .into(),
             faults: BTreeMap::new(),
+            unreadable: accounts::faults(&application.merchant),
             application,
             page,
         }

@@ -1,0 +1,149 @@
+//! Settings and Flows that cannot be read, because a newer program wrote them or somebody changed them by hand: every request that would
+//! depend on them is refused and records nothing, and doctor, the log and the operator console name the member.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Key, Server, answer, on_both};
+use crate::portal::Browser;
+use crate::verify::{demo_person, verify};
+
+on_both!(settings_changed_by_hand_refuse_everything, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let (id, key) = (demo["merchantId"].as_str().unwrap(), Key::of_demo(&demo));
+    let operator = Browser::operator(&server).await;
+    let member = Browser::sign_up(&server, id, "admin").await;
+    let doctor = || String::from_utf8(server.try_bonafide(&["doctor"]).stdout).unwrap();
+    assert!(
+        doctor().contains("accounts and their Flows can be read"),
+        "{}",
+        doctor()
+    );
+
+    // Four eyes as a text, and a country that does not exist.
+    server
+        .sql(r#"update merchants set settings = '{"fourEyes":"quibble","blockedCountries":["Quibble"],"brandName":"Acme"}'"#)
+        .await;
+    let request = server.request(Method::POST, "/v2/idv/verify", &key);
+    let refused = request.multipart(demo_person(&demo, "ada")).send().await.unwrap();
+    assert_eq!(refused.headers()["retry-after"], "5");
+    let (status, body) = answer(refused).await;
+    assert_eq!((status, &body["success"]), (503, &json!(false)), "{body}");
+    let message = body["message"].as_str().unwrap();
+    assert!(
+        message.contains("settings") && message.contains("bonafide doctor"),
+        "{message}"
+    );
+    let (status, body) = server.get("/v2/public/flows", &key).await;
+    assert_eq!((status, body["message"].is_string()), (503, true), "{body}");
+    assert_eq!(
+        server.count("select count(*) from attempts").await,
+        0,
+        "nothing is recorded"
+    );
+    assert_eq!(server.count("select count(*) from people").await, 0);
+
+    let said = doctor();
+    assert!(said.contains("BAD   settings"), "{said}");
+    assert!(said.contains(&format!("merchant {id}: fourEyes - ")), "{said}");
+    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    assert!(
+        log.contains(&format!("settings of merchant {id}: fourEyes - ")),
+        "{log}"
+    );
+    let page = operator
+        .get(&format!("/portal/operator/merchants/{id}"))
+        .await
+        .page();
+    assert!(page.contains("fourEyes - "), "{page}");
+    assert_eq!(member.get("/portal/branding").await.status, 503);
+    for text in [&said, &log, &page] {
+        assert!(
+            !text.to_lowercase().contains("quibble"),
+            "no value is repeated: {text}"
+        );
+    }
+
+    // Mended one by one; what is well stays.
+    let mend = |change: &str| server.try_bonafide(&["merchant", "set", id, change]);
+    assert!(
+        !mend("maxFlows=3").status.success(),
+        "another member does not mend it"
+    );
+    assert!(
+        server
+            .try_bonafide(&["merchant", "set", id, "fourEyes=true", "blockedCountries=KP"])
+            .status
+            .success()
+    );
+    assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+    let set: Value = serde_json::from_str(&server.bonafide(&["merchant", "set", id, "maxFlows=30"])).unwrap();
+    assert_eq!(
+        set,
+        json!({"fourEyes": true, "blockedCountries": ["KP"], "brandName": "Acme", "maxFlows": 30})
+    );
+});
+
+on_both!(
+    settings_of_a_newer_program_refuse_nothing_and_are_kept,
+    |backend| {
+        let (server, demo) = Server::demo(backend, &[]).await;
+        let id = demo["merchantId"].as_str().unwrap();
+        server
+            .sql(r#"update merchants set settings = '{"fourEyes":true,"quorum":{"of":3}}'"#)
+            .await;
+        assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+        let set: Value =
+            serde_json::from_str(&server.bonafide(&["merchant", "set", id, "brandName=Acme"])).unwrap();
+        assert_eq!(
+            set,
+            json!({"fourEyes": true, "quorum": {"of": 3}, "brandName": "Acme"})
+        );
+    }
+);
+
+on_both!(a_flow_changed_by_hand_refuses, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let (id, key) = (demo["merchantId"].as_str().unwrap(), Key::of_demo(&demo));
+    let flow = demo["flows"]["data-only"].as_str().unwrap();
+    for (sql, member) in [
+        (
+            r#"update flows set settings = '{"reviewPolicy":"quorum"}'"#,
+            "settings.reviewPolicy",
+        ),
+        (r#"update flows set settings = '{"fourEyes":tr'"#, "settings"),
+        (
+            r#"update flows set settings = '{}', default_fields = '{"ocrMatch":"yes"}'"#,
+            "defaultFields.ocrMatch",
+        ),
+        (
+            r#"update flows set default_fields = '{}', country_overrides = '[{"countryAlpha3":"FRA","restricted":1}]'"#,
+            "countryOverrides[0].restricted",
+        ),
+        (
+            r#"update flows set country_overrides = '[]', min_age = 0"#,
+            "minAge",
+        ),
+    ] {
+        server.sql(sql).await;
+        let request = server.request(Method::POST, "/v2/idv/verify", &key);
+        let refused = request.multipart(demo_person(&demo, "ada")).send().await.unwrap();
+        assert!(refused.headers().contains_key("retry-after"), "{member}");
+        let (status, body) = answer(refused).await;
+        assert_eq!(
+            (status, &body["success"]),
+            (503, &json!(false)),
+            "{member}: {body}"
+        );
+        let said = String::from_utf8(server.try_bonafide(&["doctor"]).stdout).unwrap();
+        let expected = format!("merchant {id}, Flow {flow}: the stored {member}");
+        assert!(said.contains(&expected), "{expected}: {said}");
+    }
+    assert_eq!(
+        server.count("select count(*) from attempts").await,
+        0,
+        "nothing is recorded"
+    );
+    server.sql("update flows set min_age = null").await;
+    assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+});
