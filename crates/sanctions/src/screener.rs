@@ -239,6 +239,7 @@ impl Screener {
         for wallet in &subject.facts.wallets {
             self.by_wallet.entry(wallet.clone()).or_default().push(id);
         }
+        // Texts by text: JSON writes them all. They are shown beside a hit and decide nothing.
         let properties = serde_json::to_string(&entity.properties()).unwrap_or_default();
         let Entity {
             id,
@@ -396,6 +397,7 @@ impl Screener {
                 datasets: listed.datasets.clone(),
                 topics: listed.topics.clone(),
                 programs: listed.programs.clone(),
+                // This process wrote them when it built the index.
                 properties: serde_json::from_str(&listed.properties).unwrap_or_default(),
                 features: scored.features,
                 explanation: scored.explanation,

@@ -12,6 +12,7 @@ pub fn submitted(submission: &Submission, documents: &[Vec<DocumentReading>]) ->
         first_name: text("firstName"),
         middle_name: text("middleName"),
         last_name: text("lastName"),
+        // Every calendar day is a date there too: `YYYY-MM-DD`.
         birth_date: submission.dob.and_then(|dob| dob.to_string().parse().ok()),
         document_number: None,
         nationality: text("nationality"),

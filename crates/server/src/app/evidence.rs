@@ -170,6 +170,7 @@ impl Looker<'_> {
             LivenessOutcome::Impossible => Liveness::Impossible,
         };
         self.seen.liveness = Some(LivenessSeen {
+            // Shown to reviewers only; the verdict was taken from the enum above.
             outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
             score: checked.score,
             reasons: checked
@@ -309,6 +310,7 @@ impl Looker<'_> {
                     .map_or(Shows::Declared, |reading| shows(reading, document_type, side)),
                 faces: 0,
             },
+            // Without a reading the picture is `Unprocessable` above (2002): the empty one decides nothing.
             reading: reading.unwrap_or_default(),
             portrait: None,
         };

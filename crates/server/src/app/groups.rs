@@ -31,11 +31,11 @@ pub async fn create(
     caller: &Caller,
     body: &Map<String, Value>,
     claim: &Claim,
-    answer: impl Fn(Group) -> Answer,
+    answer: impl Fn(Group) -> Result<Answer, Problem>,
 ) -> Result<Answer, Problem> {
     let new = parse_new(body)?;
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
-        let answer = answer(insert(tx, caller, &new).await?);
+        let answer = answer(insert(tx, caller, &new).await?)?;
         claim.complete(tx, &answer).await?;
         Ok(answer)
     })

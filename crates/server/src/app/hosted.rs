@@ -201,25 +201,27 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
     let Some(log_id) = session.log_id else {
         return Ok(None);
     };
-    let attempt = attempts::get(conn, scope, log_id).await?;
-    Ok(attempt.map(|attempt| Outcome {
+    let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+        return Ok(None);
+    };
+    Ok(Some(Outcome {
         status: match attempt.status.as_str() {
             "approved" => "approved",
             "pending" => "pending",
             _ => "failed",
         },
-        codes: told_codes(&attempt.codes),
+        codes: told_codes(&attempt.codes)
+            .map_err(|fault| super::seen::unreadable(log_id, "codes", &fault))?,
         at: attempt.decided_at.unwrap_or(attempt.created_at),
     }))
 }
 
 /// The codes that the applicant is told: whoever is screened learns nothing of it.
-fn told_codes(codes: &str) -> Vec<u16> {
-    let codes: Vec<u16> = serde_json::from_str(codes).unwrap_or_default();
-    codes
-        .into_iter()
-        .filter(|code| *code != Code::SanctionsMatch.number())
-        .collect()
+fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
+    let mut codes: Vec<u16> =
+        serde_json::from_str(codes).map_err(|error| verification::json::fault(&error))?;
+    codes.retain(|code| *code != Code::SanctionsMatch.number());
+    Ok(codes)
 }
 
 /// Records what the applicant said to the consent text; answers when (ms).
@@ -483,7 +485,10 @@ mod tests {
 
     #[test]
     fn nothing_of_sanctions_is_told() {
-        assert_eq!(told_codes("[2702,2509]"), [2509]);
-        assert!(told_codes("[2702]").is_empty() && told_codes("{}").is_empty());
+        assert_eq!(told_codes("[2702,2509]"), Ok(vec![2509]));
+        assert_eq!(told_codes("[2702]"), Ok(vec![]));
+        for unreadable in ["{}", "[2509", "[\"2509\"]", ""] {
+            assert!(told_codes(unreadable).is_err(), "{unreadable}");
+        }
     }
 }

@@ -83,7 +83,7 @@ async fn screen_and_record(
             if let (Report::Detailed, Some(name)) = (query.report, &found.own_name) {
                 body["organizationLabelName"] = name.as_str().into();
             }
-            let answer = Answer::json(axum::http::StatusCode::OK, &body);
+            let answer = Answer::json(axum::http::StatusCode::OK, &body)?;
             let text = body.to_string();
             let evidence = found.evidence.as_ref().map(serde_json::to_string).transpose();
             let evidence = evidence.map_err(Problem::internal)?;

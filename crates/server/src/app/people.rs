@@ -120,9 +120,10 @@ pub async fn known_by(
 ) -> Result<Option<(i64, Detail)>, Problem> {
     let mut known = None;
     for log_id in attempts::latest_and_first(conn, scope, person.facemap_id, MOST_OPENED).await? {
-        let attempt = attempts::get(conn, scope, log_id).await?;
-        let detail = attempt.and_then(|attempt| serde_json::from_str::<Detail>(&attempt.detail).ok());
-        let Some(detail) = detail else { continue };
+        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+            continue;
+        };
+        let detail = Detail::of(&attempt)?;
         let is_it = detail.face_proven || !person.proven;
         known = Some((log_id, detail));
         if is_it {

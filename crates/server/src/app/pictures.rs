@@ -66,7 +66,8 @@ pub async fn original(app: &App, scope: Scope, log_id: i64, file: &str) -> Resul
 /// The file as a JPEG: upright as the engines saw it, of a PDF the page that they looked at. `None`: it cannot be decoded.
 pub async fn shown(app: &Shared, scope: Scope, log_id: i64, file: &str) -> Result<Option<Vec<u8>>, Problem> {
     let (attempt, bytes) = read(app, scope, log_id, file).await?;
-    let detail: Detail = serde_json::from_str(&attempt.detail).unwrap_or_default();
+    // Another page than the engines saw would mislead whoever decides.
+    let detail = Detail::of(&attempt)?;
     let page = detail.seen.pictures.get(file).and_then(|picture| picture.page);
     let shared = Arc::clone(app);
     app.cpu

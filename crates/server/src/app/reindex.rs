@@ -92,7 +92,8 @@ impl Reindexer {
             let Some(attempt) = found else {
                 continue;
             };
-            let detail: Detail = serde_json::from_str(&attempt.detail).unwrap_or_default();
+            // Of an attempt that cannot be read nobody knows whether it proved the face: left out, the person would pass as a stranger.
+            let detail = Detail::of(&attempt)?;
             if !detail.face_proven {
                 continue;
             }

@@ -390,17 +390,24 @@ pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) ->
     let events: Vec<StatusEvent> = outcomes
         .iter()
         .rev()
-        .filter_map(|outcome| {
-            let at = outcome.decided_at.unwrap_or(outcome.created_at);
-            Some(StatusEvent {
-                status: outcome.status.parse().ok()?,
-                at,
-            })
-        })
-        .collect();
+        .map(status_event)
+        .collect::<Result<_, _>>()?;
     let status = registration_status(&events);
     registrations::set_status(tx, scope, registration_id, status.map(AttemptStatus::as_str)).await?;
     Ok(())
+}
+
+/// An attempt as its registration's status depends on it. One that this version cannot read must not be left out: the others alone could
+/// make the person approved.
+fn status_event(outcome: &attempts::Outcome) -> Result<StatusEvent, Problem> {
+    let status = outcome
+        .status
+        .parse()
+        .map_err(|()| Problem::internal(format!("attempt {} has an unknown status", outcome.log_id)))?;
+    Ok(StatusEvent {
+        status,
+        at: outcome.decided_at.unwrap_or(outcome.created_at),
+    })
 }
 
 async fn announce(
@@ -417,7 +424,9 @@ async fn announce(
         Some(registration_id) => registrations::next_event(tx, scope, registration_id).await?,
         None => 1,
     };
-    let codes: Value = serde_json::from_str(&attempt.codes).unwrap_or_default();
+    let codes: Value = serde_json::from_str(&attempt.codes).map_err(|error| {
+        super::seen::unreadable(attempt.log_id, "codes", &verification::json::fault(&error))
+    })?;
     let data = json!({
         "externalUserId": attempt.external_user_id,
         "groupingId": attempt.grouping_id,

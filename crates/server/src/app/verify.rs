@@ -186,6 +186,7 @@ fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Re
         schema: Some("Person".into()),
         name: Some(format!(
             "{given} {}",
+            // Required: a submission without it was refused before.
             submission.get("lastName").unwrap_or_default()
         )),
         first_name: Some(given),
@@ -308,6 +309,7 @@ async fn record_in_one_transaction(
         let face_proven = face.is_some() && !identity.near_duplicate;
         let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven)
             .await?
+            // Nothing is set aside for an attempt that does not prove its person: every hit counts.
             .unwrap_or_default();
         // Where two people are required, what one person alone set aside counts again.
         let four_eyes = against.flow.settings.four_eyes || merchants::settings(&caller.merchant)?.four_eyes;
@@ -403,8 +405,8 @@ async fn record_in_one_transaction(
         }
         let hides = caller.session.is_some() && against.flow.settings.hide_sanctions_detail;
         let answer = match hides {
-            true => Answer::json(StatusCode::OK, &judgement.response.without_sanctions_detail()),
-            false => Answer::json(StatusCode::OK, &judgement.response),
+            true => Answer::json(StatusCode::OK, &judgement.response.without_sanctions_detail())?,
+            false => Answer::json(StatusCode::OK, &judgement.response)?,
         };
         claim.complete(tx, &answer).await?;
         Ok(answer.of_attempt(log_id))

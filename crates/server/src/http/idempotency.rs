@@ -32,13 +32,15 @@ pub struct Answer {
 
 impl Answer {
     /// A status and a body.
-    pub fn json(status: StatusCode, body: &impl Serialize) -> Self {
-        // Our own bodies hold nothing that JSON cannot write.
-        Answer {
+    ///
+    /// # Errors
+    /// If JSON cannot write the body: an empty one must not be stored and repeated as the answer.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Problem> {
+        Ok(Answer {
             status,
-            body: serde_json::to_vec(body).unwrap_or_default(),
+            body: serde_json::to_vec(body).map_err(Problem::internal)?,
             log_id: None,
-        }
+        })
     }
 
     /// That tells of a verification.

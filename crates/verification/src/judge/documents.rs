@@ -73,8 +73,13 @@ pub(super) fn examine_document(
             source,
         );
     }
-    if let Some((source, expiry)) = first(document, |data| data.expiry_date.as_deref())
-        && dates::iso_range(expiry).is_some_and(|(_, last)| last < today)
+    // A date that cannot be understood must not hide one of another source that can.
+    let expiry = sources(document).find_map(|(source, data)| {
+        let (_, last) = dates::iso_range(data.expiry_date.as_deref()?)?;
+        Some((source, last))
+    });
+    if let Some((source, last)) = expiry
+        && last < today
     {
         find(Code::DocumentExpired, source);
     }

@@ -398,6 +398,20 @@ fn a_document_is_valid_on_its_last_day_and_sources_are_named() {
     assert_eq!(expiry("2026-11-21"), Vec::<u16>::new());
     assert_eq!(expiry("2026-11"), Vec::<u16>::new(), "some day of this month");
     assert_eq!(expiry("2026-10"), [2509]);
+    assert_eq!(
+        expiry("2026-13"),
+        Vec::<u16>::new(),
+        "nothing that can be understood"
+    );
+    let hidden = judge_types(&[Passport], |e, _| {
+        set_mrz(e, |m| m.data.expiry_date = Some("20-1-1".into()));
+        e.documents[0].visual.expiry_date = Some("2020-01-01".into());
+    });
+    assert_eq!(
+        numbers(&hidden),
+        [2509],
+        "an unreadable date hides no readable one"
+    );
     let licence = judge_types(&[Drivers], |e, _| {
         e.documents[0].barcode = BarcodeFinding::Read(DocumentData {
             expiry_date: Some("2020-01-01".into()),
