@@ -44,6 +44,7 @@ pub mod identify;
 pub mod insight;
 pub mod keys;
 pub mod labels;
+pub mod list_removal;
 pub mod lists;
 pub mod mail;
 pub mod merchants;

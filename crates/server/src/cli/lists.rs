@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 
-use super::say;
+use super::{block_on, data, say};
+use crate::app::list_removal;
 use crate::app::lists::PastWallets;
 use crate::config::DataConfig;
+use crate::error::Problem;
 
 /// `bonafide lists`.
 #[derive(Args)]
@@ -78,6 +80,12 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
             Ok(())
         }
         Action::Remove { list } => {
+            // The command line proposes, and is never the second.
+            if block_on(propose_removal(&command.data, &list))? {
+                return say(
+                    "Proposed. Two operators must confirm it in the console, under \"Lists and models\".",
+                );
+            }
             anyhow::ensure!(
                 store.remove(&list)?,
                 "no list {list}: `bonafide lists status` shows them"
@@ -103,6 +111,19 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Proposes the removal of a list where an account or a Flow requires two people; whether one does.
+async fn propose_removal(config: &DataConfig, list: &str) -> anyhow::Result<bool> {
+    let failed = |problem: Problem| anyhow::anyhow!("{problem}");
+    let db = data::open(config).await?.db;
+    let needs_two = list_removal::needs_two(&mut db.read().await?)
+        .await
+        .map_err(failed)?;
+    if needs_two {
+        list_removal::propose(&db, list).await.map_err(failed)?;
+    }
+    Ok(needs_two)
 }
 
 fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportReport, StoreError> {

@@ -111,6 +111,9 @@ const FORMS: &[Row] = &[
     ("/portal/operator/audit/verify", &[]),
     ("/portal/operator/jobs/{jobId}/run", &[]),
     ("/portal/operator/lists/reload", &[]),
+    // The second operator's.
+    ("/portal/operator/lists/removals/{removalId}/confirm", &[]),
+    ("/portal/operator/lists/removals/{removalId}/reject", &[]),
     ("/portal/operator/merchants/{merchantId}/decide", &[]),
     ("/portal/operator/merchants/{merchantId}/limits", &[]),
     ("/portal/operator/operators/invite", &[]),

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
+use store::proposals::InstallationProposal;
+use uuid::Uuid;
 
-use crate::app::{App, Shared, operations};
+use crate::app::four_eyes::Answered;
+use crate::app::lists::PastWallets;
+use crate::app::{App, Shared, list_removal, operations};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
@@ -29,9 +33,16 @@ struct ListsPage {
     broken: Option<String>,
     models: Vec<Model>,
     models_broken: Option<String>,
+    /// Removals that wait for an operator, and whether the reader proposed them.
+    removals: Vec<(InstallationProposal, bool)>,
 }
 
-pub(super) async fn lists(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn lists(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Problem> {
+    let removals = list_removal::waiting(&mut app.db.read().await?).await?;
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
         let look = move || {
@@ -55,6 +66,13 @@ pub(super) async fn lists(State(app): State<Shared>, page: Page) -> Result<Respo
         imports: imports.unwrap_or_default(),
         broken: unreadable.or_else(|| app.lists.screener().err()),
         models,
+        removals: removals
+            .into_iter()
+            .map(|removal| {
+                let is_own = removal.staff_id == Some(member.staff_id);
+                (removal, is_own)
+            })
+            .collect(),
         models_broken: missing.or_else(|| app.engines.get().err().map(str::to_owned)),
         page,
     })
@@ -86,4 +104,46 @@ pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<
         Ok(operations::record(tx, &member.actor(), "lists.reloaded", "").await?)
     })?;
     Ok(done("/portal/operator/lists", "operator.reloaded"))
+}
+
+pub(super) async fn confirm_removal(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<Uuid>,
+) -> Result<Response, Problem> {
+    answer(&app, &member, id, true).await
+}
+
+pub(super) async fn reject_removal(
+    State(app): State<Shared>,
+    member: Member,
+    Path(id): Path<Uuid>,
+) -> Result<Response, Problem> {
+    answer(&app, &member, id, false).await
+}
+
+async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result<Response, Problem> {
+    let (answered, list) = list_removal::answer(&app.db, id, agrees, member.staff_id).await?;
+    let key = match answered {
+        Answered::Dropped => "change_rejected",
+        Answered::Adopted => "removal_adopted",
+        Answered::Done => {
+            remove(app, list).await?;
+            "change_confirmed"
+        }
+    };
+    Ok(done("/portal/operator/lists", key))
+}
+
+/// Removes a list from the folder. The wallets that it listed stay in the history of what was screened.
+async fn remove(app: &Shared, list: String) -> Result<(), Problem> {
+    let node = Arc::clone(app);
+    let removed = tokio::task::spawn_blocking(move || -> Result<(), Problem> {
+        node.lists.store().remove(&list).map_err(Problem::internal)?;
+        let now = jiff::Timestamp::now().as_millisecond();
+        PastWallets::remember(&node.config.data, now).map_err(Problem::internal)?;
+        node.lists.reload();
+        Ok(())
+    });
+    removed.await.map_err(Problem::internal)?
 }

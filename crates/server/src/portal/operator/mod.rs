@@ -53,6 +53,16 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/operator/sign-ups/{id}/dismiss", Operate, people::dismiss)
         .get("/portal/operator/lists", Operate, lists::lists)
         .post("/portal/operator/lists/reload", Operate, lists::reload)
+        .post(
+            "/portal/operator/lists/removals/{removalId}/confirm",
+            Operate,
+            lists::confirm_removal,
+        )
+        .post(
+            "/portal/operator/lists/removals/{removalId}/reject",
+            Operate,
+            lists::reject_removal,
+        )
         .get("/portal/operator/jobs", Operate, jobs::jobs)
         .post("/portal/operator/jobs/{jobId}/run", Operate, jobs::run_job)
         .get("/portal/operator/operators", Operate, people::operators)

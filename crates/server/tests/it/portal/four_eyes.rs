@@ -598,3 +598,42 @@ on_both!(nobody_alone_weakens_what_is_checked, |backend| {
     }
     answer(&bob, &proposal(&page), "confirm").await.redirect();
 });
+
+on_both!(nobody_alone_removes_a_list, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let file = server.dir.path().join("invented.ftm.json");
+    let entity = json!({"id": "i-1", "schema": "Person", "caption": "Zoltar Quenthabar", "datasets": ["invented"],
+        "properties": {"name": ["Zoltar Quenthabar"], "topics": ["sanction"]}});
+    std::fs::write(&file, format!("{entity}\n")).unwrap();
+    server.bonafide(&["lists", "import", file.to_str().unwrap()]);
+    let lists =
+        || -> Value { serde_json::from_str(&server.bonafide(&["lists", "status", "--json"])).unwrap() };
+    let list = lists()[0]["list"].as_str().unwrap().to_owned();
+    server.bonafide(&["merchant", "set", &merchant.id, "fourEyes=true"]);
+    let said = server.bonafide(&["lists", "remove", &list]);
+    assert!(said.contains("Proposed"), "{said}");
+    assert_eq!(lists().as_array().unwrap().len(), 1, "it is still in use");
+
+    let ada = Browser::operator(&server).await;
+    let bob = Browser::operator(&server).await;
+    let page = ada.get("/portal/operator/lists").await.page();
+    let at = page.find("/portal/operator/lists/removals/").expect("a removal");
+    let path = page[at..].split("/confirm").next().unwrap();
+    let confirm = format!("{path}/confirm");
+    ada.post(&confirm, &[]).await.redirect();
+    assert_eq!(
+        ada.post(&confirm, &[]).await.status,
+        403,
+        "one operator is one person"
+    );
+    assert_eq!(lists().as_array().unwrap().len(), 1);
+    let late = Browser::operator(&server).await;
+    assert_eq!(
+        late.post(&confirm, &[]).await.status,
+        403,
+        "who came after the proposal"
+    );
+    bob.post(&confirm, &[]).await.redirect();
+    assert_eq!(lists().as_array().unwrap().len(), 0);
+});
