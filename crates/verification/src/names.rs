@@ -3,12 +3,15 @@
 //!
 //! It collects names and the facts that belong to each; it neither screens nor decides.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use jiff::civil::Date;
 use reference::icao;
 use serde::{Deserialize, Serialize};
 
+use crate::dates;
 use crate::evidence::{BarcodeFinding, DocumentData, DocumentEvidence, MrzFinding};
+use crate::screening::{Screening, ScreeningHit};
 use crate::submission::Submission;
 
 /// Where a screened name comes from, in the order in which reviewers see them.
@@ -75,15 +78,20 @@ impl std::fmt::Debug for ScreenedName {
 impl ScreenedName {
     /// The name as it was submitted.
     pub fn submitted(submission: &Submission) -> Self {
-        let text = |field| submission.get(field).map(str::to_owned);
-        let given = joined(&[submission.get("firstName"), submission.get("middleName")]);
+        Self::of_form(|field| submission.get(field), submission.dob)
+    }
+
+    /// The name in the fields of a form.
+    pub fn of_form<'a>(field: impl Fn(&'static str) -> Option<&'a str>, dob: Option<Date>) -> Self {
+        let text = |name| field(name).map(str::to_owned);
+        let given = joined(&[field("firstName"), field("middleName")]);
         Self {
             source: NameSource::Submitted,
-            name: joined(&[Some(given.as_str()), submission.get("lastName")]),
+            name: joined(&[Some(given.as_str()), field("lastName")]),
             first_name: Some(given),
             last_name: text("lastName"),
             variants: Vec::new(),
-            birth_date: submission.dob.map(|dob| dob.to_string()),
+            birth_date: dob.map(dates::format_iso),
             country: text("country"),
             nationality: text("nationality"),
         }
@@ -163,6 +171,93 @@ pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedNa
     names.into_iter().filter(|name| seen.insert(name.key())).collect()
 }
 
+/// A name by which a list entry was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchedName {
+    /// Where the name comes from.
+    pub source: NameSource,
+    /// The full name.
+    pub name: String,
+}
+
+/// A name that was screened besides the submitted one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FurtherName {
+    /// Where the name comes from.
+    pub source: NameSource,
+    /// The full name.
+    pub name: String,
+    /// The flattened values that were searched.
+    pub query_params: BTreeMap<String, String>,
+}
+
+/// Most hits that a combined screening lists; its total counts all.
+const MOST_HITS: usize = 20;
+
+/// Combines the screenings of several names, the submitted one first. An entry that several names found appears once,
+/// with its best score and every name that found it.
+pub fn combine<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screening)>) -> Screening {
+    let mut combined: Option<Screening> = None;
+    let mut hits: Vec<ScreeningHit> = Vec::new();
+    let mut places: HashMap<(String, Vec<String>), usize> = HashMap::new();
+    let mut unlisted = 0;
+    for (name, screening) in screened {
+        unlisted += screening.unlisted();
+        let matched = screening.is_match();
+        for hit in screening.results {
+            let by = MatchedName {
+                source: name.source,
+                name: name.name.clone(),
+            };
+            let place = *places
+                .entry((hit.id.clone(), hit.datasets.clone()))
+                .or_insert(hits.len());
+            match hits.get_mut(place) {
+                None => hits.push(ScreeningHit {
+                    matched_names: vec![by],
+                    ..hit
+                }),
+                Some(known) => {
+                    let mut matched_names = std::mem::take(&mut known.matched_names);
+                    matched_names.push(by);
+                    let is_match = known.matched || hit.matched;
+                    if hit.score > known.score {
+                        *known = hit;
+                    }
+                    known.matched = is_match;
+                    known.matched_names = matched_names;
+                }
+            }
+        }
+        match &mut combined {
+            None => {
+                combined = Some(Screening {
+                    results: Vec::new(),
+                    matched,
+                    ..screening
+                });
+            }
+            Some(combined) => {
+                combined.matched |= matched;
+                combined.further_names.push(FurtherName {
+                    source: name.source,
+                    name: name.name.clone(),
+                    query_params: screening.query_params,
+                });
+            }
+        }
+    }
+    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+    let total = hits.len() + unlisted;
+    hits.truncate(MOST_HITS);
+    Screening {
+        results: hits,
+        total,
+        ..combined.unwrap_or_default()
+    }
+}
+
 fn joined(parts: &[Option<&str>]) -> String {
     let words = parts.iter().flatten().flat_map(|part| part.split_whitespace());
     words.collect::<Vec<_>>().join(" ")
@@ -205,6 +300,7 @@ fn without_last_word(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screening::tests::hit;
     use crate::submission::tests::{live, submit};
 
     fn read(given: &str, surname: &str, may_be_truncated: bool) -> DocumentData {
@@ -300,17 +396,104 @@ mod tests {
         assert!(ScreenedName::of_document(NameSource::Mrz, &read(" ", "-", false)).is_none());
     }
 
-    #[test]
-    fn the_same_name_with_the_same_facts_is_screened_once() {
-        let name = |text: &str, source, birth: Option<&str>| ScreenedName {
+    fn named(text: &str, source: NameSource) -> ScreenedName {
+        ScreenedName {
             source,
             name: text.into(),
             first_name: None,
             last_name: None,
             variants: Vec::new(),
-            birth_date: birth.map(str::to_owned),
+            birth_date: None,
             country: None,
             nationality: None,
+        }
+    }
+
+    fn found(name: &str, results: Vec<ScreeningHit>, total: usize) -> Screening {
+        Screening {
+            matched: results.iter().any(|hit| hit.matched),
+            results,
+            total,
+            query_params: BTreeMap::from([("name".into(), name.into())]),
+            ..Screening::default()
+        }
+    }
+
+    #[test]
+    fn an_entry_that_two_names_found_appears_once() {
+        let (typed, zone) = (
+            named("Ada Quill", NameSource::Submitted),
+            named("ADA QUILLE", NameSource::Mrz),
+        );
+        let combined = combine([
+            (&typed, found("Ada Quill", vec![hit("a", &["ofac"], 0.8)], 1)),
+            (
+                &zone,
+                found(
+                    "ADA QUILLE",
+                    vec![
+                        hit("a", &["ofac"], 0.9),
+                        hit("a", &["un"], 0.75),
+                        hit("b", &["ofac"], 0.85),
+                    ],
+                    3,
+                ),
+            ),
+        ]);
+        let hits: Vec<_> = combined
+            .results
+            .iter()
+            .map(|hit| {
+                let names: Vec<_> = hit.matched_names.iter().map(|by| by.source.as_str()).collect();
+                (hit.id.as_str(), hit.score, names)
+            })
+            .collect();
+        assert_eq!(
+            hits,
+            [
+                ("a", 0.9, vec!["submitted", "mrz"]),
+                ("b", 0.85, vec!["mrz"]),
+                ("a", 0.75, vec!["mrz"]),
+            ]
+        );
+        assert_eq!((combined.total, combined.is_match()), (3, true));
+        assert_eq!(
+            combined.query_params["name"], "Ada Quill",
+            "the submitted query stays"
+        );
+        let further: Vec<_> = combined
+            .further_names
+            .iter()
+            .map(|name| (name.source, name.query_params["name"].as_str()))
+            .collect();
+        assert_eq!(further, [(NameSource::Mrz, "ADA QUILLE")]);
+    }
+
+    #[test]
+    fn hits_beyond_the_listed_ones_still_count() {
+        let (typed, zone) = (
+            named("Ada Quill", NameSource::Submitted),
+            named("A. QUILL", NameSource::Mrz),
+        );
+        let many = |from: usize| {
+            (from..from + 15)
+                .map(|n| hit(&n.to_string(), &["ofac"], 0.8))
+                .collect()
+        };
+        let combined = combine([
+            (&typed, found("Ada Quill", many(0), 15)),
+            (&zone, found("A. QUILL", many(10), 30)),
+        ]);
+        assert_eq!((combined.results.len(), combined.total), (20, 40));
+        let nothing = combine([(&typed, found("Ada Quill", vec![], 0))]);
+        assert_eq!((nothing.total, nothing.is_match()), (0, false));
+    }
+
+    #[test]
+    fn the_same_name_with_the_same_facts_is_screened_once() {
+        let name = |text: &str, source, birth: Option<&str>| ScreenedName {
+            birth_date: birth.map(str::to_owned),
+            ..named(text, source)
         };
         let names = distinct([
             name("Ada Quill", NameSource::Submitted, None),

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::codes::Code;
 use crate::evidence::{ComparedField, Source};
+use crate::names::{FurtherName, NameSource};
 use crate::screening::{KycStatus, ScreeningHit};
 
 /// The whole body.
@@ -36,15 +37,26 @@ pub struct VerificationResponse {
 }
 
 impl VerificationResponse {
-    /// The same for the applicant's eyes: without whom the sanctions screening found, how many, and where.
+    /// The same for the applicant, who never sees under which further names the screening searched: they may come from
+    /// an attempt of somebody whose face was taken for the applicant's. `hides_hits` also removes what was found.
     #[must_use]
-    pub fn without_sanctions_detail(&self) -> Self {
+    pub fn for_applicant(&self, hides_hits: bool) -> Self {
         let mut shown = self.clone();
         let kyc = &mut shown.kyc_results;
-        kyc.results.clear();
-        kyc.query_params.clear();
-        kyc.lists.clear();
-        kyc.total.value = 0;
+        kyc.further_names.clear();
+        for hit in &mut kyc.results {
+            let names = std::mem::take(&mut hit.matched_names);
+            if names.iter().any(|name| name.source != NameSource::Submitted) {
+                // It repeats the words of the name that scored best.
+                hit.explanation = None;
+            }
+        }
+        if hides_hits {
+            kyc.results.clear();
+            kyc.query_params.clear();
+            kyc.lists.clear();
+            kyc.total.value = 0;
+        }
         shown
     }
 }
@@ -143,6 +155,9 @@ pub struct KycResults {
     pub query_params: BTreeMap<String, String>,
     /// Additive: versions of the lists that were searched.
     pub lists: BTreeMap<String, String>,
+    /// Additive: the names that were searched besides the submitted one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further_names: Vec<FurtherName>,
     /// What failed.
     #[serde(flatten)]
     pub failure: Option<Failure>,

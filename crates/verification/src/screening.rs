@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::{FurtherName, MatchedName};
+
 /// The outcome of sanctions screening.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screening {
@@ -20,6 +22,8 @@ pub struct Screening {
     pub query_params: BTreeMap<String, String>,
     /// Versions of the lists by name.
     pub lists: BTreeMap<String, String>,
+    /// The names that were searched besides the submitted one.
+    pub further_names: Vec<FurtherName>,
 }
 
 impl Screening {
@@ -68,6 +72,9 @@ pub struct ScreeningHit {
     /// The parts of the score with the values that were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Vec<Explanation>>,
+    /// Every name that found the entry. Empty for hits that a version before this member recorded.
+    #[serde(default, rename = "matchedNames", skip_serializing_if = "Vec::is_empty")]
+    pub matched_names: Vec<MatchedName>,
 }
 
 /// One part of a hit's score.
@@ -112,6 +119,7 @@ impl ScreeningHit {
             properties: None,
             features: None,
             explanation: None,
+            matched_names: Vec::new(),
         }
     }
 
@@ -164,6 +172,9 @@ pub struct StoredScreening {
     /// Versions of the lists by name.
     #[serde(default)]
     pub lists: BTreeMap<String, String>,
+    /// The names that were searched besides the submitted one.
+    #[serde(default)]
+    pub further_names: Vec<FurtherName>,
 }
 
 fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
@@ -223,6 +234,7 @@ pub(crate) mod tests {
             properties: None,
             features: None,
             explanation: None,
+            matched_names: Vec::new(),
         }
     }
 

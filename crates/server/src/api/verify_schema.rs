@@ -243,7 +243,7 @@ pub struct AgeResultBody {
 pub struct KycResultsBody {
     /// `clear` or `match`.
     status: String,
-    /// Hits: `{id, caption, schema, score, match, datasets, …}`.
+    /// Hits: `{id, caption, schema, score, match, datasets, matchedNames, …}`.
     #[schema(value_type = Vec<Object>)]
     results: serde_json::Value,
     /// `{value, relation}`.
@@ -255,6 +255,9 @@ pub struct KycResultsBody {
     /// Versions of the lists searched.
     #[schema(value_type = Object)]
     lists: serde_json::Value,
+    /// The names that were searched besides the submitted one: `{source, name, queryParams}`; absent if there are none.
+    #[schema(value_type = Option<Vec<Object>>)]
+    further_names: serde_json::Value,
     /// What failed.
     error: Option<String>,
     /// 2702 on a match.

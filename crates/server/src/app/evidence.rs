@@ -418,7 +418,7 @@ fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) ->
 }
 
 /// The zone to rely on: an accepted one before a valid one before any.
-fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
+pub(super) fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
     let best = readings
         .iter()
         .filter_map(|reading| reading.mrz.as_ref())
@@ -444,7 +444,7 @@ fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
     })
 }
 
-fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
+pub(super) fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
     let barcodes = || {
         readings
             .iter()

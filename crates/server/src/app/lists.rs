@@ -201,24 +201,56 @@ impl Lists {
         sandbox: bool,
         settings: &MerchantSettings,
     ) -> Result<ScreenResult, String> {
+        let results = self.screen_all(std::slice::from_ref(query), sandbox, settings)?;
+        let result = results.into_iter().next();
+        result.ok_or_else(|| "the lists gave no answer".into())
+    }
+
+    /// Screens several queries with one state of the lists; answers one result a query. Several results list all of their
+    /// hits, so that the caller can count an entry once that two queries found. Blocks.
+    ///
+    /// # Errors
+    /// When the lists cannot answer.
+    pub fn screen_all(
+        &self,
+        queries: &[Query],
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<Vec<ScreenResult>, String> {
         let screener = self.screener()?;
         let datasets = self
             .usable(&screener, sandbox, settings)
             .map_err(|error| error.to_string())?;
         let defaults = ScreenOptions::default();
-        let threshold = settings.screening_threshold.unwrap_or(defaults.threshold);
-        let mut result = screener
-            .screen(
-                query,
-                &ScreenOptions {
-                    threshold,
-                    datasets: datasets.clone(),
-                    ..defaults
-                },
-            )
-            .map_err(|error| error.to_string())?;
-        result.lists.retain(|name, _| datasets.contains(name));
-        Ok(result)
+        let mut options = ScreenOptions {
+            threshold: settings.screening_threshold.unwrap_or(defaults.threshold),
+            datasets,
+            ..defaults
+        };
+        let screen = |query: &Query, options: &ScreenOptions| {
+            let mut result = screener
+                .screen(query, options)
+                .map_err(|error| error.to_string())?;
+            result.lists.retain(|name, _| options.datasets.contains(name));
+            Ok(result)
+        };
+        let mut results: Vec<ScreenResult> = queries
+            .iter()
+            .map(|query| screen(query, &options))
+            .collect::<Result<_, String>>()?;
+        let most = results
+            .iter()
+            .map(|result| result.total.value)
+            .max()
+            .unwrap_or_default();
+        if results.len() > 1 && most > options.limit {
+            options.limit = most;
+            results = queries
+                .iter()
+                .map(|query| screen(query, &options))
+                .collect::<Result<_, String>>()?;
+        }
+        Ok(results)
     }
 
     /// Loads the lists anew. Blocks.

@@ -49,6 +49,7 @@ pub mod lists;
 pub mod mail;
 pub mod merchants;
 pub mod monitoring;
+pub mod names;
 pub mod nodes;
 pub mod operations;
 pub mod people;

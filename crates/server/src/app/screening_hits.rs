@@ -11,6 +11,7 @@ pub fn screening(result: ScreenResult) -> Screening {
         results: result.results.into_iter().map(hit).collect(),
         query_params: result.query_params,
         lists: result.lists,
+        further_names: Vec::new(),
     }
 }
 
@@ -28,6 +29,7 @@ pub fn hit(hit: Hit) -> ScreeningHit {
         properties: Some(hit.properties),
         features: Some(hit.features),
         explanation: Some(hit.explanation.into_iter().map(explanation).collect()),
+        matched_names: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ use store::attempts::Attempt;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::hold::Hold;
+use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 
 use crate::error::Problem;
@@ -43,6 +44,10 @@ pub struct Detail {
     pub suppressed: Vec<ScreeningHit>,
     /// Score from which a list entry matched, 0–1.
     pub screening_threshold: Option<f64>,
+    /// The attempt's own names: the submitted one and those on documents.
+    pub names: Vec<ScreenedName>,
+    /// The face was proven and identified: later attempts of the same face are screened under these names, too.
+    pub face_identified: bool,
     /// The face was proven, and it is beyond doubt the face of the person to whom the attempt belongs.
     pub face_proven: bool,
     /// The Flow or the account required two people's decision.

@@ -12,7 +12,6 @@ use faces::Embedding;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use sanctions::Query;
 use serde_json::json;
 use store::attempts::{self, NewAttempt};
 use store::objects::ObjectName;
@@ -21,9 +20,10 @@ use store::{DataKey, Scope, Tx, audit, people};
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
-use verification::evidence::{Evidence, Screening};
+use verification::evidence::Evidence;
 use verification::flow::Flow;
 use verification::judge::{Judgement, examine};
+use verification::names::{ScreenedName, of_documents};
 use verification::requirements;
 use verification::review::Priority;
 use verification::submission::{Context, FileField, Submission, SubmittedFile};
@@ -32,10 +32,9 @@ use super::admissions::Admission;
 use super::evidence::{Gathered, gather};
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
+use super::names::{self, Ahead, Screened};
 use super::seen::Detail;
-use super::{
-    App, Shared, applicants, cpu, events, flows, merchants, reviews, screening_hits, sessions, suppressions,
-};
+use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
 use crate::error::Problem;
 use crate::http::form::File;
 use crate::http::gate::Caller;
@@ -73,10 +72,7 @@ pub async fn run(
     };
 
     let settings = merchants::settings(&caller.merchant)?;
-    let screening_threshold = settings
-        .screening_threshold
-        .unwrap_or(sanctions::DEFAULT_THRESHOLD);
-    let (gathered, files) = look(app, &submission, &against.flow, settings, files).await?;
+    let (gathered, screened, files) = look(app, &submission, &against.flow, settings.clone(), files).await?;
     metrics::counter!("bonafide_verifications_total").increment(1);
     let recording = Recording {
         app: Arc::clone(app),
@@ -84,9 +80,10 @@ pub async fn run(
         submission,
         against,
         gathered,
+        screened,
         texts,
         today,
-        screening_threshold,
+        settings,
         started,
         admission,
     };
@@ -154,56 +151,28 @@ async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Res
     })
 }
 
-/// Screening, then the engines, on the CPU pool; gives the files back for the log.
+/// Screens the submitted name, runs the engines, and screens the names on the documents, on the CPU pool. It returns the
+/// files for the log.
 async fn look(
     app: &Shared,
     submission: &Arc<Submission>,
     flow: &Flow,
     settings: MerchantSettings,
     mut files: BTreeMap<String, File>,
-) -> Result<(Gathered, BTreeMap<String, File>), Problem> {
+) -> Result<(Gathered, Screened, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
     let flow_settings = flow.settings.clone();
     app.cpu
         .run(move |gone| {
-            let screening = screen(&shared, &submission, &settings)?;
-            let mut gathered = gather(&shared, &submission, &flow_settings, &mut files, gone)?;
-            gathered.evidence.screening = screening;
-            Ok((gathered, files))
+            let (lists, sandbox) = (&shared.lists, submission.sandbox);
+            let submitted = vec![ScreenedName::submitted(&submission)];
+            let submitted = Screened::new(submitted, lists, sandbox, &settings)?;
+            let gathered = gather(&shared, &submission, &flow_settings, &mut files, gone)?;
+            let on_documents = of_documents(&gathered.evidence.documents);
+            let screened = submitted.with(on_documents, lists, sandbox, &settings)?;
+            Ok((gathered, screened, files))
         })
         .await?
-}
-
-/// Sanctions screening. Whoever cannot be screened is not verified (fail closed).
-fn screen(app: &App, submission: &Submission, settings: &MerchantSettings) -> Result<Screening, Problem> {
-    let text = |field| submission.get(field).map(str::to_owned);
-    let given = [submission.get("firstName"), submission.get("middleName")]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ");
-    let query = Query {
-        schema: Some("Person".into()),
-        name: Some(format!(
-            "{given} {}",
-            // Required: a submission without it was refused before.
-            submission.get("lastName").unwrap_or_default()
-        )),
-        first_name: Some(given),
-        last_name: text("lastName"),
-        dob: submission.dob.map(|dob| dob.to_string()),
-        country: text("country"),
-        nationality: text("nationality"),
-        ..Query::default()
-    };
-    let result = app
-        .lists
-        .screen(&query, submission.sandbox, settings)
-        .map_err(|reason| {
-            Problem::unavailable("Sanctions screening is unavailable; please try again shortly")
-                .because(reason)
-        })?;
-    Ok(screening_hits::screening(result))
 }
 
 /// Everything that is recorded of a verification.
@@ -213,9 +182,10 @@ struct Recording {
     submission: Arc<Submission>,
     against: Against,
     gathered: Gathered,
+    screened: Screened,
     texts: BTreeMap<String, String>,
     today: Date,
-    screening_threshold: f64,
+    settings: MerchantSettings,
     started: Instant,
     /// Of the hosted session's attempt.
     admission: Option<Admission>,
@@ -269,25 +239,33 @@ async fn record_in_one_transaction(
         submission,
         against,
         gathered,
+        screened,
         texts,
         today,
-        screening_threshold,
+        settings,
         started,
         admission: _,
     } = recording;
     let scope = caller.scope;
     let evidence: &Evidence = &gathered.evidence;
     let replica = app.faces.of(scope);
-    let mut replica = replica.lock().await;
     let proven = |examination: &verification::judge::Examination<'_>| -> Option<&Embedding> {
         gathered.face.as_ref().filter(|_| examination.face_is_proven())
     };
+    let mut ahead = Ahead::default();
     if let Some(face) = proven(&examine(&against.flow, submission, evidence, *today)) {
         // Up to date to some sequence without the account's lock; inside it only what came after is read.
+        let mut replica = replica.lock().await;
         replica
             .catch_up(&mut app.db.read().await?, scope, face.version())
             .await?;
+        let nearest = replica.search(face)?.first().map(|hit| hit.facemap);
+        drop(replica);
+        if let Some(nearest) = nearest {
+            ahead = names::look_ahead(app, scope, nearest, screened, settings).await?;
+        }
     }
+    let mut replica = replica.lock().await;
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
         let examination = examine(&against.flow, submission, evidence, *today);
         let face = proven(&examination);
@@ -305,16 +283,20 @@ async fn record_in_one_transaction(
             submission.external_user_id(),
         )
         .await?;
-        // Only now it is known whose listings were found not to be meant.
+        // Only now it is known whose earlier names count, and which listings a reviewer set aside for this person.
+        let screening = match face {
+            Some(_) => names::in_step(tx, app, scope, facemap_id, screened, &ahead, settings).await?,
+            None => screened.screening().clone(),
+        };
         let face_proven = face.is_some() && !identity.near_duplicate;
         let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven)
             .await?
             // Nothing is set aside for an attempt that does not prove its person: every hit counts.
             .unwrap_or_default();
         // Where two people are required, what one person alone set aside counts again.
-        let four_eyes = against.flow.settings.four_eyes || merchants::settings(&caller.merchant)?.four_eyes;
+        let four_eyes = against.flow.settings.four_eyes || settings.four_eyes;
         let known = suppressions::counting(known, four_eyes);
-        let (screening, suppressed) = suppressions::apply(&known, &evidence.screening);
+        let (screening, suppressed) = suppressions::apply(&known, &screening);
         let session = match against.session_id {
             Some(id) => Some(
                 store::admissions::use_attempt(tx, scope, id)
@@ -345,7 +327,13 @@ async fn record_in_one_transaction(
             timing_ms: gathered.timings.clone(),
             seen: gathered.seen.clone(),
             suppressed,
-            screening_threshold: Some(*screening_threshold),
+            screening_threshold: Some(
+                settings
+                    .screening_threshold
+                    .unwrap_or(sanctions::DEFAULT_THRESHOLD),
+            ),
+            names: screened.names().to_vec(),
+            face_identified: face.is_some(),
             face_proven,
             four_eyes,
             similar,
@@ -403,10 +391,10 @@ async fn record_in_one_transaction(
             )
             .await?;
         }
-        let hides = caller.session.is_some() && against.flow.settings.hide_sanctions_detail;
-        let answer = match hides {
-            true => Answer::json(StatusCode::OK, &judgement.response.without_sanctions_detail())?,
-            false => Answer::json(StatusCode::OK, &judgement.response)?,
+        let hides_hits = against.flow.settings.hide_sanctions_detail;
+        let answer = match &caller.session {
+            Some(_) => Answer::json(StatusCode::OK, &judgement.response.for_applicant(hides_hits))?,
+            None => Answer::json(StatusCode::OK, &judgement.response)?,
         };
         claim.complete(tx, &answer).await?;
         Ok(answer.of_attempt(log_id))

@@ -18,6 +18,7 @@ mod hosted;
 mod interruptions;
 mod lifecycle;
 mod monitoring;
+mod names;
 mod openapi;
 mod portal;
 mod sessions;

@@ -96,6 +96,7 @@ impl Examination<'_> {
             results,
             query_params: screening.query_params.clone(),
             lists: screening.lists.clone(),
+            further_names: screening.further_names.clone(),
             failure,
         }
     }

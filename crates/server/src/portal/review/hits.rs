@@ -30,6 +30,8 @@ pub struct Hit {
     pub topics: Vec<String>,
     /// The authority's programmes.
     pub programs: Vec<String>,
+    /// The person's names that found it, and where each comes from, as in the texts `review.name_source.…`.
+    pub found_by: Vec<(&'static str, String)>,
     /// The person beside the listing.
     pub lines: Vec<Line>,
     /// The list's remarks in its own words.
@@ -272,6 +274,11 @@ pub fn hits(
             .collect(),
         topics: hit.topics().to_vec(),
         programs: hit.programs.clone().unwrap_or_default(),
+        found_by: hit
+            .matched_names
+            .iter()
+            .map(|name| (name.source.as_str(), name.name.clone()))
+            .collect(),
         lines: lines(page, hit, known),
         remarks: hit.property("notes").to_vec(),
         suppressed: covers(set_aside, hit),

@@ -433,3 +433,55 @@ fn a_document_is_valid_on_its_last_day_and_sources_are_named() {
         "of the first code"
     );
 }
+
+#[test]
+fn an_applicant_never_sees_under_which_further_names_was_searched() {
+    use crate::names::{FurtherName, MatchedName, NameSource};
+    let judgement = judge_types(&[Passport], |e, _| {
+        let by = MatchedName {
+            source: NameSource::Earlier,
+            name: "Zoltar Quenthabar".into(),
+        };
+        let explanation = crate::screening::Explanation {
+            feature: "name_match".into(),
+            score: 0.9,
+            query: "zoltar quenthabar".into(),
+            candidate: "quenthabar zoltar".into(),
+            tokens: vec![],
+        };
+        let found = crate::screening::tests::hit("demo-1", &["demo"], 0.9);
+        e.screening = crate::evidence::Screening {
+            results: vec![crate::screening::ScreeningHit {
+                matched_names: vec![by.clone()],
+                explanation: Some(vec![explanation]),
+                ..found
+            }],
+            total: 1,
+            matched: true,
+            further_names: vec![FurtherName {
+                source: by.source,
+                name: by.name,
+                query_params: [("name".to_owned(), "Zoltar Quenthabar".to_owned())].into(),
+            }],
+            ..Default::default()
+        };
+    });
+    let response = judgement.response;
+    let whole = serde_json::to_value(&response).expect("JSON");
+    let hit = &whole["kycResults"]["results"][0];
+    assert_eq!(
+        hit["matchedNames"],
+        json!([{"source": "earlier", "name": "Zoltar Quenthabar"}])
+    );
+    assert_eq!(whole["kycResults"]["furtherNames"][0]["source"], "earlier");
+    for hides_hits in [false, true] {
+        let shown = serde_json::to_value(response.for_applicant(hides_hits)).expect("JSON");
+        assert!(!shown.to_string().to_lowercase().contains("zoltar"), "{shown}");
+        assert_eq!(
+            (&shown["kycResults"]["status"], &shown["kycResults"]["code"]),
+            (&json!("match"), &json!(2702))
+        );
+        let hits = shown["kycResults"]["results"].as_array().map(Vec::len);
+        assert_eq!(hits, Some(usize::from(!hides_hits)));
+    }
+}
