@@ -13,6 +13,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
+use chain::query::DEFAULT_LABEL;
 use chain::secret;
 use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
@@ -65,6 +66,8 @@ pub struct OfAttempt(pub i64);
 enum Keeps {
     /// Address and bodies.
     Whole,
+    /// As `Whole`, but masked when the caller set a label, which may name a person.
+    Unlabelled,
     /// The path; what was sent as masked; refusals.
     Masked,
     /// As `Masked`, and not even the path.
@@ -73,9 +76,8 @@ enum Keeps {
 
 fn keeps(route: &str) -> Keeps {
     match (Family::of(route), route) {
-        (Family::GroupsAndFlows | Family::Monitoring, _) | (_, "/v2/idv/document-requirements") => {
-            Keeps::Whole
-        }
+        (Family::GroupsAndFlows, _) | (_, "/v2/idv/document-requirements") => Keeps::Whole,
+        (Family::Monitoring, _) => Keeps::Unlabelled,
         (_, "/v2/reports/applicants/byExternalUserId/{externalUserId}") => Keeps::Route,
         _ => Keeps::Masked,
     }
@@ -92,7 +94,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     }
     let keeps = keeps(&route);
     let address = match keeps {
-        Keeps::Whole => request.uri().path_and_query().map(|address| address.to_string()),
+        Keeps::Whole | Keeps::Unlabelled => request.uri().path_and_query().map(|address| address.to_string()),
         Keeps::Masked => Some(request.uri().path().to_owned()),
         Keeps::Route => None,
     };
@@ -124,9 +126,9 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     let ms = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
     let sent = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
     let refused = response.status().as_u16() >= 400;
-    let answer = match keeps == Keeps::Whole || refused {
-        true => answer_of(&mut response).await,
-        false => None,
+    let answer = match keeps {
+        Keeps::Masked | Keeps::Route if !refused => None,
+        _ => answer_of(&mut response, keeps).await,
     };
     let exchange = Exchange {
         address,
@@ -163,11 +165,14 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
 }
 
 /// The answer's body, when it lies in memory whole; it is put back as it was.
-async fn answer_of(response: &mut Response) -> Option<KeptBody> {
+async fn answer_of(response: &mut Response, keeps: Keeps) -> Option<KeptBody> {
     let bytes = response.body().size_hint().exact()?;
     let body = std::mem::take(response.body_mut());
     let whole = axum::body::to_bytes(body, usize::MAX).await.ok()?;
-    let kept = without_secrets(&whole, bytes);
+    let kept = match keeps {
+        Keeps::Unlabelled => without_labels(&whole, bytes),
+        Keeps::Whole | Keeps::Masked | Keeps::Route => without_secrets(&whole, bytes),
+    };
     *response.body_mut() = Body::from(whole);
     kept.filter(|kept| kept.bytes > 0)
 }
@@ -202,6 +207,16 @@ fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
     }
 }
 
+/// The body as it was; masked if the caller labelled the query, because the label may be that of a person, and erasing the person does not
+/// reach the log. A body that is not JSON cannot be checked, so it is not kept.
+fn without_labels(body: &[u8], bytes: u64) -> Option<KeptBody> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    match value["label"].as_str() {
+        None | Some(DEFAULT_LABEL) => without_secrets(body, bytes),
+        Some(_) => as_masked(body),
+    }
+}
+
 /// The body masked. What is no JSON cannot be; and masking leaves the members' names and some values.
 fn as_masked(body: &[u8]) -> Option<KeptBody> {
     let masked = masked(&serde_json::from_slice(body).ok()?);
@@ -220,6 +235,7 @@ impl Seen {
         match keeps {
             _ if self.bytes == 0 => None,
             Keeps::Whole => without_secrets(&self.beginning, self.bytes),
+            Keeps::Unlabelled => without_labels(&self.beginning, self.bytes),
             Keeps::Masked | Keeps::Route => as_masked(&self.beginning),
         }
     }
@@ -271,7 +287,7 @@ mod tests {
         for (route, kept) in [
             ("/v2/public/groups", Keeps::Whole),
             ("/v2/public/flows/{flowId}", Keeps::Whole),
-            ("/v2/public/transaction-monitoring", Keeps::Whole),
+            ("/v2/public/transaction-monitoring", Keeps::Unlabelled),
             ("/v2/idv/document-requirements", Keeps::Whole),
             ("/v2/idv/verify", Keeps::Masked),
             ("/v2/sdk/session/web-sdk-link", Keeps::Masked),
@@ -284,6 +300,26 @@ mod tests {
         ] {
             assert_eq!(keeps(route), kept, "{route}");
         }
+    }
+
+    #[test]
+    fn a_labelled_query_is_masked() {
+        let kept = |body: Value| {
+            let text = body.to_string();
+            without_labels(text.as_bytes(), text.len() as u64).map(|body| body.text)
+        };
+        for open in [
+            json!({"query": "1A1z"}),
+            json!({"query": "1A1z", "label": DEFAULT_LABEL}),
+        ] {
+            assert_eq!(kept(open.clone()), Some(open.to_string()));
+        }
+        let named = kept(json!({"query": "1A1z", "label": "ann@example.com", "queryId": "q"})).unwrap();
+        assert_eq!(
+            named,
+            json!({"query": "•••", "label": "•••", "queryId": "q"}).to_string()
+        );
+        assert_eq!(without_labels(b"{\"label\": \"ann@example.com\"", 28), None);
     }
 
     #[test]
