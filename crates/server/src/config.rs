@@ -128,6 +128,9 @@ pub struct ServeConfig {
     /// Seconds a decoder may take for one file before its process is killed.
     #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]
     pub decode_seconds: u64,
+    /// Milliseconds after which another process may take over a request with an `Idempotency-Key` whose process died.
+    #[arg(long, hide = true, default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(100..))]
+    pub idempotency_lease_ms: u32,
     /// Proxies whose forwarded client addresses are believed.
     #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpAddr>,

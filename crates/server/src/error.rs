@@ -336,6 +336,10 @@ impl From<store::Error> for Problem {
             store::Error::Objects(cause) => {
                 Problem::unavailable("The object store does not answer").because(cause)
             }
+            store::Error::LeaseLost => Problem::new(
+                Kind::Conflict,
+                "Another request with this Idempotency-Key has taken over; repeat the request to get its answer",
+            ),
             error => Problem::internal(error),
         }
     }

@@ -1,10 +1,12 @@
 //! Applicant look-up across registrations and the log (interface §2.6): which facemaps a label has been seen with.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use crate::db::fetch;
 use crate::registrations::{external_ref, from_column};
-use crate::{Conn, Error, Scope};
+use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};
 
 /// One facemap in one group, under one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +63,59 @@ pub async fn by_external_user_id(
         last_active,
     };
     Ok(rows.into_iter().map(applicant).collect())
+}
+
+/// A label of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// Its blind index.
+    pub(crate) external_ref: Vec<u8>,
+    /// The label itself.
+    pub(crate) text: String,
+    /// Whether another person is registered under it, so it does not name this person alone.
+    pub(crate) is_shared: bool,
+}
+
+/// All labels that a person was submitted with, in registrations and in the log.
+pub(crate) async fn labels_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Label>, Error> {
+    let registered = registrations::of_facemap(conn, scope, facemap_id).await?;
+    let mut texts: BTreeSet<String> = registered.into_iter().map(|one| one.external_user_id).collect();
+    // Of each label in the log one attempt.
+    let sql =
+        "select id, wrapped_key, external_id_sealed from attempts where merchant_id = $1 and sandbox = $2
+               and log_id in (select min(log_id) from attempts
+                   where merchant_id = $1 and sandbox = $2 and facemap_id = $3 group by external_ref)";
+    type Row = (Uuid, Vec<u8>, Vec<u8>);
+    let logged = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    if !logged.is_empty() {
+        let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+        let person_key = people::wrapped_key(conn, scope, facemap_id).await?;
+        for (id, wrapped, sealed) in logged {
+            let key = attempts::unwrap(&merchant_key, scope, (&facemap_id, &person_key), (&id, &wrapped))?;
+            texts.insert(attempts::open_external_id(&key, scope, &id, &sealed)?);
+        }
+    }
+    let mut labels = Vec::with_capacity(texts.len());
+    for text in texts {
+        let external_ref = external_ref(conn, scope, &text);
+        let sql = "select exists (select 1 from registrations
+                   where merchant_id = $1 and sandbox = $2 and external_ref = $3 and facemap_id <> $4)";
+        let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
+        let (is_shared,) = fetch!(
+            one,
+            conn,
+            (bool,),
+            sql,
+            merchant_id,
+            sandbox,
+            &external_ref,
+            facemap_id
+        )?;
+        labels.push(Label {
+            external_ref,
+            text,
+            is_shared,
+        });
+    }
+    Ok(labels)
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
 use crate::registrations::{external_ref, from_column, to_column};
-use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
+use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, people};
 
 /// An attempt to be logged.
 #[derive(Clone, Copy, Debug)]
@@ -342,6 +342,23 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
     Ok(found.is_some())
 }
 
+/// An attempt's key.
+///
+/// # Errors
+/// [`Error::Sealed`]; database errors.
+pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<DataKey>, Error> {
+    let sql = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
+                   on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
+               where a.merchant_id = $1 and a.sandbox = $2 and a.id = $3";
+    type Row = (Uuid, Vec<u8>, Vec<u8>);
+    let found = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    let Some((facemap_id, person_key, wrapped)) = found else {
+        return Ok(None);
+    };
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    unwrap(&merchant_key, scope, (&facemap_id, &person_key), (&id, &wrapped)).map(Some)
+}
+
 /// When the newest attempt was made (ms).
 ///
 /// # Errors
@@ -478,17 +495,19 @@ pub async fn ages(
     Ok((oldest.map(|(at,)| at), count))
 }
 
-/// Deletes an attempt with its key, its decisions and, when it was the last one of an ended session, the session; answers its
-/// registration. Its objects are the caller's to delete. The caller holds the [`faces::lock`](crate::faces::lock).
+/// Deletes an attempt with its key, its decisions, its idempotency answer and, when it was the last one of an ended session, the session;
+/// answers its registration. The same transaction notes that its objects have to be deleted. The caller holds the [`faces::lock`](crate::faces::lock).
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such attempt.
 pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uuid>, Error> {
     let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and log_id = $3
-               returning registration_id, session_id";
-    type Row = (Option<Uuid>, Option<Uuid>);
+               returning id, registration_id, session_id";
+    type Row = (Uuid, Option<Uuid>, Option<Uuid>);
     let deleted = fetch!(optional, tx, Row, sql, scope.merchant_id, scope.sandbox, log_id)?;
-    let (registration_id, session_id) = deleted.ok_or(Error::Missing("attempt"))?;
+    let (id, registration_id, session_id) = deleted.ok_or(Error::Missing("attempt"))?;
+    idempotency::erase_attempt(tx, scope, id).await?;
+    erasures::remove_objects(tx, scope, id, None).await?;
     if let Some(session_id) = session_id {
         let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
                    and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)";

@@ -447,7 +447,7 @@ async fn write_sessions(
     let mut sessions = Rows::of(
         "sessions",
         "merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage, attempts, \
-         max_attempts, log_id, created_at, expires_at, completed_at",
+         max_attempts, log_id, created_at, expires_at, completed_at, user_ref",
     );
     let mut consents = Rows::of(
         "consents",
@@ -478,6 +478,7 @@ async fn write_sessions(
             session.created_at.into(),
             session.expires_at.into(),
             session.completed_at.into(),
+            row.external_ref.clone().into(),
         ]);
         consents.push([
             id.into(),

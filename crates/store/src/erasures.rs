@@ -1,9 +1,15 @@
-//! The ledger of who was erased and when. [`people::erase`](crate::people::erase) writes it; nothing ever takes a line out.
+//! Erasures: the ledger of who was erased and when, and all that an erasure has to reach outside the person's own key: webhook events,
+//! links, sessions, monitoring queries and idempotency answers. [`people::erase`](crate::people::erase) destroys the key itself.
+//!
+//! Nothing ever deletes a line of the ledger. The journal that survives the database is [`erasure_journal`](crate::erasure_journal).
+
+use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use crate::db::fetch;
-use crate::{Conn, Error, Scope};
+use crate::db::{execute, fetch};
+use crate::erasure_journal::KeyId;
+use crate::{Conn, Error, Scope, Tx, applicants, idempotency, monitoring, people, registrations};
 
 /// Somebody who was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -12,10 +18,21 @@ pub struct Erasure {
     pub merchant_id: Uuid,
     /// Its mode.
     pub sandbox: bool,
-    /// Who it was.
+    /// The person.
     pub facemap_id: Uuid,
     /// When (ms).
     pub at: i64,
+}
+
+impl Erasure {
+    /// The account and mode.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope {
+            merchant_id: self.merchant_id,
+            sandbox: self.sandbox,
+        }
+    }
 }
 
 /// An account's latest, newest first, at most `limit`.
@@ -35,11 +52,201 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasu
     )
 }
 
-/// Everybody's, oldest first: for backups.
+/// Whether the ledger names a facemap.
 ///
 /// # Errors
 /// Database errors.
-pub async fn all(conn: &mut Conn) -> Result<Vec<Erasure>, Error> {
-    let sql = "select merchant_id, sandbox, facemap_id, at from erasures order by at, facemap_id";
-    fetch!(all, conn, Erasure, sql)
+pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<bool, Error> {
+    let sql = "select at from erasures where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let found = fetch!(
+        optional,
+        conn,
+        (i64,),
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )?;
+    Ok(found.is_some())
+}
+
+/// When anybody was last erased, in any account (ms).
+///
+/// # Errors
+/// Database errors.
+pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
+    let (newest,) = fetch!(one, conn, (Option<i64>,), "select max(at) from erasures")?;
+    Ok(newest)
+}
+
+/// The ids of the keys that erasing a person destroys: the person's own and those of the facemaps that were merged into it, which an
+/// older backup still holds.
+///
+/// # Errors
+/// Database errors.
+pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<BTreeSet<KeyId>, Error> {
+    let mut facemaps = people::aliases(conn, scope, facemap_id).await?;
+    facemaps.push(facemap_id);
+    Ok(facemaps
+        .into_iter()
+        .map(|facemap| KeyId::of_facemap(conn, scope, facemap))
+        .collect())
+}
+
+/// Writes a person into the ledger. The journal has the keys already.
+pub(crate) async fn write(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    let now = tx.now();
+    let sql = "insert into erasures (merchant_id, sandbox, facemap_id, at, journaled_at) values ($1, $2, $3, $4, $4)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, now).map(|_| ())
+}
+
+/// Erasures that an earlier version did not write to the journal, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, Error> {
+    let sql = "select merchant_id, sandbox, facemap_id, at from erasures where journaled_at is null
+               order by at, facemap_id limit $1";
+    fetch!(all, conn, Erasure, sql, limit)
+}
+
+/// Notes that the journal has an erasure.
+///
+/// # Errors
+/// Database errors.
+pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
+    let now = tx.now();
+    let sql =
+        "update erasures set journaled_at = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let (merchant_id, sandbox) = (erasure.merchant_id, erasure.sandbox);
+    execute!(tx, sql, merchant_id, sandbox, erasure.facemap_id, now).map(|_| ())
+}
+
+/// Deletes what names a person under the account's key: events by their facemap; links, sessions, monitoring queries and their
+/// idempotency answers by the person's labels, except labels that another person is registered under.
+pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    idempotency::erase_earlier(tx, scope).await?;
+    let sql = "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    for label in applicants::labels_of(tx, scope, facemap_id).await? {
+        if label.is_shared {
+            continue;
+        }
+        for sql in [
+            "delete from link_tokens where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+            "delete from sessions where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+        ] {
+            execute!(tx, sql, scope.merchant_id, scope.sandbox, &label.external_ref)?;
+        }
+        monitoring::delete_labelled(tx, scope, &label.text).await?;
+        idempotency::erase_label(tx, scope, &label.external_ref).await?;
+    }
+    Ok(())
+}
+
+/// An attempt that is gone and whose objects are still to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct ObjectRemoval {
+    merchant_id: Uuid,
+    sandbox: bool,
+    /// The attempt.
+    pub attempt_id: Uuid,
+}
+
+impl ObjectRemoval {
+    /// The account and mode.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope {
+            merchant_id: self.merchant_id,
+            sandbox: self.sandbox,
+        }
+    }
+}
+
+/// Notes, in the transaction that deletes an attempt, that its objects have to go too. `erased`: the person whose erasure waits for
+/// them, and the label of the attempt; `None`: retention deleted it.
+pub(crate) async fn remove_objects(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt_id: Uuid,
+    erased: Option<(Uuid, &[u8])>,
+) -> Result<(), Error> {
+    let now = tx.now();
+    let (facemap_id, external_ref) = erased.unzip();
+    let facemap_id = facemap_id.unwrap_or(Uuid::nil());
+    let sql =
+        "insert into object_removals (merchant_id, sandbox, attempt_id, facemap_id, external_ref, created_at)
+               values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
+    execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt_id,
+        facemap_id,
+        external_ref,
+        now
+    )
+    .map(|_| ())
+}
+
+/// The person who was erased under a label, as long as the erasure is not finished.
+///
+/// # Errors
+/// Database errors.
+pub async fn unfinished(
+    conn: &mut Conn,
+    scope: Scope,
+    external_user_id: &str,
+) -> Result<Option<Uuid>, Error> {
+    let external_ref = registrations::external_ref(conn, scope, external_user_id);
+    let sql = "select facemap_id from object_removals
+               where merchant_id = $1 and sandbox = $2 and external_ref = $3 order by attempt_id limit 1";
+    let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
+    let found = fetch!(optional, conn, (Uuid,), sql, merchant_id, sandbox, &external_ref)?;
+    Ok(found.map(|(facemap_id,)| facemap_id))
+}
+
+/// The attempts whose objects the erasure of a person has not deleted yet.
+///
+/// # Errors
+/// Database errors.
+pub async fn objects_of(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Vec<ObjectRemoval>, Error> {
+    let sql = "select merchant_id, sandbox, attempt_id from object_removals
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by attempt_id";
+    fetch!(
+        all,
+        conn,
+        ObjectRemoval,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        facemap_id
+    )
+}
+
+/// All attempts whose objects are still to be deleted, the earliest first, at most `limit`.
+///
+/// # Errors
+/// Database errors.
+pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
+    let sql = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
+    fetch!(all, conn, ObjectRemoval, sql, limit)
+}
+
+/// Notes that the objects are deleted.
+///
+/// # Errors
+/// Database errors.
+pub async fn objects_removed(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
+    let sql = "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
+    execute!(tx, sql, removal.merchant_id, removal.sandbox, removal.attempt_id).map(|_| ())
 }

@@ -11,6 +11,14 @@ pub enum Error {
     /// The account's plan allows no more of these.
     #[error("the plan's limit is reached")]
     LimitReached,
+    /// Another request has taken over the idempotency key, so the transaction must not commit.
+    #[error("another request holds this Idempotency-Key")]
+    LeaseLost,
+    /// An entry of the erasure journal cannot be read.
+    #[error(
+        "the erasure journal's entry {0} is malformed or was written by a newer program; restore it from a copy"
+    )]
+    Journal(String),
     /// A row that an operation builds upon is not there (any more).
     #[error("no such {0}")]
     Missing(&'static str),

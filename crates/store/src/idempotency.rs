@@ -1,13 +1,23 @@
-//! `Idempotency-Key`: the first request of a key is carried out, its repetitions get its answer. Answers are sealed.
+//! `Idempotency-Key`: the server carries out the first request of a key and repeats its answer for 24 hours.
+//!
+//! The request that holds a key has a lease and renews it while it works. [`complete`] fails when another request took the lease over,
+//! so the transaction that carries the first one out rolls back and one key never leads to two effects.
+//!
+//! An answer about a verification is sealed under the key of its attempt, and it is deleted with the attempt. Every other answer is
+//! sealed under the key of the account.
+
+use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::keyring::Place;
-use crate::{Error, Scope, Tx, merchants};
+use crate::keyring::{DataKey, Place};
+use crate::{Conn, Error, Scope, Tx, attempts, merchants, registrations};
 
 /// How long a key is kept.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
-/// After this long, a request without an answer is taken to have died with its node.
-const LEASE_MS: i64 = 5 * 60 * 1000;
+/// The lease of rows that an earlier version wrote.
+const EARLIER_LEASE_MS: i64 = 5 * 60 * 1000;
+/// The status of a row whose answer was erased.
+const ERASED: i64 = 410;
 
 /// What a key stands for.
 #[derive(Debug)]
@@ -25,16 +35,34 @@ pub enum Begin {
     Mismatch,
     /// The same request is being carried out.
     InProgress,
+    /// The answer was deleted together with the person or the attempt that it described.
+    Erased,
 }
 
-/// The right to answer for a key.
-#[derive(Debug)]
+/// The lease of a key: the right to answer for it.
+#[derive(Clone, Debug)]
 pub struct Ticket {
     key_ref: Vec<u8>,
-    started_at: i64,
+    lease_id: Uuid,
 }
 
-/// Claims a key. `operation` keeps endpoints apart; `fingerprint` is whatever identifies the request's content.
+/// What an answer describes, which decides how it is sealed and what deletes it.
+#[derive(Clone, Copy, Debug)]
+pub enum Describes<'a> {
+    /// A verification. The answer is sealed under the key of the attempt.
+    Attempt {
+        /// The attempt.
+        id: Uuid,
+        /// Its key.
+        key: &'a DataKey,
+    },
+    /// Something with the merchant's label for a person.
+    Label(&'a str),
+    /// Nothing that belongs to a person.
+    Configuration,
+}
+
+/// Claims a key for `lease_ms`. `operation` keeps endpoints apart; `fingerprint` identifies the content of the request.
 ///
 /// # Errors
 /// [`Error::Sealed`] when the stored answer does not open; database errors.
@@ -44,6 +72,7 @@ pub async fn begin(
     operation: &str,
     key: &str,
     fingerprint: &[u8],
+    lease_ms: i64,
 ) -> Result<Begin, Error> {
     let key_ref = tx
         .keyring()
@@ -52,52 +81,71 @@ pub async fn begin(
         .keyring()
         .hash("idempotency body", &[&key_ref, fingerprint])
         .to_vec();
-    let now = tx.now();
-    // Inserts, or takes over what has expired or died.
+    let (now, lease_id) = (tx.now(), Uuid::new_v4());
+    // Inserts the row, or takes over one that has expired or whose lease has ended.
     let claimed = execute!(
         tx,
-        "insert into idempotency_keys as k (merchant_id, sandbox, key_ref, body_ref, started_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6)
+        "insert into idempotency_keys as k
+             (merchant_id, sandbox, key_ref, body_ref, started_at, expires_at, lease_id, lease_until)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (merchant_id, sandbox, key_ref) do update
-             set body_ref = excluded.body_ref, status = null, answer_sealed = null,
-                 started_at = excluded.started_at, expires_at = excluded.expires_at
-             where k.expires_at <= $5 or (k.status is null and k.started_at <= $7)",
+             set body_ref = excluded.body_ref, status = null, answer_sealed = null, attempt_id = null,
+                 label_ref = null, started_at = excluded.started_at, expires_at = excluded.expires_at,
+                 lease_id = excluded.lease_id, lease_until = excluded.lease_until
+             where k.expires_at <= $5 or (k.status is null and coalesce(k.lease_until, k.started_at + $9) <= $5)",
         scope.merchant_id,
         scope.sandbox,
         &key_ref,
         &body_ref,
         now,
         now + KEPT_MS,
-        now - LEASE_MS,
+        lease_id,
+        now + lease_ms,
+        EARLIER_LEASE_MS,
     )?;
     if claimed == 1 {
-        return Ok(Begin::Fresh(Ticket {
-            key_ref,
-            started_at: now,
-        }));
+        return Ok(Begin::Fresh(Ticket { key_ref, lease_id }));
     }
-    let (stored_ref, status, sealed) = fetch!(
+    answered(tx, scope, &key_ref, &body_ref).await
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    body_ref: Vec<u8>,
+    status: Option<i64>,
+    answer_sealed: Option<Vec<u8>>,
+    attempt_id: Option<Uuid>,
+}
+
+/// What a key stands for that another request has claimed.
+async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]) -> Result<Begin, Error> {
+    let row = fetch!(
         one,
-        tx,
-        (Vec<u8>, Option<i64>, Option<Vec<u8>>),
-        "select body_ref, status, answer_sealed from idempotency_keys
+        conn,
+        Row,
+        "select body_ref, status, answer_sealed, attempt_id from idempotency_keys
          where merchant_id = $1 and sandbox = $2 and key_ref = $3",
         scope.merchant_id,
         scope.sandbox,
-        &key_ref,
+        key_ref,
     )?;
-    if stored_ref != body_ref {
-        return Ok(Begin::Mismatch);
-    }
-    let (Some(status), Some(sealed)) = (status, sealed) else {
-        return Ok(Begin::InProgress);
+    let sealed = match (row.status, row.answer_sealed) {
+        (Some(ERASED), None) => return Ok(Begin::Erased),
+        _ if row.body_ref != body_ref => return Ok(Begin::Mismatch),
+        (None, _) => return Ok(Begin::InProgress),
+        (Some(_), sealed) => sealed.ok_or(Error::Sealed)?,
     };
-    let body = merchants::key(tx, scope.merchant_id)
-        .await?
-        .open(&place(scope, &key_ref), &sealed)?;
+    let key = match row.attempt_id {
+        None => merchants::key(conn, scope.merchant_id).await?,
+        Some(id) => match attempts::key(conn, scope, id).await? {
+            Some(key) => key,
+            None => return Ok(Begin::Erased),
+        },
+    };
+    let status = row.status.and_then(|status| u16::try_from(status).ok());
     Ok(Begin::Replay {
-        status: u16::try_from(status).map_err(|_| Error::Sealed)?,
-        body: body.to_vec(),
+        body: key.open(&place(scope, key_ref), &sealed)?.to_vec(),
+        status: status.ok_or(Error::Sealed)?,
     })
 }
 
@@ -109,32 +157,65 @@ fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
     }
 }
 
-/// Keeps the answer for 24 hours from the beginning.
+/// Renews a lease for `lease_ms` from now. `false`: the lease is not this ticket's any more, or the request was answered.
 ///
 /// # Errors
 /// Database errors.
+pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) -> Result<bool, Error> {
+    let until = tx.now() + lease_ms;
+    let renewed = execute!(
+        tx,
+        "update idempotency_keys set lease_until = $5
+         where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
+        scope.merchant_id,
+        scope.sandbox,
+        &ticket.key_ref,
+        ticket.lease_id,
+        until,
+    )?;
+    Ok(renewed == 1)
+}
+
+/// Keeps the answer for 24 hours from the beginning.
+///
+/// # Errors
+/// [`Error::LeaseLost`] when the lease is not this ticket's any more: the caller must roll the transaction back.
 pub async fn complete(
     tx: &mut Tx,
     scope: Scope,
     ticket: &Ticket,
-    status: u16,
-    body: &[u8],
+    (status, body): (u16, &[u8]),
+    describes: Describes<'_>,
 ) -> Result<(), Error> {
-    let sealed = merchants::key(tx, scope.merchant_id)
-        .await?
-        .seal(&place(scope, &ticket.key_ref), body);
-    execute!(
+    let place = place(scope, &ticket.key_ref);
+    let (attempt_id, label_ref) = match describes {
+        Describes::Attempt { id, .. } => (Some(id), None),
+        Describes::Label(label) => (None, Some(registrations::external_ref(tx, scope, label))),
+        Describes::Configuration => (None, None),
+    };
+    let sealed = match describes {
+        Describes::Attempt { key, .. } => key.seal(&place, body),
+        Describes::Label(_) | Describes::Configuration => {
+            merchants::key(tx, scope.merchant_id).await?.seal(&place, body)
+        }
+    };
+    let completed = execute!(
         tx,
-        "update idempotency_keys set status = $5, answer_sealed = $6
-         where merchant_id = $1 and sandbox = $2 and key_ref = $3 and started_at = $4 and status is null",
+        "update idempotency_keys set status = $5, answer_sealed = $6, attempt_id = $7, label_ref = $8
+         where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
         scope.merchant_id,
         scope.sandbox,
         &ticket.key_ref,
-        ticket.started_at,
+        ticket.lease_id,
         i64::from(status),
         &sealed,
-    )
-    .map(|_| ())
+        attempt_id,
+        label_ref,
+    )?;
+    match completed {
+        0 => Err(Error::LeaseLost),
+        _ => Ok(()),
+    }
 }
 
 /// Forgets the key, so that the request may be tried again: for answers such as 429 and 503.
@@ -145,13 +226,56 @@ pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), E
     execute!(
         tx,
         "delete from idempotency_keys
-         where merchant_id = $1 and sandbox = $2 and key_ref = $3 and started_at = $4 and status is null",
+         where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
         scope.merchant_id,
         scope.sandbox,
         &ticket.key_ref,
-        ticket.started_at,
+        ticket.lease_id,
     )
     .map(|_| ())
+}
+
+/// Deletes the answer about an attempt and the hash of its request. The key stays taken until it expires, so a late repetition does not
+/// bring an erased person back.
+pub(crate) async fn erase_attempt(tx: &mut Tx, scope: Scope, attempt_id: Uuid) -> Result<(), Error> {
+    let sql =
+        "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, attempt_id = null
+               where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
+    let nothing: &[u8] = &[];
+    execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        attempt_id,
+        ERASED,
+        nothing
+    )
+    .map(|_| ())
+}
+
+/// The same for the answers that repeat a label.
+pub(crate) async fn erase_label(tx: &mut Tx, scope: Scope, label_ref: &[u8]) -> Result<(), Error> {
+    let sql = "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, label_ref = null
+               where merchant_id = $1 and sandbox = $2 and label_ref = $3";
+    let nothing: &[u8] = &[];
+    execute!(
+        tx,
+        sql,
+        scope.merchant_id,
+        scope.sandbox,
+        label_ref,
+        ERASED,
+        nothing
+    )
+    .map(|_| ())
+}
+
+/// Deletes the account's answers that an earlier version wrote: they do not state whom they describe, and they are at most a day old.
+pub(crate) async fn erase_earlier(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
+    let sql = "delete from idempotency_keys
+               where merchant_id = $1 and sandbox = $2 and lease_id is null and status is not null";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox).map(|_| ())
 }
 
 /// Deletes what has expired; answers how many.

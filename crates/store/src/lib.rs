@@ -50,6 +50,8 @@ mod counters;
 pub mod credentials;
 mod db;
 pub mod dispositions;
+pub mod earlier_rows;
+pub mod erasure_journal;
 pub mod erasures;
 mod error;
 pub mod faces;

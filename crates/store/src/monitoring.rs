@@ -284,3 +284,10 @@ pub async fn list(
     )?;
     open_all(conn, scope, rows).await
 }
+
+/// Deletes the screenings with a label, and what led to their scores.
+pub(crate) async fn delete_labelled(tx: &mut Tx, scope: Scope, label: &str) -> Result<(), Error> {
+    let label_ref = label_ref(tx, scope, label);
+    let sql = "delete from screenings where merchant_id = $1 and sandbox = $2 and label_ref = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, &label_ref).map(|_| ())
+}

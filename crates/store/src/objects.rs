@@ -21,8 +21,8 @@ use crate::{Error, Scope};
 /// Where objects are kept, shared by cloning.
 #[derive(Clone)]
 pub struct Objects {
-    store: Arc<dyn ObjectStore>,
-    root: Path,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) root: Path,
 }
 
 impl std::fmt::Debug for Objects {

@@ -19,6 +19,8 @@ pub struct NewEvent<'a> {
     pub kind: &'a str,
     /// What is to be posted, to the byte.
     pub body: &'a str,
+    /// The person, whose erasure deletes the event; `None`: it names nobody.
+    pub facemap_id: Option<Uuid>,
 }
 
 /// An event claimed for one delivery.
@@ -74,8 +76,9 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
     let now = tx.now();
     execute!(
         tx,
-        "insert into outbox (merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, next_try_at, created_at)
-         values ($1, $2, $3, $4, $5, $6, 0, $7, $7)",
+        "insert into outbox
+             (merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, next_try_at, created_at, facemap_id)
+         values ($1, $2, $3, $4, $5, $6, 0, $7, $7, $8)",
         scope.merchant_id,
         scope.sandbox,
         id,
@@ -83,8 +86,15 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
         event.kind,
         &sealed,
         now,
+        event.facemap_id.unwrap_or(Uuid::nil()),
     )?;
     Ok(id)
+}
+
+/// Gives a facemap's events to another.
+pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
+    let sql = "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into).map(|_| ())
 }
 
 fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {

@@ -8,7 +8,10 @@ use uuid::Uuid;
 use crate::attempts;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
-use crate::{Conn, Error, Scope, Tx, counters, faces, merchants, registrations, suppressions};
+use crate::{
+    Conn, Error, Scope, Tx, counters, erasures, faces, idempotency, merchants, outbox, registrations,
+    suppressions,
+};
 
 /// A person in an account.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -90,6 +93,13 @@ fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
 /// # Errors
 /// [`Error::Missing`] when there is no such person (aliases are not followed); [`Error::Sealed`].
 pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<DataKey, Error> {
+    let wrapped = wrapped_key(conn, scope, facemap_id).await?;
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
+}
+
+/// A person's key as the row holds it.
+pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<u8>, Error> {
     let sql = "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     let row = fetch!(
         optional,
@@ -100,9 +110,7 @@ pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Data
         scope.sandbox,
         facemap_id
     )?;
-    let (wrapped,) = row.ok_or(Error::Missing("person"))?;
-    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
-    unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
+    row.map(|(wrapped,)| wrapped).ok_or(Error::Missing("person"))
 }
 
 pub(crate) fn wrap_key(merchant_key: &DataKey, scope: Scope, facemap_id: &Uuid, key: &DataKey) -> Vec<u8> {
@@ -134,6 +142,7 @@ pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<
     registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
     attempts::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
     suppressions::move_to(tx, scope, from, into).await?;
+    outbox::move_to(tx, scope, from, into).await?;
     execute!(
         tx,
         "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
@@ -336,9 +345,11 @@ pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
     Ok(rows.into_iter().map(|(alias,)| alias).collect())
 }
 
-/// Erases a person: the key (and with it the meaning of every backup's ciphertext), faces, registrations, attempts,
-/// names and aliases, and writes it to the erasure ledger. Answers the attempts whose objects are to be deleted too
-/// (they no longer open).
+/// Erases a person: the key, faces, registrations, attempts, names, aliases, and every row that names the person under the account's key
+/// ([`erasures`]). Answers the attempts; the same transaction notes that their objects have to be deleted, and writes the ledger.
+///
+/// The caller has appended the person's keys ([`erasures::keys_of`]) to the journal before this transaction commits. A backup made earlier
+/// still holds the sealed data and the wrapped key.
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such person (aliases are not followed).
@@ -348,14 +359,12 @@ pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uu
         .await?
         .ok_or(Error::Missing("person"))?;
     faces::remove(tx, scope, facemap_id).await?;
-    let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
-                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
-    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id";
+    erasures::erase_traces(tx, scope, facemap_id).await?;
+    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id, external_ref";
     let attempts = fetch!(
         all,
         tx,
-        (Uuid,),
+        (Uuid, Vec<u8>),
         sql,
         scope.merchant_id,
         scope.sandbox,
@@ -364,8 +373,10 @@ pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uu
     let sql = "delete from registrations where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
     delete(tx, scope, facemap_id).await?;
-    let now = tx.now();
-    let sql = "insert into erasures (merchant_id, sandbox, facemap_id, at) values ($1, $2, $3, $4)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, now)?;
-    Ok(attempts.into_iter().map(|(id,)| id).collect())
+    for (attempt_id, external_ref) in &attempts {
+        idempotency::erase_attempt(tx, scope, *attempt_id).await?;
+        erasures::remove_objects(tx, scope, *attempt_id, Some((facemap_id, external_ref))).await?;
+    }
+    erasures::write(tx, scope, facemap_id).await?;
+    Ok(attempts.into_iter().map(|(id, _)| id).collect())
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
 use crate::merchants::{self, Merchant};
+use crate::registrations::external_ref;
 use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx};
 
@@ -58,11 +59,12 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
         link.user_id.as_bytes(),
     );
     let now = tx.now();
+    let user_ref = external_ref(tx, scope, &link.user_id);
     execute!(
         tx,
         "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
-             expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+             expires_at, user_ref)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         scope.merchant_id,
         scope.sandbox,
         &token_ref,
@@ -71,6 +73,7 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
         &sealed,
         now,
         now + ttl_ms,
+        &user_ref,
     )?;
     Ok(token)
 }
@@ -279,11 +282,12 @@ pub async fn create(
     };
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = seal_user_id(&key, scope.merchant_id, &session.id, &session.link.user_id);
+    let user_ref = external_ref(tx, scope, &session.link.user_id);
     execute!(
         tx,
         "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
-             attempts, max_attempts, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12)",
+             attempts, max_attempts, created_at, expires_at, user_ref)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)",
         scope.merchant_id,
         scope.sandbox,
         session.id,
@@ -296,6 +300,7 @@ pub async fn create(
         session.max_attempts,
         session.created_at,
         session.expires_at,
+        &user_ref,
     )?;
     Ok((session, token))
 }

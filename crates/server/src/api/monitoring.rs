@@ -127,7 +127,7 @@ pub enum MonitoringErrors {
     /// Address or transaction not found or not yet processed
     #[response(status = 404)]
     NotFound(FailureBody),
-    /// A request with this Idempotency-Key is still being carried out
+    /// Another request with this Idempotency-Key is being carried out or has taken over, or its answer was erased
     #[response(status = 409)]
     Conflict(FailureBody),
     /// The Idempotency-Key came with another body

@@ -32,7 +32,7 @@ use crate::http::idempotency::{self, Start};
         (status = 200, description = "The verification ran; see `success`", body = VerificationBody),
         (status = 404, description = "No such Flow, Group or session in the account", body = FailureBody),
         (status = 408, description = "The body did not arrive in time", body = FailureBody),
-        (status = 409, description = "A request with this Idempotency-Key is still being carried out", body = FailureBody),
+        (status = 409, description = "Another request with this Idempotency-Key is being carried out or has taken over, or its answer was erased", body = FailureBody),
         (status = 413, description = "More than any valid request holds", body = FailureBody),
         (status = 422, description = "The Idempotency-Key came with another body", body = FailureBody),
         (status = 501, description = "The document and country are not supported yet", body = FailureBody),

@@ -104,9 +104,30 @@ struct Known {
     runs: BTreeMap<String, Ran>,
     stored: Option<Stored>,
     chains: Vec<Check>,
+    log_emptied_for: Option<i64>,
+    log_holds_keys: bool,
 }
 
 impl Background {
+    /// Whether the database's write-ahead log may still hold destroyed keys: of this process's retention, or of an erasure by any process,
+    /// the newest of which was at `erased_at` (ms).
+    pub fn log_holds_keys(&self, erased_at: Option<i64>) -> bool {
+        let known = self.known();
+        known.log_holds_keys || erased_at > known.log_emptied_for
+    }
+
+    /// Notes that retention is about to destroy keys.
+    pub fn destroys_keys(&self) {
+        self.known().log_holds_keys = true;
+    }
+
+    /// Notes that the log was emptied after the newest erasure (ms).
+    pub fn log_emptied(&self, erased_at: Option<i64>) {
+        let mut known = self.known();
+        known.log_holds_keys = false;
+        known.log_emptied_for = erased_at;
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::api::time::iso;
 use crate::error::Problem;
 
-/// Writes an event; `data` holds no personal data.
+/// Writes an event; `data` holds no personal data but the merchant's label. Erasing the person of `data.facemapId` deletes the event.
 pub async fn enqueue(
     tx: &mut Tx,
     scope: Scope,
@@ -16,6 +16,7 @@ pub async fn enqueue(
     kind: &str,
     data: &Value,
 ) -> Result<Uuid, Problem> {
+    let facemap_id = data["facemapId"].as_str().and_then(|id| Uuid::parse_str(id).ok());
     let body = json!({"type": kind, "timestamp": iso(tx.now()), "data": data}).to_string();
     Ok(outbox::enqueue(
         tx,
@@ -24,6 +25,7 @@ pub async fn enqueue(
             flow_id,
             kind,
             body: &ascii(&body),
+            facemap_id,
         },
     )
     .await?)

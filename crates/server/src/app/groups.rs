@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use store::audit;
 use store::groups::{self, Group, GroupChanges, NewGroup};
+use store::idempotency::Describes;
 use store::{Error, Scope, Tx};
 use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
@@ -36,7 +37,7 @@ pub async fn create(
     let new = parse_new(body)?;
     store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
         let answer = answer(insert(tx, caller, &new).await?)?;
-        claim.complete(tx, &answer).await?;
+        claim.complete(tx, &answer, Describes::Configuration).await?;
         Ok(answer)
     })
 }

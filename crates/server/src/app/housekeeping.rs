@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::background::Job;
-use super::{App, Shared, api_log, retention};
+use super::{App, Shared, api_log, erasure, retention};
 
 /// How often metrics are compacted.
 const METRICS_EVERY: Duration = Duration::from_secs(5);
@@ -106,7 +106,8 @@ async fn metrics(app: &App) {
 
 async fn rows(app: &App) {
     loop {
-        let swept = sweep(app).await;
+        let (swept, finished) = (sweep(app).await, erasure::finish_earlier(app).await);
+        let swept = swept.and_then(|rows| Ok(rows + finished?));
         if let Err(error) = &swept {
             tracing::warn!(%error, "expired rows could not be deleted");
         }

@@ -18,6 +18,7 @@ use chain::screen::{Request, Subject};
 use chain::source::SourceError;
 use serde_json::{Map, Value, json};
 use store::Scope;
+use store::idempotency::Describes;
 use store::monitoring::{self, NewScreening};
 use tracing::Instrument;
 use uuid::Uuid;
@@ -102,7 +103,8 @@ async fn screen_and_record(
             };
             store::transaction!(app.db, |tx| -> Result<(), Problem> {
                 monitoring::insert(tx, caller.scope, &new).await?;
-                Ok(claim.complete(tx, &answer).await?)
+                let describes = Describes::Label(&query.label);
+                Ok(claim.complete(tx, &answer, describes).await?)
             })?;
             Ok(answer)
         }

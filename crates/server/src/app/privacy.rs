@@ -32,8 +32,13 @@ pub struct Held {
 impl Held {
     /// What is typed to make sure that this person is meant.
     pub fn confirmation(&self) -> String {
-        self.facemap_id.to_string().chars().take(8).collect()
+        confirmation(self.facemap_id)
     }
+}
+
+/// What is typed to make sure that a person is meant: the first eight digits of the facemap.
+pub fn confirmation(facemap_id: Uuid) -> String {
+    facemap_id.to_string().chars().take(8).collect()
 }
 
 /// Everybody whom a facemap (or an earlier one) or an externalUserId means. Who is found was looked at: the audit trail says so.

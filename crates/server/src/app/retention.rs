@@ -1,5 +1,7 @@
 //! Retention: attempts older than their Flow's `retentionDays` (or the server's default) go, with their files and keys; a
 //! registration that loses its last one stays, with status null (`decisions.md` §4). Every node may do it at once.
+//!
+//! As in [`erasure`](super::erasure), the erasure journal gets the ids of the attempts' keys before they are destroyed.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +9,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use store::attempts::{self, Old};
 use store::audit::{self, Entry};
+use store::erasure_journal::KeyId;
 use store::flows::FlowContent;
 use store::{Scope, faces};
 use uuid::Uuid;
 
 use super::flows::Saved;
 use super::four_eyes::By;
-use super::{App, flows, reviews};
+use super::{App, erasure, flows, reviews};
 use crate::error::Problem;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
@@ -32,6 +35,11 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
             };
             removed += sweep_scope(app, scope).await?;
         }
+    }
+    if removed > 0 {
+        // Again: housekeeping may have emptied the log between the first removal and the last.
+        app.background.destroys_keys();
+        erasure::empty_log(app).await?;
     }
     Ok(removed)
 }
@@ -58,9 +66,16 @@ async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
             return Ok(removed);
         };
         after = (last.created_at, last.log_id);
-        for attempt in page.iter().filter(|attempt| kept.is_over(attempt, now)) {
+        let over: Vec<&Old> = page.iter().filter(|attempt| kept.is_over(attempt, now)).collect();
+        if over.is_empty() {
+            continue;
+        }
+        journal(app, scope, &over).await?;
+        app.background.destroys_keys();
+        for attempt in over {
             removed += usize::from(remove(app, scope, attempt).await?);
         }
+        erasure::remove_objects_left(&app.db, &app.objects).await?;
     }
 }
 
@@ -173,8 +188,19 @@ impl Kept {
     }
 }
 
-/// Row and key first: without them the files cannot be opened, and whatever is left of these is swept later. Whether there was
-/// something to remove: another node may have been faster.
+async fn journal(app: &App, scope: Scope, attempts: &[&Old]) -> Result<(), Problem> {
+    let conn = app.db.read().await?;
+    let keys = attempts
+        .iter()
+        .map(|attempt| KeyId::of_attempt(&conn, scope, attempt.id))
+        .collect();
+    let now = conn.now();
+    drop(conn);
+    Ok(app.objects.append_to_journal(now, keys).await?)
+}
+
+/// Deletes row and key; the same transaction notes that the files have to go. Whether there was something to remove: another node may
+/// have been faster.
 async fn remove(app: &App, scope: Scope, attempt: &Old) -> Result<bool, Problem> {
     let removed = store::transaction!(app.db, |tx| -> Result<(), Problem> {
         faces::lock(tx, scope).await?;
@@ -194,7 +220,6 @@ async fn remove(app: &App, scope: Scope, attempt: &Old) -> Result<bool, Problem>
         let gone = !attempts::exists(&mut app.db.read().await?, scope, attempt.id).await?;
         return if gone { Ok(false) } else { Err(problem) };
     }
-    app.objects.delete_attempt(scope, attempt.id).await?;
     Ok(true)
 }
 

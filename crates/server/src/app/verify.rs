@@ -14,6 +14,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use store::attempts::{self, NewAttempt};
+use store::idempotency::Describes;
 use store::objects::ObjectName;
 use store::registrations::{self, Registration};
 use store::{DataKey, Scope, Tx, audit, people};
@@ -396,7 +397,8 @@ async fn record_in_one_transaction(
             Some(_) => Answer::json(StatusCode::OK, &judgement.response.for_applicant(hides_hits))?,
             None => Answer::json(StatusCode::OK, &judgement.response)?,
         };
-        claim.complete(tx, &answer).await?;
+        let describes = Describes::Attempt { id: attempt_id, key };
+        claim.complete(tx, &answer, describes).await?;
         Ok(answer.of_attempt(log_id))
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::json;
-use store::{Scope, applicants, merchants};
+use store::{Scope, applicants, erasures, merchants};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
@@ -54,7 +54,9 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
                 let facemaps: BTreeSet<Uuid> = found.iter().map(|applicant| applicant.facemap_id).collect();
                 match facemaps.into_iter().collect::<Vec<_>>().as_slice() {
                     [facemap] => *facemap,
-                    [] => return Err(anyhow!("nobody has this label")),
+                    [] => erasures::unfinished(&mut conn, scope, label)
+                        .await?
+                        .context("nobody has this label")?,
                     several => {
                         let message =
                             format!("several people have this label; name one with --facemap: {several:?}");

@@ -2,16 +2,21 @@
 //!
 //! The answer is kept in the transaction that causes it, so a node that dies leaves either both or neither. Refusals (4xx, 5xx)
 //! are not kept: they moved nothing, and the same key may try again.
+//!
+//! The request holds a lease and renews it while it works. If the lease was lost all the same (a node that stood still, a database that
+//! fell back), another request may have started, so keeping the answer fails, the transaction rolls back, and the client gets 409.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
-use store::idempotency::{self, Begin, Ticket};
+use store::idempotency::{self, Begin, Describes, Ticket};
 use store::{Db, Scope, Tx};
+use tokio::task::AbortHandle;
 
 use super::api_log::OfAttempt;
 use crate::app::App;
@@ -84,6 +89,7 @@ pub struct Claim {
     scope: Scope,
     db: Db,
     settled: AtomicBool,
+    renewal: Option<AbortHandle>,
 }
 
 /// Whether the request has a key.
@@ -99,8 +105,13 @@ pub async fn start(
     operation: &str,
     content: &[u8],
 ) -> Result<Start, Problem> {
-    let fresh = |ticket| {
+    let lease_ms = i64::from(app.config.idempotency_lease_ms);
+    let fresh = |ticket: Option<Ticket>| {
+        let renewal = ticket
+            .clone()
+            .map(|ticket| renew(app.db.clone(), scope, ticket, lease_ms));
         Start::Fresh(Claim {
+            renewal: renewal.map(|renewal| tokio::spawn(renewal).abort_handle()),
             ticket,
             scope,
             db: app.db.clone(),
@@ -120,7 +131,7 @@ pub async fn start(
             )])
         })?;
     let begun = store::transaction!(app.db, |tx| -> Result<Begin, Problem> {
-        Ok(idempotency::begin(tx, scope, operation, key, content).await?)
+        Ok(idempotency::begin(tx, scope, operation, key, content, lease_ms).await?)
     })?;
     match begun {
         Begin::Fresh(ticket) => Ok(fresh(Some(ticket))),
@@ -145,18 +156,45 @@ pub async fn start(
             Kind::Conflict,
             "A request with this Idempotency-Key is still being carried out",
         )),
+        Begin::Erased => Err(Problem::new(
+            Kind::Conflict,
+            "The answer to this Idempotency-Key was erased; use a new key for a new request",
+        )),
+    }
+}
+
+/// Renews a lease three times in its length until it is lost or the task is stopped.
+async fn renew(db: Db, scope: Scope, ticket: Ticket, lease_ms: i64) {
+    let pause = Duration::from_millis(lease_ms.unsigned_abs() / 3);
+    loop {
+        tokio::time::sleep(pause).await;
+        let renewed = store::transaction!(db, |tx| -> Result<bool, store::Error> {
+            idempotency::renew(tx, scope, &ticket, lease_ms).await
+        });
+        match renewed {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => tracing::warn!(%error, "the lease of an idempotency key could not be renewed"),
+        }
     }
 }
 
 impl Claim {
     /// Keeps the answer, in the transaction that causes it.
-    pub async fn complete(&self, tx: &mut Tx, answer: &Answer) -> Result<(), store::Error> {
-        match &self.ticket {
-            Some(ticket) => {
-                idempotency::complete(tx, self.scope, ticket, answer.status.as_u16(), &answer.body).await
-            }
-            None => Ok(()),
-        }
+    ///
+    /// # Errors
+    /// [`store::Error::LeaseLost`] when another request has taken over: the transaction must roll back.
+    pub async fn complete(
+        &self,
+        tx: &mut Tx,
+        answer: &Answer,
+        describes: Describes<'_>,
+    ) -> Result<(), store::Error> {
+        let Some(ticket) = &self.ticket else {
+            return Ok(());
+        };
+        let kept = (answer.status.as_u16(), answer.body.as_slice());
+        idempotency::complete(tx, self.scope, ticket, kept, describes).await
     }
 
     /// The response; a refusal gives the key back.
@@ -168,6 +206,9 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        if let Some(renewal) = self.renewal.take() {
+            renewal.abort();
+        }
         if self.settled.load(Ordering::Acquire) {
             return;
         }

@@ -19,7 +19,7 @@ use crate::app::flows::Saved;
 use crate::app::privacy::{self, Held};
 use crate::app::retention::{self, Outlook};
 use crate::app::{Shared, erasure, subject_access};
-use crate::error::Problem;
+use crate::error::{Kind, Problem};
 
 /// Lines of the ledger that are shown.
 const LEDGER: i64 = 100;
@@ -203,8 +203,16 @@ async fn erase(
 ) -> Result<Response, Problem> {
     let (scope, actor) = (member.scope()?, member.actor());
     let facemap_id = form.facemap_id()?;
-    let held = privacy::held(&app, scope, facemap_id).await?;
-    if form.typed.trim() != held.confirmation() {
+    let held = match privacy::held(&app, scope, facemap_id).await {
+        // A person who was erased before: repeating the request finishes what was left.
+        Err(problem) if problem.kind() == Kind::NotFound => None,
+        held => Some(held?),
+    };
+    let confirmation = held
+        .as_ref()
+        .map_or_else(|| privacy::confirmation(facemap_id), Held::confirmation);
+    if form.typed.trim() != confirmation {
+        let held = held.ok_or_else(|| Problem::not_found("No such person in this account"))?;
         let shown = PersonPage {
             asked: form.facemap_id,
             looked: true,

@@ -356,6 +356,58 @@ impl Server {
         }
     }
 
+    /// The byte strings that a query answers.
+    pub(crate) async fn bytes(&self, sql: &str) -> Vec<Vec<u8>> {
+        let connection = self.connection(sql).await;
+        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        match connection {
+            Connection::Sqlite(mut connection) => {
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+            Connection::Postgres(mut connection) => {
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+        }
+    }
+
+    /// The texts that a query answers.
+    async fn texts(&self, sql: &str) -> Vec<String> {
+        let connection = self.connection(sql).await;
+        let sql = sqlx::AssertSqlSafe(sql.to_owned());
+        match connection {
+            Connection::Sqlite(mut connection) => {
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+            Connection::Postgres(mut connection) => {
+                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+            }
+        }
+    }
+
+    /// Every row of every table as text, bytes in hexadecimal digits: what a dump holds.
+    pub(crate) async fn dump(&self) -> Vec<String> {
+        let is_sqlite = self.database.starts_with("sqlite:");
+        let tables = match is_sqlite {
+            true => "select name from sqlite_master where type = 'table'",
+            false => {
+                "select cast(table_name as text) from information_schema.tables where table_schema = 'public'"
+            }
+        };
+        let mut rows = Vec::new();
+        for table in self.texts(tables).await {
+            let row = match is_sqlite {
+                true => {
+                    let columns =
+                        format!("select 'quote(\"' || name || '\")' from pragma_table_info('{table}')");
+                    self.texts(&columns).await.join("||','||")
+                }
+                false => "cast(t as text)".to_owned(),
+            };
+            rows.extend(self.texts(&format!("select {row} from \"{table}\" t")).await);
+        }
+        rows
+    }
+
     /// A connection to what a statement is about: on SQLite the API log has a file of its own.
     async fn connection(&self, sql: &str) -> Connection {
         if self.database.starts_with("sqlite:") {

@@ -10,6 +10,7 @@ mod bucket;
 mod bulk;
 mod configuration;
 mod durability;
+mod erasure;
 mod hosted;
 mod monitoring;
 mod people;
@@ -47,12 +48,14 @@ on_every_database! {
         foreign_and_repeated_flows_are_ignored, a_deleted_flow_leaves_every_group, a_group_changes_only_what_is_sent,
         plan_limits_hold_under_concurrency, nothing_crosses_accounts_or_modes;
     traffic: a_bucket_empties_and_fills, a_bucket_gives_no_more_than_it_holds, a_key_is_answered_once,
-        a_dead_request_is_taken_over, the_audit_chain_shows_tampering, audit_rows_share_the_transaction,
+        a_dead_request_is_taken_over, a_renewed_lease_is_not_taken_over, the_audit_chain_shows_tampering, audit_rows_share_the_transaction,
         events_are_claimed_once_and_again_after_their_lease, jobs_are_leased_to_one_worker;
     people: a_person_is_recorded_and_found, one_new_face_makes_one_person, labels_and_faces_register_once_per_group,
         a_merge_keeps_everything_readable, an_erased_person_is_gone, log_only_attempts_are_found,
         reviewers_decide, names_are_found_by_whole_words, face_changes_arrive_in_order,
         faces_of_another_model_are_replaced, a_fork_of_the_face_changes_is_noticed;
+    erasure: an_erasure_reaches_what_the_account_key_seals, a_label_of_two_people_stays_with_the_other,
+        rows_of_an_earlier_version_are_reached_too, answers_go_with_their_attempt, keys_keep_their_ids;
     sessions: a_link_is_redeemed_once, a_session_runs_its_course, attempts_are_counted_out,
         sessions_end_with_their_time, an_admitted_attempt_holds_its_session;
     durability: the_log_is_emptied_on_demand, writes_are_checked_without_a_trace, traffic_and_the_rest_are_apart,

@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::bench::{Bench, START};
 use crate::verification::{Outcome, Submission, verify};
 
-const GROUP: Option<Uuid> = Some(Uuid::from_u128(1));
+pub(crate) const GROUP: Option<Uuid> = Some(Uuid::from_u128(1));
 const OTHER_GROUP: Option<Uuid> = Some(Uuid::from_u128(2));
 
-fn passes<'a>(label: &'a str, group: Option<Uuid>, face: &'a [u8]) -> Submission<'a> {
+pub(crate) fn passes<'a>(label: &'a str, group: Option<Uuid>, face: &'a [u8]) -> Submission<'a> {
     Submission {
         label,
         group,

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use store::audit::{self, AuditCheck, Entry};
-use store::idempotency::{self, Begin};
+use store::idempotency::{self, Begin, Describes, Ticket};
 use store::jobs::{self, Job, NewJob};
 use store::limits::{self, Bucket, Quota, Verdict};
 use store::outbox::{self, Delivery, NewEvent};
@@ -97,7 +97,28 @@ pub(crate) async fn a_bucket_gives_no_more_than_it_holds(bench: Bench) {
 
 async fn begin(bench: &Bench, scope: Scope, operation: &str, key: &str, body: &[u8]) -> Begin {
     store::transaction!(bench.db, |tx| -> Result<Begin, Error> {
-        idempotency::begin(tx, scope, operation, key, body).await
+        idempotency::begin(tx, scope, operation, key, body, LEASE_MS).await
+    })
+    .unwrap()
+}
+
+const LEASE_MS: i64 = 60_000;
+
+async fn complete(
+    bench: &Bench,
+    scope: Scope,
+    ticket: &Ticket,
+    status: u16,
+    body: &[u8],
+) -> Result<(), Error> {
+    store::transaction!(bench.db, |tx| -> Result<(), Error> {
+        idempotency::complete(tx, scope, ticket, (status, body), Describes::Configuration).await
+    })
+}
+
+async fn renew(bench: &Bench, scope: Scope, ticket: &Ticket) -> bool {
+    store::transaction!(bench.db, |tx| -> Result<bool, Error> {
+        idempotency::renew(tx, scope, ticket, LEASE_MS).await
     })
     .unwrap()
 }
@@ -127,11 +148,7 @@ pub(crate) async fn a_key_is_answered_once(bench: Bench) {
         begin(&bench, live, "verify", "k", b"one").await,
         Begin::Fresh(_)
     ));
-    let mut tx = bench.db.begin().await.unwrap();
-    idempotency::complete(&mut tx, scope, &ticket, 201, b"answer")
-        .await
-        .unwrap();
-    tx.commit().await.unwrap();
+    complete(&bench, scope, &ticket, 201, b"answer").await.unwrap();
     let Begin::Replay { status, body } = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("replay")
     };
@@ -161,29 +178,57 @@ pub(crate) async fn a_dead_request_is_taken_over(bench: Bench) {
     let Begin::Fresh(dead) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("fresh")
     };
-    bench.pass(Duration::from_secs(5 * 60));
+    bench.pass(Duration::from_secs(60));
     let Begin::Fresh(heir) = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("taken over")
     };
+    assert!(!renew(&bench, scope, &dead).await);
+    let late = complete(&bench, scope, &dead, 200, b"too late").await;
+    assert!(matches!(late, Err(Error::LeaseLost)), "{late:?}");
     let mut tx = bench.db.begin().await.unwrap();
-    idempotency::complete(&mut tx, scope, &dead, 200, b"too late")
-        .await
-        .unwrap();
     idempotency::abandon(&mut tx, scope, &dead).await.unwrap();
     tx.commit().await.unwrap();
     assert!(matches!(
         begin(&bench, scope, "verify", "k", b"one").await,
         Begin::InProgress
     ));
-    let mut tx = bench.db.begin().await.unwrap();
-    idempotency::complete(&mut tx, scope, &heir, 200, b"in time")
-        .await
-        .unwrap();
-    tx.commit().await.unwrap();
+    complete(&bench, scope, &heir, 200, b"in time").await.unwrap();
     let Begin::Replay { body, .. } = begin(&bench, scope, "verify", "k", b"one").await else {
         panic!("replay")
     };
     assert_eq!(body, b"in time");
+    let twice = complete(&bench, scope, &heir, 200, b"twice").await;
+    assert!(matches!(twice, Err(Error::LeaseLost)), "{twice:?}");
+}
+
+pub(crate) async fn a_renewed_lease_is_not_taken_over(bench: Bench) {
+    let scope = bench.scope().await;
+    let Begin::Fresh(ticket) = begin(&bench, scope, "verify", "k", b"one").await else {
+        panic!("fresh")
+    };
+    for _ in 0..3 {
+        bench.pass(Duration::from_secs(59));
+        assert!(renew(&bench, scope, &ticket).await);
+        let repeated = begin(&bench, scope, "verify", "k", b"one").await;
+        assert!(matches!(repeated, Begin::InProgress), "{repeated:?}");
+    }
+    complete(&bench, scope, &ticket, 200, b"in time").await.unwrap();
+    assert!(!renew(&bench, scope, &ticket).await, "it was answered");
+    // What an earlier version wrote has no lease and lasts for its five minutes.
+    let Begin::Fresh(earlier) = begin(&bench, scope, "verify", "l", b"one").await else {
+        panic!("fresh")
+    };
+    bench
+        .sql("update idempotency_keys set lease_id = null, lease_until = null where status is null")
+        .await;
+    bench.pass(Duration::from_secs(299));
+    let repeated = begin(&bench, scope, "verify", "l", b"one").await;
+    assert!(matches!(repeated, Begin::InProgress), "{repeated:?}");
+    bench.pass(Duration::from_secs(1));
+    let heir = begin(&bench, scope, "verify", "l", b"one").await;
+    assert!(matches!(heir, Begin::Fresh(_)), "{heir:?}");
+    let late = complete(&bench, scope, &earlier, 200, b"too late").await;
+    assert!(matches!(late, Err(Error::LeaseLost)), "{late:?}");
 }
 
 async fn note(bench: &Bench, scope: Scope, action: &str) {
@@ -301,6 +346,7 @@ pub(crate) async fn events_are_claimed_once_and_again_after_their_lease(bench: B
             flow_id,
             kind: "verification.completed",
             body: &body,
+            facemap_id: None,
         };
         ids.push(outbox::enqueue(&mut tx, scope, &event).await.unwrap());
     }

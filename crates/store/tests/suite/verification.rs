@@ -117,6 +117,7 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
             flow_id: Uuid::nil(),
             kind: "verification.completed",
             body: "{}",
+            facemap_id: Some(facemap_id),
         };
         outbox::enqueue(tx, scope, &event).await?;
         Ok(outcome(facemap_id, log_id))

@@ -1,0 +1,127 @@
+//! `Idempotency-Key` and its lease (`decisions.md` §8): one key leads to one effect, however long the request takes and whatever happens
+//! to the process that carries it out.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use crate::harness::{Key, Server, answer, on_both};
+use crate::verify::{specimen, verify};
+
+/// Waits until a condition holds.
+pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds().await {
+        assert!(Instant::now() < deadline, "{what} did not come");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The processes that decode files for a server.
+fn decoders(server: &Server) -> Vec<Pid> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap() {
+        let folder = entry.unwrap().path();
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let parent = format!("PPid:\t{}\n", server.pid());
+        if read("cmdline").contains("decode-worker") && read("status").contains(&parent) {
+            let pid: i32 = folder.file_name().unwrap().to_str().unwrap().parse().unwrap();
+            found.push(Pid::from_raw(pid).unwrap());
+        }
+    }
+    found
+}
+
+/// Sends a signal to all decoders: without them a verification stands still.
+fn signal(decoders: &[Pid], signal: Signal) {
+    for decoder in decoders {
+        rustix::process::kill_process(*decoder, signal).unwrap();
+    }
+}
+
+/// A server whose decoders stand still; and they.
+async fn at_a_standstill(backend: crate::harness::Backend, arguments: &[&str]) -> (Server, Value, Vec<Pid>) {
+    let (server, demo) = Server::demo(backend, arguments).await;
+    let form = specimen("pass-passport").form(&demo, &json!({}));
+    assert_eq!(verify(&server, &demo, form).await.0, 200);
+    let decoders = decoders(&server);
+    assert!(
+        !decoders.is_empty(),
+        "the first verification left its decoders for the next"
+    );
+    signal(&decoders, Signal::STOP);
+    (server, demo, decoders)
+}
+
+/// A verification with the key `once`, under way.
+fn begin(server: &Server, demo: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
+    let form = specimen("pass-id-card-td1").form(demo, &json!({}));
+    let request = server.request(Method::POST, "/v2/idv/verify", &Key::of_demo(demo));
+    let sent = request.header("Idempotency-Key", "once").multipart(form).send();
+    tokio::spawn(async move { answer(sent.await.unwrap()).await })
+}
+
+on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
+    let (server, demo, decoders) = at_a_standstill(backend, &[]).await;
+    let first = begin(&server, &demo);
+    let claimed = async || server.count("select count(*) from idempotency_keys").await == 1;
+    wait_until(claimed, "the first request's lease").await;
+    // As if the process had stood still for longer than its lease.
+    server.sql("update idempotency_keys set lease_until = 0").await;
+    let second = begin(&server, &demo);
+    let taken_over = async || {
+        server
+            .count("select count(*) from idempotency_keys where lease_until > 0")
+            .await
+            == 1
+    };
+    wait_until(taken_over, "the second request's lease").await;
+    signal(&decoders, Signal::CONT);
+    let ((late, told), (status, body)) = (first.await.unwrap(), second.await.unwrap());
+    assert_eq!((late, status), (409, 200), "{told} {body}");
+    assert!(
+        told["message"].as_str().unwrap().contains("has taken over"),
+        "{told}"
+    );
+    assert_eq!(
+        server.count("select count(*) from attempts").await,
+        2,
+        "one for the key"
+    );
+    // The first client gets the answer when it asks again.
+    let (status, repeated) = begin(&server, &demo).await.unwrap();
+    assert_eq!((status, repeated), (200, body));
+    assert_eq!(server.count("select count(*) from attempts").await, 2);
+});
+
+on_both!(a_lease_is_renewed_while_the_request_works, |backend| {
+    let (server, demo, decoders) = at_a_standstill(backend, &["--idempotency-lease-ms", "600"]).await;
+    let first = begin(&server, &demo);
+    let until = async || {
+        server
+            .count("select coalesce(max(lease_until), 0) from idempotency_keys")
+            .await
+    };
+    wait_until(async || until().await > 0, "the lease").await;
+    let granted = until().await;
+    wait_until(
+        async || until().await > granted + 600,
+        "its renewal, beyond its first end",
+    )
+    .await;
+    let (status, told) = begin(&server, &demo).await.unwrap();
+    assert_eq!(status, 409, "{told}");
+    assert!(
+        told["message"]
+            .as_str()
+            .unwrap()
+            .contains("still being carried out"),
+        "{told}"
+    );
+    signal(&decoders, Signal::CONT);
+    let (status, body) = first.await.unwrap();
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(server.count("select count(*) from attempts").await, 2);
+});

@@ -1,0 +1,154 @@
+//! The erasure journal: which keys were destroyed, kept in the object store, outside the database. It lets a restore destroy again the
+//! keys that a backup of the database brings back. It holds no personal data, and nothing ever changes or deletes an entry.
+//!
+//! **Order.** The caller appends the entry first, durably, then commits the transaction that destroys the keys, and only then reports the
+//! erasure. An erasure that was reported is therefore always in the journal. If the transaction fails, the entry remains and names keys
+//! whose destruction was requested: repeating the request destroys them, and so does a restore.
+//!
+//! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. A key's id is a keyed hash of the
+//! random id of the row that holds the key (see [`KeyId`]): it stays the same when the key is wrapped again, older backups give the same
+//! id, and without the keyring it names nobody.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt as _;
+use object_store::path::{Path, PathPart};
+use object_store::{ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::{Conn, Error, Objects, Scope};
+
+/// The folder of the journal's entries.
+const FOLDER: &str = "erasures";
+/// The format of the entries.
+const VERSION: u32 = 1;
+
+/// The id of a person's or an attempt's key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Of the key of a facemap: a person's, or one that was merged into a person.
+    #[must_use]
+    pub fn of_facemap(conn: &Conn, scope: Scope, facemap_id: Uuid) -> Self {
+        Self::of(conn, scope, "person", facemap_id)
+    }
+
+    /// Of an attempt's key.
+    #[must_use]
+    pub fn of_attempt(conn: &Conn, scope: Scope, attempt_id: Uuid) -> Self {
+        Self::of(conn, scope, "attempt", attempt_id)
+    }
+
+    fn of(conn: &Conn, scope: Scope, kind: &str, id: Uuid) -> Self {
+        let named = conn.keyring().blind(scope, "erased key", &format!("{kind} {id}"));
+        KeyId(hex::encode(named))
+    }
+
+    fn is_well_formed(&self) -> bool {
+        self.0.len() == 64 && self.0.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+}
+
+/// Keys that were destroyed together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    version: u32,
+    /// When (ms).
+    at: i64,
+    keys: BTreeSet<KeyId>,
+}
+
+impl Objects {
+    fn journal(&self) -> Path {
+        self.root.parts().chain([PathPart::from(FOLDER)]).collect()
+    }
+
+    /// Appends an entry to the erasure journal; durable when it returns.
+    ///
+    /// # Errors
+    /// [`Error::Objects`]: the caller must not destroy the keys.
+    pub async fn append_to_journal(&self, at: i64, keys: BTreeSet<KeyId>) -> Result<(), Error> {
+        let entry = Entry {
+            version: VERSION,
+            at,
+            keys,
+        };
+        let text = serde_json::to_vec(&entry).map_err(|error| Error::Config(error.to_string()))?;
+        let path = self.journal().join(format!("{}.json", Uuid::now_v7()));
+        let options = PutOptions::from(PutMode::Create);
+        self.store
+            .put_opts(&path, PutPayload::from_bytes(Bytes::from(text)), options)
+            .await?;
+        Ok(())
+    }
+
+    /// The ids of all keys that the journal names: for a restore.
+    ///
+    /// # Errors
+    /// [`Error::Objects`]; [`Error::Journal`] for an entry that is cut off, malformed, or a newer program's. A restore must stop then:
+    /// skipping the entry would bring an erased person back.
+    pub async fn journal_of_erasures(&self) -> Result<BTreeSet<KeyId>, Error> {
+        let mut keys = BTreeSet::new();
+        let folder = self.journal();
+        let mut entries = self.store.list(Some(&folder));
+        while let Some(object) = entries.try_next().await? {
+            let bytes = self.store.get(&object.location).await?.bytes().await?;
+            let entry: Option<Entry> = serde_json::from_slice(&bytes).ok();
+            let entry = entry
+                .filter(|entry| entry.version == VERSION && entry.keys.iter().all(KeyId::is_well_formed));
+            let entry = entry.ok_or_else(|| Error::Journal(object.location.to_string()))?;
+            keys.extend(entry.keys);
+        }
+        Ok(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(digit: char) -> KeyId {
+        KeyId(digit.to_string().repeat(64))
+    }
+
+    #[tokio::test]
+    async fn entries_are_added_up_and_an_unreadable_one_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::open(&format!("file:{}", folder.path().display()), &[]).unwrap();
+        assert_eq!(objects.journal_of_erasures().await.unwrap(), BTreeSet::new());
+        for digits in ["a", "bc", "b"] {
+            let keys = digits.chars().map(key).collect();
+            objects.append_to_journal(1, keys).await.unwrap();
+        }
+        let all: BTreeSet<KeyId> = "abc".chars().map(key).collect();
+        assert_eq!(objects.journal_of_erasures().await.unwrap(), all);
+        // Sweeping objects and counting stock pass the journal over.
+        assert_eq!(
+            objects.stock(i64::MAX).await.unwrap(),
+            crate::objects::Stock::default()
+        );
+        let whole = r#"{"version":1,"at":1,"keys":[]}"#;
+        let bad = [
+            "",
+            &whole[..20],
+            r#"{"version":2,"at":1,"keys":[]}"#,
+            r#"{"version":1,"at":1,"keys":["short"]}"#,
+            r#"{"version":1,"at":1,"keys":[],"more":1}"#,
+        ];
+        let entry = folder
+            .path()
+            .join("erasures/00000000-0000-7000-8000-000000000000.json");
+        for text in bad {
+            std::fs::write(&entry, text).unwrap();
+            let found = objects.journal_of_erasures().await;
+            assert!(matches!(found, Err(Error::Journal(_))), "{text}: {found:?}");
+        }
+        std::fs::write(&entry, whole).unwrap();
+        assert_eq!(objects.journal_of_erasures().await.unwrap(), all);
+    }
+}
