@@ -11,8 +11,6 @@ mod regions;
 mod specimen;
 mod symbol;
 
-use std::time::{Duration, Instant};
-
 use imaging::{Homography, Luma, Picture, Point};
 
 /// A barcode as decoded: what it says, not what that means.
@@ -33,11 +31,35 @@ const SMALL_PICTURE: u32 = 400_000;
 /// Longest side of the picture that is read as a whole when nothing else helped.
 const WHOLE_SIDE: u32 = 1600;
 
-/// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a time budget.
+/// How much work a search may do, in pixels: those of every region turned upright, and of every picture given to the decoder.
 ///
-/// The budget is checked between attempts, of which each takes some milliseconds; what was read until then is returned.
-pub fn read_barcodes(picture: &Picture, budget: Duration) -> Vec<RawBarcode> {
-    let deadline = Instant::now() + budget;
+/// Time would make a reading depend on how busy the machine is. Pixels are the same everywhere, and one costs about the same
+/// time in every step.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    left: u64,
+}
+
+impl Work {
+    /// A bound of so many pixels.
+    #[must_use]
+    pub const fn pixels(most: u64) -> Self {
+        Self { left: most }
+    }
+
+    /// Takes the work of one step; whether the step may be done. A step begins while anything is left, so the last one may exceed
+    /// the bound by its own work.
+    fn take(&mut self, width: u32, height: u32) -> bool {
+        let may = self.left > 0;
+        self.left = self.left.saturating_sub(u64::from(width) * u64::from(height));
+        may
+    }
+}
+
+/// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a bound of work.
+///
+/// The bound is checked before each step; what was read until then is returned.
+pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
     let luma = picture.luma();
     let mut found: Vec<RawBarcode> = Vec::new();
     let mut candidates = regions::find(&luma);
@@ -46,23 +68,21 @@ pub fn read_barcodes(picture: &Picture, budget: Duration) -> Vec<RawBarcode> {
     }
     let mut promising = false;
     for region in candidates {
-        if Instant::now() > deadline {
-            return found;
-        }
         if found
             .iter()
             .any(|barcode| encloses(&barcode.corners, region.centre))
         {
             continue;
         }
-        match read_region(&luma, &region, deadline) {
+        match read_region(&luma, &region, &mut work) {
             Attempt::Read(barcode) => found.push(barcode),
             Attempt::Unreadable => promising = true,
             Attempt::Nothing => {}
+            Attempt::OutOfWork => return found,
         }
     }
-    if found.is_empty() && promising && Instant::now() < deadline {
-        found.extend(read_whole(&luma));
+    if found.is_empty() && promising {
+        found.extend(read_whole(&luma, &mut work));
     }
     found
 }
@@ -73,22 +93,28 @@ enum Attempt {
     /// There is a guard pattern, so probably a symbol.
     Unreadable,
     Nothing,
+    /// The bound was reached.
+    OutOfWork,
 }
 
 /// Turns a region upright, straightens the symbol in it by its guards, and decodes it.
-fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Attempt {
+fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attempt {
+    let (width, height) = region.upright_size();
+    if !work.take(width, height) {
+        return Attempt::OutOfWork;
+    }
     let (upright, to_picture) = region.upright(luma);
     let guards = guards::find(&upright);
     for quad in guards.quads {
         for (width, height) in quad.sizes() {
-            if Instant::now() > deadline {
-                return Attempt::Unreadable;
-            }
             let Some((square, to_upright)) = quad.square(&upright, width, height) else {
                 continue;
             };
             // A mirrored symbol has its rows in reverse order once its start pattern is on the left.
             for flip in [false, true] {
+                if !work.take(square.width, square.height) {
+                    return Attempt::OutOfWork;
+                }
                 let Some(text) = symbol::decode(&square, flip) else {
                     continue;
                 };
@@ -101,6 +127,9 @@ fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Atte
     if !guards.any {
         return Attempt::Nothing;
     }
+    if !work.take(upright.width, upright.height) {
+        return Attempt::OutOfWork;
+    }
     symbol::decode(&upright, false).map_or(Attempt::Unreadable, |text| {
         let corners = rectangle(upright.width, upright.height);
         Attempt::Read(raw(text, corners.map(|corner| to_picture.apply(corner))))
@@ -109,7 +138,7 @@ fn read_region(luma: &Luma, region: &regions::Region, deadline: Instant) -> Atte
 
 /// Reads a picture as it is, and enlarged when it is small: its barcode has a guard pattern, but was too odd to be
 /// straightened.
-fn read_whole(luma: &Luma) -> Option<RawBarcode> {
+fn read_whole(luma: &Luma, work: &mut Work) -> Option<RawBarcode> {
     let longest = luma.width.max(luma.height);
     let mut scales = vec![f64::from(WHOLE_SIDE.min(longest)) / f64::from(longest)];
     if luma.width * luma.height <= SMALL_PICTURE {
@@ -117,7 +146,11 @@ fn read_whole(luma: &Luma) -> Option<RawBarcode> {
     }
     scales.into_iter().find_map(|scale| {
         let side = |length: u32| (f64::from(length) * scale).round() as u32;
-        let text = symbol::decode(&padded(&luma.resized(side(luma.width), side(luma.height))), false)?;
+        let (width, height) = (side(luma.width), side(luma.height));
+        if !work.take(width, height) {
+            return None;
+        }
+        let text = symbol::decode(&padded(&luma.resized(width, height)), false)?;
         Some(raw(text, rectangle(luma.width, luma.height)))
     })
 }
@@ -174,7 +207,7 @@ mod tests {
     use super::specimen::{PAYLOAD, Shot, photograph, shoot};
     use super::*;
 
-    const BUDGET: Duration = Duration::from_secs(20);
+    const AMPLE: Work = Work::pixels(1_000_000_000);
     const STRAIGHT: Shot = Shot {
         columns: 12,
         module: 3.0,
@@ -186,7 +219,7 @@ mod tests {
     };
 
     fn assert_read(picture: &Picture, what: &str) -> RawBarcode {
-        let found = read_barcodes(picture, BUDGET);
+        let found = read_barcodes(picture, AMPLE);
         assert_eq!(found.len(), 1, "{what}");
         assert_eq!(found[0].text, PAYLOAD, "{what}");
         assert_eq!(found[0].bytes, PAYLOAD.as_bytes(), "{what}");
@@ -257,12 +290,12 @@ mod tests {
             Picture::filled(300, 200, [255; 3]),
             Picture::filled(1, 1, [0; 3]),
         ] {
-            assert_eq!(read_barcodes(&picture, BUDGET), []);
+            assert_eq!(read_barcodes(&picture, AMPLE), []);
         }
         assert_eq!(
-            read_barcodes(&photograph(PAYLOAD, &STRAIGHT), Duration::ZERO),
+            read_barcodes(&photograph(PAYLOAD, &STRAIGHT), Work::pixels(0)),
             [],
-            "no time, no reading"
+            "no work, no reading"
         );
     }
 
@@ -282,7 +315,7 @@ mod tests {
             };
             let pixels = (0..width * height).flat_map(|index| [grey(index); 3]).collect();
             let picture = Picture::new(width, height, pixels).expect("the size fits");
-            read_barcodes(&picture, Duration::from_millis(200));
+            read_barcodes(&picture, Work::pixels(10_000_000));
         }
     }
 }

@@ -13,7 +13,7 @@ use imaging::{Picture, Point};
 use inference::Models;
 use reference::DocumentType;
 
-use crate::barcode::read_barcodes;
+use crate::barcode::{Work, read_barcodes};
 use crate::locate::{self, Line, Turn};
 use crate::ocr::{Ocr, OcrError, Quad, Recognised, TextRegion, View};
 use crate::reading::{DocumentReading, TextLine};
@@ -84,8 +84,8 @@ const MIN_LINE_HEIGHT: f32 = 6.0;
 const LONG_ASPECT: f32 = 14.0;
 /// How much they are narrowed.
 const LONG_SQUEEZE: f32 = 0.75;
-/// Time for barcodes that are expected, and for those that might be there.
-const BARCODE_BUDGET: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(250)];
+/// Work for barcodes that are expected, and for those that might be there.
+const BARCODE_WORK: [Work; 2] = [Work::pixels(60_000_000), Work::pixels(10_000_000)];
 
 impl DocumentEngine {
     /// An engine over loaded models.
@@ -133,8 +133,8 @@ impl DocumentEngine {
         clock.lap("mrz");
 
         let barcodes = if may_carry_barcode(hints) {
-            let budget = BARCODE_BUDGET[usize::from(!hints.expect_barcode)];
-            read_barcodes(picture, budget)
+            let work = BARCODE_WORK[usize::from(!hints.expect_barcode)];
+            read_barcodes(picture, work)
                 .into_iter()
                 .map(fields::barcode)
                 .collect()

@@ -37,16 +37,25 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The region turned so that its stripes are upright, and the map from there to the picture.
-    pub(super) fn upright(&self, luma: &Luma) -> (Luma, Homography) {
-        let scale = (UPRIGHT_WIDTH.end() / self.across).min(1.0);
-        let scale = if self.across < *UPRIGHT_WIDTH.start() {
+    /// Pixels of the region turned upright for each of the picture.
+    fn upright_scale(&self) -> f32 {
+        if self.across < *UPRIGHT_WIDTH.start() {
             2.0
         } else {
-            scale
-        };
-        let size = |length: f32| (length * scale).ceil().max(1.0) as u32;
-        let (width, height) = (size(self.across), size(self.along));
+            (UPRIGHT_WIDTH.end() / self.across).min(1.0)
+        }
+    }
+
+    /// Width and height of the region turned upright.
+    pub(super) fn upright_size(&self) -> (u32, u32) {
+        let size = |length: f32| (length * self.upright_scale()).ceil().max(1.0) as u32;
+        (size(self.across), size(self.along))
+    }
+
+    /// The region turned so that its stripes are upright, and the map from there to the picture.
+    pub(super) fn upright(&self, luma: &Luma) -> (Luma, Homography) {
+        let scale = self.upright_scale();
+        let (width, height) = self.upright_size();
         if scale < 1.0 {
             // Averaging first: picking pixels would alias fine stripes.
             let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
