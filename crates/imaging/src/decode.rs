@@ -36,7 +36,7 @@ pub struct Decoded {
 /// A PDF gives its first page that is not blank, from [`Limits::from_page`] on.
 ///
 /// The work is done on a thread of its own, so that time and stack have a bound and a panic inside a decoder becomes
-/// [`DecodeError::Crashed`]. After [`DecodeError::TooSlow`] that thread still runs until it ends by itself: a
+/// [`DecodeError::Crashed`]. After [`DecodeError::Unfinished`] that thread still runs until it ends by itself: a
 /// long-lived process decodes strangers' files through [`crate::worker`], whose process then ends.
 ///
 /// # Errors
@@ -55,11 +55,11 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
             // Nobody listens any more after a time-out.
             let _ = sender.send(decode_as(format, file, &caps));
         })
-        .map_err(|_| DecodeError::Crashed)?;
+        .map_err(|_| DecodeError::Unfinished)?;
     receiver
         .recv_timeout(limits.time)
         .unwrap_or_else(|missing| match missing {
-            RecvTimeoutError::Timeout => Err(DecodeError::TooSlow),
+            RecvTimeoutError::Timeout => Err(DecodeError::Unfinished),
             RecvTimeoutError::Disconnected => Err(DecodeError::Crashed),
         })
 }

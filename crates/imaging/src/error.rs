@@ -51,9 +51,13 @@ pub enum DecodeError {
     /// The page's sides are absurd: zero, not finite, or so oblong that nothing can be read on it.
     #[error("the PDF page has an impossible size")]
     PageSize,
-    /// [`crate::Limits::time`] ran out.
-    #[error("the file took too long to decode")]
-    TooSlow,
+    /// The file took more processor time than [`crate::Limits::processor`] allows.
+    #[error("the file takes too much work to decode")]
+    TooMuchWork,
+    /// Decoding did not end within [`crate::Limits::time`], or could not begin. This says nothing about the file: the machine may be
+    /// busy, and another try may succeed.
+    #[error("decoding could not be finished")]
+    Unfinished,
     /// The decoder crashed: a fault of ours or of a library, provoked by the file.
     #[error("the file made the decoder fail")]
     Crashed,
@@ -76,7 +80,8 @@ impl DecodeError {
             Self::PasswordNeeded => "password-needed",
             Self::NoPage => "no-page",
             Self::PageSize => "page-size",
-            Self::TooSlow => "too-slow",
+            Self::TooMuchWork => "too-much-work",
+            Self::Unfinished => "unfinished",
             Self::Crashed => "crashed",
         }
     }

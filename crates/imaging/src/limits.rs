@@ -19,7 +19,11 @@ pub struct Limits {
     pub from_page: u32,
     /// When set, larger pictures are reduced so that neither side exceeds this many pixels.
     pub max_side: Option<u32>,
-    /// Most time that one file may take.
+    /// Most processor time that one file may take, in whole seconds. The worker's process enforces it, because the operating system
+    /// counts processor time by process; see [`crate::worker::serve`].
+    pub processor: Duration,
+    /// Most time that one file may take by the clock. A file that does not end within it has no verdict:
+    /// [`crate::DecodeError::Unfinished`].
     pub time: Duration,
 }
 
@@ -31,7 +35,8 @@ impl Default for Limits {
             max_pages: 10,
             from_page: 0,
             max_side: None,
-            time: Duration::from_secs(10),
+            processor: Duration::from_secs(10),
+            time: Duration::from_secs(30),
         }
     }
 }

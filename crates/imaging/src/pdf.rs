@@ -4,7 +4,7 @@
 //! may not be what we see. Sizes are computed before anything is rendered: the renderer itself trusts them.
 //!
 //! What a page's content stream may cost cannot be known before it is interpreted (forms within forms, streams that
-//! inflate a thousandfold): there the time budget of [`crate::decode`] and the memory limit of the worker's process hold.
+//! inflate a thousandfold): there the limits of the worker's process on processor time and memory hold.
 
 use hayro::hayro_interpret::InterpreterSettings;
 use hayro::hayro_syntax::object::{Array, Dict, MaybeRef, Name, Object, Stream};

@@ -99,16 +99,24 @@ pub fn read_answer(
 
 /// The child: answers requests until its input ends.
 ///
-/// Returns as well after a file that took too long or crashed its decoder, since that file's thread may still hold time
+/// `limit` is called before each file. It makes the operating system end this process when the file takes more processor time than
+/// [`Limits::processor`].
+///
+/// Returns as well after a file that was not finished or crashed its decoder, since that file's thread may still hold time
 /// and memory: the process is meant to end then and its parent to start another.
 ///
 /// # Errors
-/// When the pipe breaks or a request is malformed.
-pub fn serve(mut input: impl Read, mut output: impl Write) -> Result<(), WorkerError> {
+/// When the pipe breaks, a request is malformed or `limit` fails.
+pub fn serve(
+    mut input: impl Read,
+    mut output: impl Write,
+    mut limit: impl FnMut(&Limits) -> io::Result<()>,
+) -> Result<(), WorkerError> {
     while let Some((file, limits)) = read_request(&mut input)? {
+        limit(&limits)?;
         let outcome = decode(&file, &limits);
         write_answer(&mut output, &outcome)?;
-        if matches!(outcome, Err(DecodeError::TooSlow | DecodeError::Crashed)) {
+        if matches!(outcome, Err(DecodeError::Unfinished | DecodeError::Crashed)) {
             break;
         }
     }

@@ -125,7 +125,8 @@ pub struct ServeConfig {
     /// Verifications processed at once; by default one a core.
     #[arg(long, env = "BONAFIDE_WORKERS")]
     pub workers: Option<usize>,
-    /// Seconds a decoder may take for one file before its process is killed.
+    /// Seconds of processor time that a decoder may take for one file; a file that needs more is refused. By the clock it may take
+    /// four times as long; a request that is not finished by then answers 503.
     #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]
     pub decode_seconds: u64,
     /// Milliseconds after which another process may take over a request with an `Idempotency-Key` whose process died.

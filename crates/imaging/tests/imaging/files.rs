@@ -203,3 +203,29 @@ pub(crate) fn pdf_pages(size: &str, contents: &[&str], catalog: &str) -> Vec<u8>
 pub(crate) const RED_BOX: &str = "0.8 0.1 0.1 rg 20 20 100 50 re f";
 /// An A6-like page.
 pub(crate) const SMALL_PAGE: &str = "0 0 200 100";
+
+/// A PDF whose page draws without end: each form draws the next one ten times, 10^12 rectangles in all.
+pub(crate) fn endless_pdf() -> Vec<u8> {
+    let mut objects: Vec<String> = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".into(),
+        "<< /Type /Pages /Count 1 /Kids [3 0 R] >>".into(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 100] /Contents 4 0 R \
+         /Resources << /XObject << /F 5 0 R >> >> >>"
+            .into(),
+        "<< /Length 5 >>\nstream\n/F Do\nendstream".into(),
+    ];
+    for level in 0..12 {
+        let content = if level == 11 {
+            RED_BOX.to_owned()
+        } else {
+            "/F Do ".repeat(10)
+        };
+        objects.push(format!(
+            "<< /Type /XObject /Subtype /Form /BBox [0 0 200 100] /Resources << /XObject << /F {} 0 R >> >> \
+             /Length {} >>\nstream\n{content}\nendstream",
+            6 + level,
+            content.len()
+        ));
+    }
+    pdf(&objects)
+}

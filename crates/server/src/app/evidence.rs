@@ -144,15 +144,9 @@ impl Looker<'_> {
         };
         self.selfie = Some(fingerprint(&decoded.picture));
         let mut picture_seen = PictureSeen::decoded(&decoded);
-        let reading = self.faces(&decoded.picture, PictureKind::Selfie);
-        if let Some(reading) = &reading {
-            picture_seen.add_faces(reading, (decoded.picture.width, decoded.picture.height));
-        }
+        let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
+        picture_seen.add_faces(&reading, (decoded.picture.width, decoded.picture.height));
         self.saw(FileField::Selfie, picture_seen);
-        let Some(reading) = reading else {
-            selfie.state = PictureState::Unprocessable;
-            return Ok((Some(selfie), None));
-        };
         selfie.faces = reading.significant().count();
         selfie.state = PictureState::Processed;
         let Some(main) = reading.main() else {
@@ -254,7 +248,7 @@ impl Looker<'_> {
             };
             self.is_selfie_a_document |= self.selfie == Some(fingerprint(&decoded.picture));
             let mut seen = PictureSeen::decoded(&decoded);
-            let looked = self.look(&decoded.picture, document_type, side, &mut seen);
+            let looked = self.look(&decoded.picture, document_type, side, &mut seen)?;
             // Of a PDF the page that is gone on with: the first one, until one holds a document.
             if first.is_none() || looked.reading.kind != DocumentKind::None {
                 self.saw(field, seen);
@@ -280,7 +274,7 @@ impl Looker<'_> {
         document_type: DocumentType,
         side: Side,
         seen: &mut PictureSeen,
-    ) -> Looked {
+    ) -> Result<Looked, Problem> {
         let hints = ReadHints {
             document_type: Some(document_type),
             side: if side == Side::Front {
@@ -293,49 +287,37 @@ impl Looker<'_> {
         };
         let engines = self.engines;
         let read = self.timed("read", || engines.documents.read(picture, &hints));
-        let reading = given_up(read);
+        let reading = read.map_err(no_engine)?;
         let size = (picture.width, picture.height);
-        if let Some(reading) = &reading {
-            seen.add_reading(reading, size);
-        }
+        seen.add_reading(&reading, size);
         let mut looked = Looked {
             side: SideEvidence {
-                state: if reading.is_some() {
-                    PictureState::Processed
-                } else {
-                    PictureState::Unprocessable
-                },
-                shows: reading
-                    .as_ref()
-                    .map_or(Shows::Declared, |reading| shows(reading, document_type, side)),
+                state: PictureState::Processed,
+                shows: shows(&reading, document_type, side),
                 faces: 0,
             },
-            // Without a reading the picture is `Unprocessable` above (2002): the empty one decides nothing.
-            reading: reading.unwrap_or_default(),
+            reading,
             portrait: None,
         };
         if side == Side::Front {
-            match self.faces(picture, PictureKind::Document) {
-                None => looked.side.state = PictureState::Unprocessable,
-                Some(faces) => {
-                    seen.add_faces(&faces, size);
-                    looked.side.faces = faces.significant().count();
-                    // A portrait too poor to compare is not compared: at such sizes strangers look alike.
-                    let main = faces.main().filter(|face| face.is_usable());
-                    looked.portrait = main.and_then(|face| face.embedding.clone());
-                }
-            }
+            let faces = self.faces(picture, PictureKind::Document)?;
+            seen.add_faces(&faces, size);
+            looked.side.faces = faces.significant().count();
+            // A portrait too poor to compare is not compared: at such sizes strangers look alike.
+            let main = faces.main().filter(|face| face.is_usable());
+            looked.portrait = main.and_then(|face| face.embedding.clone());
         }
-        looked
+        Ok(looked)
     }
 
     fn saw(&mut self, field: FileField, picture: PictureSeen) {
         self.seen.pictures.insert(field.as_str().to_owned(), picture);
     }
 
-    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Option<FaceReading> {
+    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
         let engines = self.engines;
-        given_up(self.timed("faces", || engines.faces.analyse(picture, kind)))
+        self.timed("faces", || engines.faces.analyse(picture, kind))
+            .map_err(no_engine)
     }
 
     /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
@@ -353,9 +335,10 @@ impl Looker<'_> {
         let bytes = file.content.read().map_err(Problem::internal)?;
         let decoders = &self.app.decoders;
         let decoded = self.timed("decode", || decoders.decode(&bytes, from_page));
-        decoded
-            .map(Some)
-            .map_err(|error| Problem::unavailable("No decoder could be started").because(error))
+        decoded.map(Some).map_err(|error| {
+            Problem::unavailable("The server could not decode the files; please try again shortly")
+                .because(error)
+        })
     }
 
     fn timed<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
@@ -368,11 +351,10 @@ impl Looker<'_> {
     }
 }
 
-/// An engine that gives a picture up makes it one that cannot be processed (2002, 2102), not a failed request.
-fn given_up<T, E: std::fmt::Display>(result: Result<T, E>) -> Option<T> {
-    result
-        .inspect_err(|error| tracing::error!(%error, "an engine gave a picture up"))
-        .ok()
+/// An engine that fails says nothing about the picture: models run on every picture that was decoded. The request answers 503.
+fn no_engine(error: impl std::fmt::Display) -> Problem {
+    Problem::unavailable("The document and face engines could not finish; please try again shortly")
+        .because(error)
 }
 
 /// Whether a picture shows something else than was declared: only where that is certain.

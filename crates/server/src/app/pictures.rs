@@ -78,7 +78,10 @@ pub async fn shown(app: &Shared, scope: Scope, log_id: i64, file: &str) -> Resul
             let decoded = shared
                 .decoders
                 .decode(&bytes, page.unwrap_or(0))
-                .map_err(|error| Problem::unavailable("No decoder could be started").because(error))?;
+                .map_err(|error| {
+                    Problem::unavailable("The server could not decode the file; please try again shortly")
+                        .because(error)
+                })?;
             Ok(decoded
                 .ok()
                 .and_then(|decoded| encode_jpeg(&decoded.picture.reduced(MAX_SIDE), QUALITY)))

@@ -19,6 +19,7 @@ mod hosted;
 mod idempotency;
 mod interruptions;
 mod lifecycle;
+mod load;
 mod monitoring;
 mod names;
 mod openapi;

@@ -38,6 +38,11 @@ pub(crate) fn specimen(name: &str) -> Specimen {
 impl Specimen {
     /// Its form, with text fields replaced (null: left out).
     pub(crate) fn form(&self, demo: &Value, changes: &Value) -> Form {
+        self.form_with(demo, changes, &[])
+    }
+
+    /// The same, with other files in the place of some.
+    pub(crate) fn form_with(&self, demo: &Value, changes: &Value, others: &[(&str, Vec<u8>)]) -> Form {
         let mut fields = self.0["fields"].as_object().unwrap().clone();
         let flow = self.0["flow"].as_str().unwrap();
         fields.insert("flowId".into(), demo["flows"][flow].clone());
@@ -50,7 +55,11 @@ impl Specimen {
             form = form.text(name.clone(), value.as_str().unwrap().to_owned());
         }
         for (field, file) in self.0["files"].as_object().unwrap() {
-            let bytes = std::fs::read(Path::new(&specimens()).join(file.as_str().unwrap())).unwrap();
+            let other = others.iter().find(|(other, _)| other == field);
+            let bytes = match other {
+                Some((_, bytes)) => bytes.clone(),
+                None => std::fs::read(Path::new(&specimens()).join(file.as_str().unwrap())).unwrap(),
+            };
             form = form.part(field.clone(), Part::bytes(bytes).file_name("x.jpg"));
         }
         form
