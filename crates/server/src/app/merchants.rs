@@ -9,7 +9,9 @@ use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
 use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
 
-pub use self::settings::{MerchantSettings, faults, members, settings, with_settings};
+pub use self::settings::{
+    MerchantSettings, faults, members, requires_second_factor, settings, with_settings,
+};
 use super::App;
 use super::four_eyes::{self, By, Change, Line};
 use crate::error::Problem;
@@ -96,20 +98,37 @@ pub async fn replace_settings(
     Ok(Changed::Proposed)
 }
 
+/// How the trail names that settings require a second factor of everybody from now on, or no longer.
+fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
+    let is_required = |settings: &str| {
+        serde_json::from_str::<Value>(settings).is_ok_and(|settings| settings["requireSecondFactor"] == true)
+    };
+    match (is_required(before), is_required(after)) {
+        (false, true) => Some("merchant.second_factor_required"),
+        (true, false) => Some("merchant.second_factor_optional"),
+        _ => None,
+    }
+}
+
 /// Writes a merchant's settings, with an audit row. Whether a second person is needed was asked before.
 pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &str) -> Result<(), Problem> {
+    let before = merchants::get(tx, id).await?;
     merchants::set_settings(tx, id, settings).await?;
     let scope = Scope {
         merchant_id: id,
         sandbox: false,
     };
-    let entry = audit::Entry {
-        actor,
-        action: "merchant.settings_changed",
-        subject: &id.to_string(),
-        detail: "{}",
-    };
-    Ok(audit::write(tx, scope, &entry).await?)
+    let required = before.and_then(|before| second_factor_change(&before.settings, settings));
+    for action in ["merchant.settings_changed"].into_iter().chain(required) {
+        let entry = audit::Entry {
+            actor,
+            action,
+            subject: &id.to_string(),
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+    }
+    Ok(())
 }
 
 /// Changes a merchant's settings for a member of the account.

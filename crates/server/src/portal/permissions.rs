@@ -102,6 +102,8 @@ actions! {
     ManageStaff => IN_CHARGE,
     /// The account's profile, branding, countries, origins.
     ManageCompany => IN_CHARGE,
+    /// Requiring a second factor of everybody in the account.
+    RequireSecondFactor => Who::Roles(&[Owner]),
     /// Asking for live access.
     Apply => Who::Roles(&[Owner]),
     /// API keys and their secrets.
@@ -157,7 +159,11 @@ impl Action {
     pub fn needs_proof(self) -> bool {
         matches!(
             self,
-            Action::ViewKeys | Action::ErasePerson | Action::ExportPerson | Action::ManageOperators
+            Action::ViewKeys
+                | Action::ErasePerson
+                | Action::ExportPerson
+                | Action::ManageOperators
+                | Action::RequireSecondFactor
         )
     }
 }
@@ -182,6 +188,7 @@ mod tests {
                 action,
                 Action::ManageStaff
                     | Action::ManageCompany
+                    | Action::RequireSecondFactor
                     | Action::Apply
                     | Action::ViewKeys
                     | Action::EditFlows

@@ -18,6 +18,16 @@ use crate::http::body;
 /// Where one chooses between live data and the sandbox: the only form of a suspended account.
 pub(super) const MODE: &str = "/portal/mode";
 
+/// Where a second factor is set up.
+pub(super) const SECOND_FACTOR: &str = "/portal/account/totp";
+/// All that a member can do whose account requires a second factor that they have not set up: set it up, choose another account, go.
+const BEFORE_SECOND_FACTOR: [&str; 4] = [
+    SECOND_FACTOR,
+    "/portal/account/recovery",
+    "/portal/account/choose",
+    "/portal/sign-out",
+];
+
 /// The most bytes of a form: the Flow editor with rules for every country.
 const MAX_FORM: usize = 2 * 1024 * 1024;
 /// The most bytes of a form that anybody may send: to sign in, to join, to sign up.
@@ -128,6 +138,13 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
             Problem::new(Kind::Unauthenticated, "Your session has ended: sign in again").into_response()
         });
     };
+    match member.lacks_second_factor() {
+        Ok(true) if !BEFORE_SECOND_FACTOR.contains(&request.uri().path()) => {
+            return Some(Redirect::to(SECOND_FACTOR).into_response());
+        }
+        Ok(_) => {}
+        Err(problem) => return Some(problem.into_response()),
+    }
     if matches!(action.who(), Who::Roles(_)) && member.merchant.is_none() {
         return Some(Redirect::to("/portal/account").into_response());
     }

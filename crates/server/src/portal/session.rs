@@ -16,11 +16,12 @@ use store::portal_sessions::{self, SignedIn, Stage};
 use uuid::Uuid;
 
 use super::permissions::{Action, Role, may};
+use crate::app::merchants::requires_second_factor;
 use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 
-/// How long a password or code counts as given just now, in milliseconds.
+/// How long a proof counts as given just now, in milliseconds.
 const PROOF_LASTS: i64 = 10 * 60 * 1_000;
 
 /// Somebody signed in, second factor included.
@@ -46,7 +47,7 @@ pub struct Member {
     pub sandbox: bool,
     /// This session's name in lists.
     pub session_id: Uuid,
-    /// When password or code was last given (ms).
+    /// When the last proof of who they are was given (ms): with a second factor one of its codes, else the password.
     pub proved_at: i64,
 }
 
@@ -95,7 +96,18 @@ impl Member {
         format!("staff:{}", self.staff_id)
     }
 
-    /// Whether password or code was given shortly before.
+    /// Whether the chosen account requires a second factor and the member has not set one up.
+    ///
+    /// # Errors
+    /// When the account's settings cannot be read.
+    pub fn lacks_second_factor(&self) -> Result<bool, Problem> {
+        match &self.merchant {
+            Some(merchant) if !self.has_totp => requires_second_factor(merchant),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a proof of who they are was given shortly before.
     pub fn is_proven(&self) -> bool {
         Timestamp::now().as_millisecond() - self.proved_at < PROOF_LASTS
     }

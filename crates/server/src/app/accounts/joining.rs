@@ -15,6 +15,7 @@ use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
 use crate::app::four_eyes::{self, By};
+use crate::app::merchants::requires_second_factor;
 use crate::app::{App, operations};
 use crate::error::{Kind as ProblemKind, Problem};
 use crate::portal::permissions::Role;
@@ -130,6 +131,8 @@ pub struct Shown {
     pub invitation: Invitation,
     /// The account's name.
     pub merchant: Option<String>,
+    /// Whether the account requires a second factor.
+    pub needs_second_factor: bool,
 }
 
 /// What a link is for, using nothing up; 404 or 410 when it is for nothing any more.
@@ -137,10 +140,15 @@ pub async fn look(app: &App, token: &str) -> Result<Shown, Problem> {
     let mut conn = app.db.read().await?;
     let invitation = good(invitations::peek(&mut conn, token).await?)?;
     let merchant = match invitation.merchant_id {
-        Some(id) => merchants::get(&mut conn, id).await?.map(|merchant| merchant.name),
+        Some(id) => merchants::get(&mut conn, id).await?,
         None => None,
     };
-    Ok(Shown { invitation, merchant })
+    let needs_second_factor = merchant.as_ref().map(requires_second_factor).transpose()?;
+    Ok(Shown {
+        invitation,
+        merchant: merchant.map(|merchant| merchant.name),
+        needs_second_factor: needs_second_factor.unwrap_or_default(),
+    })
 }
 
 fn good(token: InvitationToken) -> Result<Invitation, Problem> {

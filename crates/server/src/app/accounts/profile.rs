@@ -14,6 +14,7 @@ use super::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
 use super::signing_in::{is_proof, no_proof};
 use super::{Fault, actor, audit_everywhere, email_of, name_of, passwords};
 use crate::app::App;
+use crate::app::merchants::requires_second_factor;
 use crate::error::Problem;
 
 /// A session as its owner sees it.
@@ -142,7 +143,11 @@ pub async fn change_password(
         store::invitations::void_own(tx, staff_id).await?;
         portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
         audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", "{}").await?;
-        Ok(portal_sessions::prove(tx, session_id).await?)
+        // The password is no fresh proof beside a second factor.
+        Ok(match member.has_totp {
+            true => portal_sessions::renew(tx, session_id).await?,
+            false => portal_sessions::prove(tx, session_id).await?,
+        })
     })?;
     Ok(Ok(token))
 }
@@ -184,7 +189,7 @@ pub async fn turn_totp_on(
     Ok(Ok(SecondFactor { token, recovery }))
 }
 
-/// Turns the second factor off, with a proof.
+/// Turns the second factor off, with a proof. An account that requires it refuses.
 pub async fn turn_totp_off(
     app: &App,
     staff_id: Uuid,
@@ -194,11 +199,20 @@ pub async fn turn_totp_off(
     if !is_proof(app, staff_id, proof, address).await? {
         return Ok(Err(vec![no_proof()]));
     }
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+    let required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+        for (merchant, _) in staff::merchants_of(tx, staff_id).await? {
+            if requires_second_factor(&merchant)? {
+                return Ok(true);
+            }
+        }
         staff::clear_totp(tx, staff_id).await?;
-        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_off", "{}").await?)
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_off", "{}").await?;
+        Ok(false)
     })?;
-    Ok(Ok(()))
+    Ok(match required {
+        true => Err(vec![Fault::new("proof", "accounts.fault.totp_required")]),
+        false => Ok(()),
+    })
 }
 
 /// Fresh recovery codes in place of the old ones, with a proof.

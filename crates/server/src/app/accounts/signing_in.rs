@@ -94,7 +94,7 @@ pub async fn with_code(
     Ok(token)
 }
 
-/// Proves anew who somebody is who is signed in, by password or code; the session's new token, or `None`.
+/// Proves anew who somebody is who is signed in, as [`is_proof`] demands; the session's new token, or `None`.
 pub async fn prove(
     app: &App,
     staff_id: Uuid,
@@ -112,7 +112,8 @@ pub async fn prove(
     Ok(Some(token))
 }
 
-/// Whether this is a member's password or, with a second factor, one of their codes (which is then used up). Counts as a try.
+/// Whether this proves who a member is: one of their codes where a second factor is set up (the code is then used up), else their
+/// password. A password is no proof beside a second factor, which protects from those who have the password. Counts as a try.
 pub(super) async fn is_proof(
     app: &App,
     staff_id: Uuid,
@@ -121,19 +122,30 @@ pub(super) async fn is_proof(
 ) -> Result<bool, Problem> {
     use secrecy::ExposeSecret;
     throttle::count(app, &format!("proof {staff_id}"), address).await?;
-    let code = secret.expose_secret();
-    let spent = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        Ok(codes::spend(tx, staff_id, code).await?)
-    })?;
-    if spent {
-        return Ok(true);
+    if has_second_factor(app, staff_id).await? {
+        let code = secret.expose_secret();
+        let spent = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+            Ok(codes::spend(tx, staff_id, code).await?)
+        })?;
+        if !spent {
+            failed(app, staff_id, "proof").await?;
+        }
+        return Ok(spent);
     }
     let hash = staff::password_hash(&mut app.db.read().await?, staff_id).await?;
-    let right = passwords::matches(app, Some(hash), secret).await?;
+    // Hashing takes its time: meanwhile a second factor may have been turned on.
+    let right =
+        passwords::matches(app, Some(hash), secret).await? && !has_second_factor(app, staff_id).await?;
     if !right {
         failed(app, staff_id, "proof").await?;
     }
     Ok(right)
+}
+
+async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
+    let member = staff::get(&mut app.db.read().await?, staff_id).await?;
+    let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+    Ok(member.has_totp)
 }
 
 /// Remembers a failure in the trail of the accounts that the member belongs to.

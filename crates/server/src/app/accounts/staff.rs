@@ -3,13 +3,14 @@
 
 use store::invitations::{self, Invitation};
 use store::staff::{self, Membership};
-use store::{Tx, portal_sessions};
+use store::{Tx, merchants, portal_sessions};
 use uuid::Uuid;
 
 use super::joining::{NewLink, password_link};
 use super::{actor, audit_at, audit_everywhere};
 use crate::app::App;
 use crate::app::four_eyes::{self, By};
+use crate::app::merchants::{replace_settings, with_settings};
 use crate::error::{Kind, Problem};
 use crate::portal::permissions::Role;
 
@@ -194,6 +195,26 @@ pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem
             return Err(missing());
         }
         did(tx, manager, "staff.invitation_revoked", id, "{}").await
+    })
+}
+
+/// Requires a second factor of everybody in the account, or no longer; for owners only. Members without one can then do nothing but set
+/// one up.
+pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<(), Problem> {
+    let id = manager.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let manager = rights(tx, id, manager.staff_id).await?;
+        if manager.role != Role::Owner {
+            return Err(Problem::new(Kind::Forbidden, "Only an owner may do this"));
+        }
+        let merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or_else(|| Problem::not_found("There is no such account"))?;
+        let changed = with_settings(&merchant, &[format!("requireSecondFactor={required}")])
+            .map_err(Problem::validation)?;
+        let by = actor(manager.staff_id);
+        replace_settings(tx, &merchant, changed, By::actor(&by)).await?;
+        Ok(())
     })
 }
 

@@ -12,7 +12,7 @@ use crate::config::RateClass;
 use crate::error::Problem;
 
 /// The members that this version knows.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "screeningThreshold",
     "screeningLists",
     "blockedCountries",
@@ -23,6 +23,7 @@ const KNOWN: [&str; 16] = [
     "privacyUrl",
     "contact",
     "fourEyes",
+    "requireSecondFactor",
     "maxGroups",
     "maxFlows",
     "rateVerify",
@@ -65,6 +66,9 @@ pub struct MerchantSettings {
     /// A reviewer's decision counts when a second one confirms it, whatever the Flow says.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub four_eyes: bool,
+    /// Everybody in the account signs in with a second factor; members without one can do nothing but set one up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_second_factor: bool,
     /// How many Groups the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_groups: Option<i64>,
@@ -108,6 +112,14 @@ pub fn settings(merchant: &Merchant) -> Result<MerchantSettings, Problem> {
         let cause = format!("settings of merchant {}: {}", merchant.id, faults.join("; "));
         Problem::unavailable(text).because(cause)
     })
+}
+
+/// Whether the account requires a second factor of everybody in it.
+///
+/// # Errors
+/// As [`settings`].
+pub fn requires_second_factor(merchant: &Merchant) -> Result<bool, Problem> {
+    Ok(settings(merchant)?.require_second_factor)
 }
 
 /// What cannot be read of a merchant's settings, each as `MEMBER - REASON`; empty if nothing is wrong.
@@ -277,6 +289,11 @@ mod tests {
             ),
             ("brandColor=#0a7", r##"{"brandColor":"#00aa77"}"##),
             ("brandColor=", "{}"),
+            (
+                "requireSecondFactor=true",
+                r##"{"brandColor":"#112233","requireSecondFactor":true}"##,
+            ),
+            ("requireSecondFactor=false", r##"{"brandColor":"#112233"}"##),
             (
                 "brandName= Acme & Sons ",
                 r##"{"brandName":"Acme & Sons","brandColor":"#112233"}"##,

@@ -7,20 +7,22 @@ use axum_extra::extract::Form;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use store::merchants::Merchant;
-use store::staff;
 use uuid::Uuid;
 
 use super::join::post;
+use super::staff::manager;
 use super::{Faults, Hidden, Visitor, again, enter};
 use crate::app::accounts::codes::SetUp;
 use crate::app::accounts::profile::{self, SessionRow};
-use crate::app::accounts::signing_in;
+use crate::app::accounts::{signing_in, staff};
 use crate::app::mail::Letter;
+use crate::app::merchants::requires_second_factor;
 use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
-use crate::portal::routes::safe_next;
+use crate::portal::permissions::Action;
+use crate::portal::routes::{SECOND_FACTOR, safe_next};
 use crate::portal::session::{Member, same_site_referrer};
 use crate::portal::shown;
 
@@ -40,6 +42,8 @@ struct AccountPage {
     new_email: String,
     /// The link that takes the new address over, where no mail is sent.
     link: Option<String>,
+    /// Whether the chosen account requires a second factor, for those who decide that.
+    is_required: Option<bool>,
 }
 
 impl AccountPage {
@@ -48,11 +52,17 @@ impl AccountPage {
             page,
             faults: Faults::default(),
             name: member.name.clone(),
-            accounts: staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
+            accounts: store::staff::merchants_of(&mut app.db.read().await?, member.staff_id).await?,
             sessions: profile::sessions(app, member.staff_id).await?,
             recovery_left: profile::recovery_left(app, member.staff_id).await?,
             new_email: String::new(),
             link: None,
+            is_required: match &member.merchant {
+                Some(merchant) if member.may(Action::RequireSecondFactor) => {
+                    Some(requires_second_factor(merchant)?)
+                }
+                _ => None,
+            },
             member,
         })
     }
@@ -197,6 +207,16 @@ struct TotpPage {
     faults: Faults,
     set_up: SetUp,
     qr: String,
+    /// The chosen account, where it requires a second factor: nothing else can be done before.
+    required_by: Option<String>,
+}
+
+/// The name of the account that requires a second factor which the member has not set up.
+fn required_by(member: &Member) -> Result<Option<String>, Problem> {
+    Ok(match &member.merchant {
+        Some(merchant) if member.lacks_second_factor()? => Some(merchant.name.clone()),
+        _ => None,
+    })
 }
 
 /// `GET /portal/account/totp`
@@ -210,6 +230,7 @@ pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Pr
         faults: Faults::default(),
         qr: set_up.qr()?,
         set_up,
+        required_by: required_by(&member)?,
     })
 }
 
@@ -252,7 +273,7 @@ pub(super) async fn totp_on(
         return Ok(Redirect::to(HERE).into_response());
     }
     let Some(set_up) = SetUp::again(form.key.0.expose_secret(), &member.email) else {
-        return Ok(Redirect::to("/portal/account/totp").into_response());
+        return Ok(Redirect::to(SECOND_FACTOR).into_response());
     };
     let turned = profile::turn_totp_on(
         &app,
@@ -273,6 +294,7 @@ pub(super) async fn totp_on(
             faults: Faults(faults),
             qr: set_up.qr()?,
             set_up,
+            required_by: required_by(&member)?,
         }),
     }
 }
@@ -300,6 +322,27 @@ pub(super) async fn totp_off(
     }
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RequiredForm {
+    required: String,
+}
+
+/// `POST /portal/account/second-factor`: whether everybody in the chosen account needs one.
+pub(super) async fn require_second_factor(
+    State(app): State<Shared>,
+    member: Member,
+    Form(form): Form<RequiredForm>,
+) -> Result<Response, Problem> {
+    let (required, key) = match form.required.as_str() {
+        "true" => (true, "totp_required"),
+        "false" => (false, "totp_optional"),
+        _ => return Err(Problem::invalid("required is true or false")),
+    };
+    staff::require_second_factor(&app, manager(&member)?, required).await?;
+    Ok(done(HERE, key))
+}
+
 /// `POST /portal/account/recovery`
 pub(super) async fn renew_recovery(
     State(app): State<Shared>,
@@ -309,7 +352,7 @@ pub(super) async fn renew_recovery(
     Form(form): Form<ProofForm>,
 ) -> Result<Response, Problem> {
     if !member.has_totp {
-        return Ok(Redirect::to("/portal/account/totp").into_response());
+        return Ok(Redirect::to(SECOND_FACTOR).into_response());
     }
     match profile::renew_recovery(&app, member.staff_id, &form.proof.0, visitor.address).await? {
         Ok(codes) => {

@@ -57,6 +57,11 @@ pub(super) fn routes(routes: Routes) -> Routes {
         .get("/portal/account/totp", Action::SignedIn, account::totp_page)
         .post("/portal/account/totp", Action::SignedIn, account::totp_on)
         .post("/portal/account/totp/off", Action::SignedIn, account::totp_off)
+        .post(
+            "/portal/account/second-factor",
+            Action::RequireSecondFactor,
+            account::require_second_factor,
+        )
         .get(
             "/portal/account/recovery",
             Action::SignedIn,

@@ -19,6 +19,7 @@ use crate::error::{Family, Kind, Problem};
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
 use crate::portal::permissions::Role;
+use crate::portal::routes::with_next;
 use crate::portal::session::Member;
 use crate::portal::shown;
 
@@ -102,7 +103,7 @@ impl StaffPage {
     }
 }
 
-fn manager(member: &Member) -> Result<Manager, Problem> {
+pub(super) fn manager(member: &Member) -> Result<Manager, Problem> {
     let role = member
         .role
         .ok_or_else(|| Problem::not_found("No account is chosen"))?;
@@ -189,6 +190,9 @@ pub(super) async fn invite(
     if !faults.is_empty() {
         return refused(&app, page, &member, form, faults).await;
     }
+    if let Some(asked) = asked_for_proof(&member, role) {
+        return Ok(asked);
+    }
     let link = joining::invite(
         &app.db,
         manager.merchant_id,
@@ -217,6 +221,12 @@ pub(super) async fn invite(
         invites: true,
     };
     show(&app, &member, made).await
+}
+
+/// An owner can do everything, so making one needs a fresh proof: leads there unless it was given shortly before.
+fn asked_for_proof(member: &Member, role: Role) -> Option<Response> {
+    (role == Role::Owner && !member.is_proven())
+        .then(|| Redirect::to(&with_next("/portal/prove", HERE)).into_response())
 }
 
 async fn refused(
@@ -253,7 +263,11 @@ pub(super) async fn set_role(
     Form(form): Form<RoleForm>,
 ) -> Result<Response, Problem> {
     let id = id_of(&id)?;
-    let outcome = match form.role.parse() {
+    let role = form.role.parse();
+    if let Some(asked) = role.ok().and_then(|role| asked_for_proof(&member, role)) {
+        return Ok(asked);
+    }
+    let outcome = match role {
         Ok(role) => staff::set_role(&app, manager(&member)?, id, role).await,
         Err(()) => Err(Problem::invalid("There is no such role")),
     };

@@ -31,6 +31,8 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
     let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let page = ada.submit("/portal/account/totp", &form).await;
     let recovery = between(&page, "<li><code>", "</code>").to_owned();
+    let rest = &page[page.find(&recovery).unwrap()..];
+    let another = between(rest, "<li><code>", "</code>").to_owned();
     assert_eq!(page.matches("<li><code>").count(), 10);
     assert!(is_in(&ada).await && !is_in(&thief).await, "another token");
 
@@ -79,14 +81,12 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
         400
     );
 
-    // Off again, with a proof only.
-    assert_eq!(
-        ada.post("/portal/account/totp/off", &[("proof", "wrong")])
-            .await
-            .status,
-        400
-    );
-    ada.post("/portal/account/totp/off", &[("proof", PASSWORD)])
+    // Off again, with another code only.
+    for wrong in ["wrong", PASSWORD, &recovery] {
+        let refused = ada.post("/portal/account/totp/off", &[("proof", wrong)]).await;
+        assert_eq!(refused.status, 400, "{wrong}");
+    }
+    ada.post("/portal/account/totp/off", &[("proof", &another)])
         .await
         .redirect();
     sign_in(&again, "ada@example.com", PASSWORD).await.redirect();
