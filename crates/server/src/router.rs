@@ -12,11 +12,11 @@ use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use utoipa_swagger_ui::SwaggerUi;
 
 use crate::api::openapi::Frame;
 use crate::api::{
-    applicants, document_requirements, flows, groups, health, hosted, monitoring, openapi, sessions, verify,
+    applicants, docs, document_requirements, flows, groups, health, hosted, monitoring, openapi, sessions,
+    verify,
 };
 use crate::app::Shared;
 use crate::error::{self, Kind, Problem};
@@ -97,7 +97,7 @@ pub fn router(app: Shared) -> Router {
         .merge(websdk::router(app.clone()))
         .merge(portal::router(app.clone()))
         .with_state(app.clone())
-        .merge(SwaggerUi::new("/docs").config(utoipa_swagger_ui::Config::from("/openapi.json")))
+        .merge(docs::router(app.clone()))
         .fallback(|| async { Problem::not_found("No such path") })
         .method_not_allowed_fallback(|| async {
             Problem::new(Kind::MethodNotAllowed, "This path does not have this method")

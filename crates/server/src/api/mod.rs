@@ -1,6 +1,7 @@
 //! HTTP: one module a family of endpoints. Handlers take apart the request, call `app`, and shape the answer; nothing else.
 
 pub mod applicants;
+pub mod docs;
 pub mod document_requirements;
 pub mod flows;
 pub mod groups;
