@@ -5,7 +5,7 @@ MODELS := models/manifest.json
 SPECIMENS := specimens/index.json
 DATA ?= data
 
-.PHONY: help run test check models specimens bench fuzz clean-data
+.PHONY: help run test test-all check models specimens bench fuzz clean-data
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -24,6 +24,9 @@ specimens: models ## Render the specimen documents and selfies (idempotent)
 
 test: ## Everything that must hold: formatting, lints, licences, every test on SQLite and PostgreSQL
 	scripts/test
+
+test-all: ## Checks with tools or time that `make test` does not need: generated clients
+	scripts/test-all
 
 check: ## The quick part of `make test`: formatting and lints
 	$(CARGO) fmt --all --check

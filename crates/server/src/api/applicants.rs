@@ -166,7 +166,7 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
 }
 
 /// Resolve a label to its facemaps.
-#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId/{externalUserId}", tag = "Applicants",
+#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId/{externalUserId}", operation_id = "getApplicantByExternalUserId", tag = "Applicants",
     security(("basic" = [])),
     params(("externalUserId" = String, Path, description = "The merchant's label, URL-encoded", min_length = 1, max_length = 500, pattern = r"\S", example = "user-1")),
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
@@ -179,7 +179,7 @@ pub async fn by_external_user_id(
 }
 
 /// Resolve a label to its facemaps (query variant).
-#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId", tag = "Applicants", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/reports/applicants/byExternalUserId", operation_id = "findApplicantByExternalUserId", tag = "Applicants", security(("basic" = [])),
     params(("externalUserId" = String, Query, description = "The merchant's label", min_length = 1, max_length = 500, pattern = r"\S", example = "user-1")),
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
 pub async fn by_external_user_id_query(
@@ -231,7 +231,7 @@ async fn resolve(
 }
 
 /// Everything recorded against a facemap.
-#[utoipa::path(get, path = "/v2/reports/applicants/{facemapId}", tag = "Applicants", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/reports/applicants/{facemapId}", operation_id = "getApplicantByFacemapId", tag = "Applicants", security(("basic" = [])),
     params(("facemapId" = String, Path, description = "As returned by resolve or by verification")),
     responses((status = 200, description = "The record", body = ApplicantRecordBody), ApplicantErrors))]
 pub async fn by_facemap_id(

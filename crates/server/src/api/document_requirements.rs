@@ -26,7 +26,7 @@ pub struct DocumentRequirementsBody {
 }
 
 /// Whether a document type of a country needs its back image.
-#[utoipa::path(get, path = "/v2/idv/document-requirements", tag = "Verification", security(("basic" = []), ("bearer" = [])),
+#[utoipa::path(get, path = "/v2/idv/document-requirements", operation_id = "getDocumentRequirements", tag = "Verification", security(("basic" = []), ("bearer" = [])),
     params(
         ("country" = String, Query, description = "ISO 3166-1 alpha-2 or alpha-3 code, or the country's name in any language",
             min_length = 1, example = "Deutschland"),

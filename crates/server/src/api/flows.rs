@@ -242,7 +242,7 @@ impl From<Flow> for FlowBody {
 }
 
 /// List all Flows, most recently created first.
-#[utoipa::path(get, path = "/v2/public/flows", tag = "Flows", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/public/flows", operation_id = "listFlows", tag = "Flows", security(("basic" = [])),
     responses((status = 200, description = "All Flows", body = FlowListBody), GroupsAndFlowsErrors))]
 pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<FlowListBody>, Problem> {
     let flows = flows::list(&app, caller.scope).await?;
@@ -252,7 +252,7 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Flow
 }
 
 /// One Flow.
-#[utoipa::path(get, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/public/flows/{flowId}", operation_id = "getFlow", tag = "Flows", security(("basic" = [])),
     params(("flowId" = String, Path, description = "The Flow")),
     responses(
         (status = 200, description = "The Flow", body = FlowBody),
@@ -267,7 +267,7 @@ pub async fn get(
 }
 
 /// Change a Flow.
-#[utoipa::path(put, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+#[utoipa::path(put, path = "/v2/public/flows/{flowId}", operation_id = "updateFlow", tag = "Flows", security(("basic" = [])),
     params(("flowId" = String, Path, description = "The Flow")),
     request_body = FlowChangesBody,
     responses(
@@ -289,7 +289,7 @@ pub async fn update(
 }
 
 /// Delete a Flow; every Group loses it.
-#[utoipa::path(delete, path = "/v2/public/flows/{flowId}", tag = "Flows", security(("basic" = [])),
+#[utoipa::path(delete, path = "/v2/public/flows/{flowId}", operation_id = "deleteFlow", tag = "Flows", security(("basic" = [])),
     params(("flowId" = String, Path, description = "The Flow")),
     responses(
         (status = 200, description = "Deleted", body = MessageBody),

@@ -128,7 +128,7 @@ impl From<Group> for GroupBody {
 }
 
 /// List all Groups, most recently created first.
-#[utoipa::path(get, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/public/groups", operation_id = "listGroups", tag = "Groups", security(("basic" = [])),
     responses((status = 200, description = "All Groups", body = GroupListBody), GroupsAndFlowsErrors))]
 pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<GroupListBody>, Problem> {
     let groups = groups::list(&app, caller.scope).await?;
@@ -138,7 +138,7 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Grou
 }
 
 /// Create a Group.
-#[utoipa::path(post, path = "/v2/public/groups", tag = "Groups", security(("basic" = [])),
+#[utoipa::path(post, path = "/v2/public/groups", operation_id = "createGroup", tag = "Groups", security(("basic" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
         min_length = 1, max_length = 255, pattern = r"^[\t -~]*[!-~][\t -~]*$", nullable = false)),
     request_body = NewGroupBody,
@@ -173,7 +173,7 @@ pub async fn create(
 }
 
 /// One Group.
-#[utoipa::path(get, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/public/groups/{groupId}", operation_id = "getGroup", tag = "Groups", security(("basic" = [])),
     params(("groupId" = String, Path, description = "The Group")),
     responses(
         (status = 200, description = "The Group", body = GroupBody),
@@ -188,7 +188,7 @@ pub async fn get(
 }
 
 /// Change a Group.
-#[utoipa::path(put, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+#[utoipa::path(put, path = "/v2/public/groups/{groupId}", operation_id = "updateGroup", tag = "Groups", security(("basic" = [])),
     params(("groupId" = String, Path, description = "The Group")),
     request_body = GroupChangesBody,
     responses(
@@ -210,7 +210,7 @@ pub async fn update(
 }
 
 /// Delete a Group; its Flows remain.
-#[utoipa::path(delete, path = "/v2/public/groups/{groupId}", tag = "Groups", security(("basic" = [])),
+#[utoipa::path(delete, path = "/v2/public/groups/{groupId}", operation_id = "deleteGroup", tag = "Groups", security(("basic" = [])),
     params(("groupId" = String, Path, description = "The Group")),
     responses(
         (status = 200, description = "Deleted", body = MessageBody),

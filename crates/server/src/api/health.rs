@@ -34,13 +34,13 @@ pub struct Readiness {
 }
 
 /// The process is alive.
-#[utoipa::path(get, path = "/healthz", tag = "System", responses((status = 200, description = "The process is alive", content_type = "text/plain", body = String)))]
+#[utoipa::path(get, path = "/healthz", operation_id = "getHealth", tag = "System", responses((status = 200, description = "The process is alive", content_type = "text/plain", body = String)))]
 pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
 /// Whether each part can do its work. 503 while one cannot.
-#[utoipa::path(get, path = "/readyz", tag = "System", responses(
+#[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "System", responses(
     (status = 200, description = "All parts are ready", body = Readiness),
     (status = 503, description = "A part is not ready", body = Readiness),
 ))]

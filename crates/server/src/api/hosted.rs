@@ -446,7 +446,7 @@ pub struct EventBody {
 /// What a link leads to.
 ///
 /// Uses nothing up: for the page's first screen.
-#[utoipa::path(post, path = "/v2/sdk/session/preview", tag = "Hosted page", security(()),
+#[utoipa::path(post, path = "/v2/sdk/session/preview", operation_id = "previewSession", tag = "Hosted page", security(()),
     request_body = TokenBody,
     responses(
         (status = 200, description = "What the link leads to", body = PreviewBody),
@@ -460,7 +460,7 @@ pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json
 /// How the session stands.
 ///
 /// Also when it has ended, as long as the access token has not expired.
-#[utoipa::path(get, path = "/v2/sdk/session/current", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(get, path = "/v2/sdk/session/current", operation_id = "getCurrentSession", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 200, description = "The session", body = CurrentBody),
         (status = 404, description = "`not_found`: the session's Flow was deleted", body = ErrorAndMessageBody),
@@ -470,7 +470,7 @@ pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<C
 }
 
 /// Record what the applicant said to the consent text.
-#[utoipa::path(post, path = "/v2/sdk/session/consent", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(post, path = "/v2/sdk/session/consent", operation_id = "recordConsent", tag = "Hosted page", security(("bearer" = [])),
     request_body = ConsentBody,
     responses(
         (status = 200, description = "Recorded", body = RecordedBody),
@@ -486,7 +486,7 @@ pub async fn consent(
 }
 
 /// What the Flow asks for, country by country.
-#[utoipa::path(get, path = "/v2/sdk/session/documents", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(get, path = "/v2/sdk/session/documents", operation_id = "listSessionDocuments", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 200, description = "Countries and documents", body = DocumentsBody),
         (status = 400, description = "The session's Flow left its Group", body = ErrorAndMessageBody),
@@ -504,7 +504,7 @@ pub async fn documents(
 /// Take the session to a second device.
 ///
 /// A new link voids the earlier one, and the device that used it.
-#[utoipa::path(post, path = "/v2/sdk/session/handoff", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(post, path = "/v2/sdk/session/handoff", operation_id = "createHandoff", tag = "Hosted page", security(("bearer" = [])),
     responses((status = 200, description = "The link", body = HandoffBody), HostedErrors))]
 pub async fn hand_off(State(app): State<Shared>, caller: Caller) -> Result<Json<HandoffBody>, Problem> {
     let HandoffLink {
@@ -527,7 +527,7 @@ pub fn qr_svg(text: &str) -> Result<String, Problem> {
 }
 
 /// Go on with a session on this device.
-#[utoipa::path(post, path = "/v2/sdk/session/handoff/claim", tag = "Hosted page", security(()),
+#[utoipa::path(post, path = "/v2/sdk/session/handoff/claim", operation_id = "claimHandoff", tag = "Hosted page", security(()),
     request_body = TokenBody,
     responses(
         (status = 200, description = "The session", body = ClaimBody),
@@ -548,7 +548,7 @@ pub async fn claim(
 /// Give a hand-off up, on the second device: the numbers did not match.
 ///
 /// This device's access token works no more.
-#[utoipa::path(post, path = "/v2/sdk/session/handoff/reject", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(post, path = "/v2/sdk/session/handoff/reject", operation_id = "rejectHandoff", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 204, description = "The token works no more"),
         (status = 400, description = "Not the device that the session was handed to", body = ErrorAndMessageBody),
@@ -563,7 +563,7 @@ pub async fn reject(
 }
 
 /// Tell how the applicant gets on: words of fixed lists and times, nothing personal.
-#[utoipa::path(post, path = "/v2/sdk/session/events", tag = "Hosted page", security(("bearer" = [])),
+#[utoipa::path(post, path = "/v2/sdk/session/events", operation_id = "recordSessionEvents", tag = "Hosted page", security(("bearer" = [])),
     request_body = EventsBody,
     responses(
         (status = 204, description = "Kept"),

@@ -151,7 +151,7 @@ pub enum MonitoringErrors {
 }
 
 /// Screen an address or a transaction.
-#[utoipa::path(post, path = "/v2/public/transaction-monitoring", tag = "Transaction monitoring",
+#[utoipa::path(post, path = "/v2/public/transaction-monitoring", operation_id = "screenTransaction", tag = "Transaction monitoring",
     security(("basic" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours")),
     request_body = ScreeningRequest,
@@ -212,7 +212,7 @@ pub struct PictureBody {
 }
 
 /// Draw the flow that led to a screening's score.
-#[utoipa::path(get, path = "/v2/public/transaction-monitoring/{queryId}/picture", tag = "Transaction monitoring",
+#[utoipa::path(get, path = "/v2/public/transaction-monitoring/{queryId}/picture", operation_id = "getScreeningPicture", tag = "Transaction monitoring",
     security(("basic" = [])),
     params(("queryId" = Uuid, Path, description = "As the screening answered"),
         ("format" = Option<String>, Query, description = "`json` (the default) or `svg`", pattern = "^(json|svg)$")),

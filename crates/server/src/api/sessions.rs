@@ -232,7 +232,7 @@ impl From<Polled> for SessionBody {
 /// Make a one-time link to the hosted page.
 ///
 /// Send it to the applicant: it can be exchanged once, within ten minutes.
-#[utoipa::path(post, path = "/v2/sdk/session/web-sdk-link", tag = "Sessions", security(("basic" = [])),
+#[utoipa::path(post, path = "/v2/sdk/session/web-sdk-link", operation_id = "createSessionLink", tag = "Sessions", security(("basic" = [])),
     request_body = NewLinkBody,
     responses(
         (status = 200, description = "The link", body = LinkBody),
@@ -250,7 +250,7 @@ pub async fn link(
 /// Exchange a link's token for a session.
 ///
 /// The hosted page calls it when the applicant begins. A refused exchange does not use the token up.
-#[utoipa::path(post, path = "/v2/sdk/session/exchange", tag = "Sessions", security(()),
+#[utoipa::path(post, path = "/v2/sdk/session/exchange", operation_id = "exchangeSessionToken", tag = "Sessions", security(()),
     request_body = TokenBody,
     responses(
         (status = 200, description = "The session", body = ExchangeBody),
@@ -275,7 +275,7 @@ pub fn token(body: &JsonObject) -> Result<&str, Problem> {
 }
 
 /// How a session stands.
-#[utoipa::path(get, path = "/v2/sdk/session/verification-result/{sessionId}", tag = "Sessions", security(("basic" = [])),
+#[utoipa::path(get, path = "/v2/sdk/session/verification-result/{sessionId}", operation_id = "getVerificationResult", tag = "Sessions", security(("basic" = [])),
     params(("sessionId" = String, Path, description = "The `session_id` of the exchange")),
     responses(
         (status = 200, description = "The session", body = SessionBody),

@@ -24,7 +24,7 @@ use crate::http::idempotency::{self, Start};
 ///
 /// Validation comes first and answers 4xx; once it passes, the answer is 200 and `success` in the body tells the outcome. Which
 /// fields, documents and selfie are required is set by the Flow.
-#[utoipa::path(post, path = "/v2/idv/verify", tag = "Verification", security(("basic" = []), ("bearer" = [])),
+#[utoipa::path(post, path = "/v2/idv/verify", operation_id = "submitVerification", tag = "Verification", security(("basic" = []), ("bearer" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
         min_length = 1, max_length = 255, pattern = r"^[\t -~]*[!-~][\t -~]*$", nullable = false)),
     request_body(content = VerificationForm, content_type = "multipart/form-data"),
