@@ -66,7 +66,8 @@ async fn a_header_that_trickles_in_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_is_kept_between_requests_and_closed_when_idle() {
-    let server = Server::start(Backend::Sqlite, &["--header-seconds", "1", "--idle-seconds", "3"]).await;
+    let server = Server::start(Backend::Sqlite, &["--header-seconds", "1", "--idle-seconds", "5"]).await;
+    let post = half_a_post(&server);
     let mut kept = connect(&server).await;
     for _ in 0..3 {
         assert!(ask(&mut kept, GET).await.starts_with("HTTP/1.1 200"));
@@ -77,12 +78,12 @@ async fn a_connection_is_kept_between_requests_and_closed_when_idle() {
         "a rest is no slow header"
     );
     // A body may take longer than a header.
-    kept.write_all(&half_a_post(&server)).await.unwrap();
+    kept.write_all(&post).await.unwrap();
     sleep(Duration::from_millis(1_800)).await;
     assert!(ask(&mut kept, b"}").await.starts_with("HTTP/1.1 400"));
     let begun = Instant::now();
-    assert!(is_closed_within(&mut kept, 6).await);
-    assert!(begun.elapsed() > Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(is_closed_within(&mut kept, 60).await);
+    assert!(begun.elapsed() > Duration::from_secs(4), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
