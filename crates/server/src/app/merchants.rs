@@ -31,6 +31,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
         privacy_url: _,
         contact: _,
         four_eyes,
+        require_second_factor,
         max_groups: _,
         max_flows: _,
         rate_verify: _,
@@ -41,7 +42,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
     } = settings;
     AccountRules {
         four_eyes,
-        second_factor: false,
+        second_factor: require_second_factor,
         screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
         screening_lists,
         blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),

@@ -10,7 +10,7 @@ use super::joining::{NewLink, password_link};
 use super::{actor, audit_at, audit_everywhere};
 use crate::app::App;
 use crate::app::four_eyes::{self, By};
-use crate::app::merchants::{replace_settings, with_settings};
+use crate::app::merchants::{Changed, replace_settings, with_settings};
 use crate::error::{Kind, Problem};
 use crate::portal::permissions::Role;
 
@@ -199,10 +199,10 @@ pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem
 }
 
 /// Requires a second factor of everybody in the account, or no longer; for owners only. Members without one can then do nothing but set
-/// one up.
-pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<(), Problem> {
+/// one up. With four eyes, that it is no longer required waits for a second person.
+pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<Changed, Problem> {
     let id = manager.merchant_id;
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
         let manager = rights(tx, id, manager.staff_id).await?;
         if manager.role != Role::Owner {
             return Err(Problem::new(Kind::Forbidden, "Only an owner may do this"));
@@ -213,8 +213,7 @@ pub async fn require_second_factor(app: &App, manager: Manager, required: bool) 
         let changed = with_settings(&merchant, &[format!("requireSecondFactor={required}")])
             .map_err(Problem::validation)?;
         let by = actor(manager.staff_id);
-        replace_settings(tx, &merchant, changed, By::actor(&by)).await?;
-        Ok(())
+        replace_settings(tx, &merchant, changed, By::actor(&by)).await
     })
 }
 

@@ -16,7 +16,7 @@ use crate::app::accounts::codes::SetUp;
 use crate::app::accounts::profile::{self, SessionRow};
 use crate::app::accounts::{signing_in, staff};
 use crate::app::mail::Letter;
-use crate::app::merchants::requires_second_factor;
+use crate::app::merchants::{Changed, requires_second_factor};
 use crate::app::{App, Shared};
 use crate::error::Problem;
 use crate::http::path::PathText;
@@ -339,8 +339,12 @@ pub(super) async fn require_second_factor(
         "false" => (false, "totp_optional"),
         _ => return Err(Problem::invalid("required is true or false")),
     };
-    staff::require_second_factor(&app, manager(&member)?, required).await?;
-    Ok(done(HERE, key))
+    Ok(
+        match staff::require_second_factor(&app, manager(&member)?, required).await? {
+            Changed::Done => done(HERE, key),
+            Changed::Proposed => done(HERE, "change_proposed"),
+        },
+    )
 }
 
 /// `POST /portal/account/recovery`
