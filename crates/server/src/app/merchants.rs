@@ -102,7 +102,8 @@ pub async fn replace_settings(
 /// How the trail names that settings require a second factor of everybody from now on, or no longer.
 fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
     let is_required = |settings: &str| {
-        serde_json::from_str::<Value>(settings).is_ok_and(|settings| settings["requireSecondFactor"] == true)
+        serde_json::from_str::<serde_json::Value>(settings)
+            .is_ok_and(|settings| settings["requireSecondFactor"] == true)
     };
     match (is_required(before), is_required(after)) {
         (false, true) => Some("merchant.second_factor_required"),

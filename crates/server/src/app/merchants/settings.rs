@@ -424,7 +424,7 @@ mod tests {
         let whole = serde_json::json!({
             "screeningThreshold": 0.5, "screeningLists": ["a"], "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
             "brandName": "a", "brandLogo": "a", "brandColor": "#112233", "privacyUrl": "https://a.example/", "contact": "a@a.example",
-            "fourEyes": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
+            "fourEyes": true, "requireSecondFactor": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
         });
         let settings: MerchantSettings = serde_json::from_value(whole.clone()).unwrap();
         assert_eq!(settings.unknown, Map::new());
