@@ -37,7 +37,9 @@ pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, Error> {
 
 /// Where the traffic of a database is stored: beside it, as `NAME.traffic.db`.
 pub(crate) fn traffic_file(main: &Path) -> PathBuf {
-    main.with_extension("traffic.db")
+    let name = main.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".db").unwrap_or(&name);
+    main.with_file_name(format!("{name}.traffic.db"))
 }
 
 impl SqliteFile {
@@ -105,7 +107,8 @@ impl SqliteFile {
     /// here before it is deleted there, so a cut at any point loses none.
     pub(crate) async fn take_over_api_log(&self, main: &Self) -> Result<(), Error> {
         const AT_ONCE: i64 = 20_000;
-        let path = main.path().to_str().unwrap_or_default();
+        let path = main.path().to_str();
+        let path = path.ok_or_else(|| Error::Config("the database's path must be UTF-8".into()))?;
         let mut alone = self.writer.alone().await?;
         let conn = alone.conn();
         let moved = async {
@@ -116,7 +119,9 @@ impl SqliteFile {
             sqlx::query("pragma main.synchronous = full")
                 .execute(&mut *conn)
                 .await?;
-            loop {
+            // Most starts find nothing, and need no writer's lock for that.
+            let any = "select exists (select 1 from durable.api_log)";
+            while sqlx::query_scalar::<_, bool>(any).fetch_one(&mut *conn).await? {
                 let copied = "insert or ignore into main.api_log
                     select * from durable.api_log order by merchant_id, sandbox, id limit $1";
                 sqlx::query(copied).bind(AT_ONCE).execute(&mut *conn).await?;
@@ -125,11 +130,9 @@ impl SqliteFile {
                          join main.api_log as new on (new.merchant_id, new.sandbox, new.id)
                              = (old.merchant_id, old.sandbox, old.id)
                      order by old.merchant_id, old.sandbox, old.id limit $1)";
-                let done = sqlx::query(deleted).bind(AT_ONCE).execute(&mut *conn).await?;
-                if done.rows_affected() == 0 {
-                    return Ok::<(), Error>(());
-                }
+                sqlx::query(deleted).bind(AT_ONCE).execute(&mut *conn).await?;
             }
+            Ok::<(), Error>(())
         }
         .await;
         // The next connection has neither the other file nor its syncs.
@@ -186,6 +189,22 @@ where
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             opened => return Ok(opened?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_database_has_its_own_traffic_file() {
+        for (main, traffic) in [
+            ("/data/bonafide.db", "/data/bonafide.traffic.db"),
+            ("/data/live.v2", "/data/live.v2.traffic.db"),
+            ("relative", "relative.traffic.db"),
+        ] {
+            assert_eq!(traffic_file(Path::new(main)), Path::new(traffic));
         }
     }
 }
