@@ -60,6 +60,8 @@ pub struct ListStatus {
     pub age_seconds: u64,
     /// Whether screening uses it: it is readable and not too old.
     pub active: bool,
+    /// SHA-256 of its entities, in hexadecimal: the same wherever the same files were imported.
+    pub digest: String,
 }
 
 /// What came of the last import of a list, activated or refused.
@@ -113,6 +115,35 @@ pub enum ScreenError {
     },
 }
 
+/// Why exactly these lists cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// The folder has another content of a list, or no such list.
+    #[error(
+        "this node lacks the list {list} {version} that the installation uses (it has {found}): import the same file here with `bonafide lists import FILE`"
+    )]
+    Lacks {
+        /// The list.
+        list: String,
+        /// The version that is wanted.
+        version: String,
+        /// The version that is here.
+        found: String,
+    },
+    /// A list is damaged or too old.
+    #[error(transparent)]
+    Unusable(#[from] ScreenError),
+}
+
+/// A list that must be loaded in exactly this content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// For people.
+    pub version: String,
+    /// SHA-256 of its entities, in hexadecimal.
+    pub digest: String,
+}
+
 /// Why a list did not become active.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -149,6 +180,12 @@ pub struct Fingerprint(BTreeMap<String, (SystemTimeKey, u64)>);
 
 type SystemTimeKey = Option<Duration>;
 
+/// Nobody else changes the folder's lists until this is dropped.
+#[derive(Debug)]
+pub struct FolderLock {
+    _folder: File,
+}
+
 impl ListStore {
     /// Opens the folder of lists, and makes it if there is none. `max_age` zero means that age does not matter.
     pub fn open(folder: &Path, max_age: Duration) -> Result<ListStore, StoreError> {
@@ -173,9 +210,14 @@ impl ListStore {
         let (list, mut report) = import::import(sources, format)?;
         let before = self.read_list(&self.path(&list.name)).ok();
         report.diff = before.as_ref().map(|(_, before)| Diff::between(before, &list));
-        let active = before
-            .as_ref()
-            .map(|(header, before)| (header.version.as_str(), before.entities.len()));
+        // What the installation uses counts, wherever it was imported; else what is here.
+        let installed = guards.installed.get(&list.name);
+        let active = match installed {
+            Some((version, entities)) => Some((version.as_str(), *entities)),
+            None => before
+                .as_ref()
+                .map(|(header, before)| (header.version.as_str(), before.entities.len())),
+        };
         if let Err(refusal) = import::check(&report, active, guards) {
             self.remember(&LastImport::of(&report, Some(&refusal)));
             let (list, version) = (list.name, list.version);
@@ -186,7 +228,7 @@ impl ListStore {
                 report: Box::new(report),
             });
         }
-        self.put(&list)?;
+        report.digest = self.put(&list)?;
         self.remember(&LastImport::of(&report, None));
         Ok(report)
     }
@@ -214,8 +256,15 @@ impl ListStore {
         Ok(all)
     }
 
-    /// Makes a list active without asking the guards, as the sandbox does with its demo list.
-    pub fn put(&self, list: &List) -> Result<(), StoreError> {
+    /// Waits until no other process changes the lists of the folder; until the lock is dropped, none does.
+    pub fn lock(&self) -> Result<FolderLock, StoreError> {
+        let folder = File::open(&self.folder)?;
+        folder.lock()?;
+        Ok(FolderLock { _folder: folder })
+    }
+
+    /// Makes a list active without asking the guards, as the sandbox does with its demo list. Answers its digest.
+    pub fn put(&self, list: &List) -> Result<String, StoreError> {
         let path = self.path(&list.name);
         let mut hash = Sha256::new();
         let mut lines = Vec::new();
@@ -232,6 +281,7 @@ impl ListStore {
             entities: list.entities.len(),
             sha256: hex::encode(hash.finalize()),
         };
+        let digest = header.sha256.clone();
         // A name of its own for each writer, so that two imports at once cannot mix.
         let unique = format!("{}-{}", std::process::id(), Timestamp::now().as_nanosecond());
         let beside = path.with_extension(format!("{unique}.new"));
@@ -250,7 +300,8 @@ impl ListStore {
         if written.is_err() {
             let _ = fs::remove_file(&beside);
         }
-        Ok(written?)
+        written?;
+        Ok(digest)
     }
 
     /// Takes a list out of use for good; whether there was one of that name.
@@ -281,6 +332,7 @@ impl ListStore {
                     .unwrap_or_default(),
                 age_seconds: age.as_secs(),
                 active: header.format == FORMAT && self.fresh(age),
+                digest: header.sha256,
             });
         }
         Ok(out)
@@ -324,6 +376,41 @@ impl ListStore {
         Ok(Screener::new(lists))
     }
 
+    /// Loads these lists in exactly these contents; others in the folder are left out. Fails closed, as [`ListStore::load`] does.
+    pub fn load_exactly(&self, wanted: &BTreeMap<String, Wanted>) -> Result<Screener, SetError> {
+        let lacks = |list: &str, wanted: &Wanted, found: &str| SetError::Lacks {
+            list: list.to_owned(),
+            version: wanted.version.clone(),
+            found: found.to_owned(),
+        };
+        let unusable = |reason: String| SetError::Unusable(ScreenError::Unavailable { reason });
+        let mut lists = Vec::with_capacity(wanted.len());
+        for (name, wanted) in wanted {
+            let path = self.path(name);
+            if !path.exists() {
+                return Err(lacks(name, wanted, "none of that name"));
+            }
+            // The header first: a list that will not do is not read.
+            if let Ok((header, _)) = read_header(&path)
+                && (header.sha256 != wanted.digest || header.list != *name)
+            {
+                return Err(lacks(name, wanted, &header.version));
+            }
+            let (header, list) = self.read_list(&path).map_err(unusable)?;
+            if header.sha256 != wanted.digest {
+                return Err(lacks(name, wanted, &header.version));
+            }
+            if !self.fresh(age_of(&header)) {
+                let days = age_of(&header).as_secs() / 86_400;
+                return Err(unusable(format!(
+                    "list {name} was imported {days} days ago; import it anew"
+                )));
+            }
+            lists.push(list);
+        }
+        Ok(Screener::new(lists))
+    }
+
     /// Whether every list is still fresh enough to answer from an index loaded earlier.
     pub fn check_fresh(&self) -> Result<(), ScreenError> {
         let unavailable = |reason: String| ScreenError::Unavailable { reason };
@@ -342,7 +429,8 @@ impl ListStore {
         }
     }
 
-    fn fresh(&self, age: Duration) -> bool {
+    /// Whether a list of this age may be relied on.
+    pub fn fresh(&self, age: Duration) -> bool {
         self.max_age.is_zero() || age <= self.max_age
     }
 
@@ -433,112 +521,5 @@ fn age_of(header: &Header) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(count: usize) -> Vec<u8> {
-        let line = |i: usize| {
-            format!(
-                "{{\"id\":\"x-{i}\",\"schema\":\"Person\",\"properties\":{{\"name\":[\"Invented Person {i}\"]}},\"last_seen\":\"2026-01-0{}\"}}\n",
-                1 + count % 2
-            )
-        };
-        (0..count).map(line).collect::<String>().into_bytes()
-    }
-
-    fn source(content: Vec<u8>) -> Vec<Source> {
-        vec![Source::new("invented.ftm.json", std::io::Cursor::new(content))]
-    }
-
-    #[test]
-    fn imports_guards_and_loads() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap();
-        assert!(store.load().is_err(), "no list: unavailable");
-        let empty = store.fingerprint().unwrap();
-
-        let report = store.import(source(lines(11)), None, &Guards::default()).unwrap();
-        assert_eq!((report.entities, report.rejected, report.diff), (11, 0, None));
-        assert_ne!(store.fingerprint().unwrap(), empty);
-        assert_eq!(store.load().unwrap().len(), 11);
-
-        let refused = store
-            .import(source(lines(5)), None, &Guards::default())
-            .unwrap_err();
-        assert!(matches!(
-            refused,
-            StoreError::Refused {
-                refusal: Refusal::Shrinks {
-                    before: 11,
-                    after: 5,
-                    ..
-                },
-                ..
-            }
-        ));
-        let older = store
-            .import(source(lines(12)), None, &Guards::default())
-            .unwrap_err();
-        assert!(matches!(
-            older,
-            StoreError::Refused {
-                refusal: Refusal::Older { .. },
-                ..
-            }
-        ));
-        let wrong = Guards {
-            expected_sha256: Some("SHA256(x) = 00".into()),
-            ..Guards::default()
-        };
-        let refused = store.import(source(lines(11)), None, &wrong).unwrap_err();
-        assert!(matches!(
-            refused,
-            StoreError::Refused {
-                refusal: Refusal::Checksum,
-                ..
-            }
-        ));
-
-        let said = store.imports().unwrap();
-        let refused = said[0].refused.as_deref().unwrap();
-        assert!(refused.contains("SHA-256"), "{refused}");
-        assert_eq!((said.len(), said[0].rows, said[0].entities), (1, 11, 11));
-
-        let status = store.status().unwrap();
-        assert_eq!(
-            (
-                status.len(),
-                status[0].list.as_str(),
-                status[0].entities,
-                status[0].active
-            ),
-            (1, "invented", 11, true)
-        );
-        let diff = store
-            .import(source(lines(13)), None, &Guards::default())
-            .unwrap()
-            .diff
-            .unwrap();
-        assert_eq!((diff.added, diff.changed, diff.removed), (2, 0, 0));
-    }
-
-    #[test]
-    fn damaged_and_old_lists_are_not_used() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = ListStore::open(folder.path(), DEFAULT_MAX_AGE).unwrap();
-        store.put(&crate::demo_list()).unwrap();
-        assert!(store.load().is_ok() && store.check_fresh().is_ok());
-
-        let strict = ListStore::open(folder.path(), Duration::from_millis(1)).unwrap();
-        std::thread::sleep(Duration::from_millis(5));
-        assert!(strict.load().is_err() && strict.check_fresh().is_err());
-        assert!(!strict.status().unwrap()[0].active);
-
-        let path = store.files().unwrap().remove(0);
-        let whole = fs::read(&path).unwrap();
-        fs::write(&path, &whole[..whole.len() - 20]).unwrap();
-        assert!(store.load().is_err());
-        fs::write(&path, b"").unwrap();
-        assert!(store.load().is_err());
-    }
-}
+#[path = "store_tests.rs"]
+mod tests;

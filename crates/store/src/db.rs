@@ -17,10 +17,10 @@ use crate::group_commit::Member;
 use crate::keyring::Keyring;
 use crate::sqlite::{self, SqliteFile};
 
-static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+pub(crate) static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 /// Those of SQLite's traffic file; on PostgreSQL its tables are among the others.
 static TRAFFIC_MIGRATIONS: Migrator = sqlx::migrate!("migrations/traffic");
-static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+pub(crate) static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// How often a transaction is run again when the database cannot serialise it.
 const MAX_TRIES: u32 = 8;
@@ -97,23 +97,55 @@ impl Db {
             let main = SqliteFile::open(file, SqliteSynchronous::Full, options).await?;
             let traffic = SqliteFile::open(beside, SqliteSynchronous::Normal, options).await?;
             Pools::Sqlite { main, traffic }
-        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            connect_postgres(url, options).await?
         } else {
-            return Err(Error::Config(
-                "the database's address must begin with sqlite: or postgres://".into(),
-            ));
+            connect_server(url, options).await?
         };
-        let db = Self {
-            pools,
-            part: Part::Durable,
-            keyring,
-            clock: Arc::new(now_ms),
-        };
+        let db = Self::of(pools, keyring);
         if !db.is_postgres() {
             db.migrate().await?;
         }
         Ok(db)
+    }
+
+    /// Connects to a database that exists: creates no file and changes no schema. `None`: there is no SQLite file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for another kind of address; [`Error::Unavailable`].
+    pub async fn connect_existing(
+        url: &str,
+        keyring: Arc<Keyring>,
+        options: &Options,
+    ) -> Result<Option<Self>, Error> {
+        let pools = if url.starts_with("sqlite:") {
+            let file = sqlite::options(url)?;
+            if !file.get_filename().exists() {
+                return Ok(None);
+            }
+            let main = SqliteFile::open_existing(file, options).await?;
+            // The traffic may be missing, and is not looked at.
+            Pools::Sqlite {
+                traffic: main.clone(),
+                main,
+            }
+        } else {
+            connect_server(url, options).await?
+        };
+        Ok(Some(Self::of(pools, keyring)))
+    }
+
+    fn of(pools: Pools, keyring: Arc<Keyring>) -> Self {
+        Self {
+            pools,
+            part: Part::Durable,
+            keyring,
+            clock: Arc::new(now_ms),
+        }
+    }
+
+    /// The same database with another keyring.
+    #[must_use]
+    pub fn with_keyring(self, keyring: Arc<Keyring>) -> Self {
+        Self { keyring, ..self }
     }
 
     /// The same database with another clock (milliseconds since 1970 UTC): for tests of what expires.
@@ -140,6 +172,12 @@ impl Db {
             Part::Durable => main,
             Part::Traffic => traffic,
         }
+    }
+
+    /// Of the keyring that this process works with: see [`Keyring::fingerprint`].
+    #[must_use]
+    pub fn key_fingerprint(&self) -> String {
+        self.keyring.fingerprint()
     }
 
     /// Whether this is PostgreSQL (else SQLite).
@@ -235,47 +273,6 @@ impl Db {
         self.check_schema().await
     }
 
-    /// Whether the schema is this version's: to be asked before serving.
-    ///
-    /// # Errors
-    /// [`Error::Schema`] when it is not; [`Error::Unavailable`].
-    pub async fn check_schema(&self) -> Result<(), Error> {
-        let known = if self.is_postgres() {
-            &POSTGRES_MIGRATIONS
-        } else {
-            &SQLITE_MIGRATIONS
-        };
-        let known: Vec<i64> = known.iter().map(|migration| migration.version).collect();
-        if self.applied_migrations().await? == known {
-            Ok(())
-        } else {
-            Err(Error::Schema)
-        }
-    }
-
-    async fn applied_migrations(&self) -> Result<Vec<i64>, Error> {
-        let mut conn = self.read().await?;
-        let (there,): (bool,) = if self.is_postgres() {
-            fetch!(
-                one,
-                &mut conn,
-                (bool,),
-                "select to_regclass('_sqlx_migrations') is not null"
-            )?
-        } else {
-            let sql = "select exists (select 1 from sqlite_master where name = '_sqlx_migrations')";
-            fetch!(one, &mut conn, (bool,), sql)?
-        };
-        if !there {
-            return Ok(Vec::new());
-        }
-        let sql = "select version from _sqlx_migrations where success order by version";
-        Ok(fetch!(all, &mut conn, (i64,), sql)?
-            .into_iter()
-            .map(|(version,)| version)
-            .collect())
-    }
-
     /// A cheap question that only a working database answers: for readiness checks.
     ///
     /// # Errors
@@ -357,7 +354,12 @@ pub(crate) async fn run_migrations<C: Migrate>(
     unlocked.run_direct(None, conn, false).await
 }
 
-async fn connect_postgres(url: &str, options: &Options) -> Result<Pools, Error> {
+async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(Error::Config(
+            "the database's address must begin with sqlite: or postgres://".into(),
+        ));
+    }
     let connect = PgConnectOptions::from_str(url)?.application_name("bonafide");
     let pool = PoolOptions::<Postgres>::new()
         .max_connections(options.max_connections)

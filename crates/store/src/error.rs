@@ -45,6 +45,21 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The keyring's file does not exist.
+    #[error("keyring {path}: no such file")]
+    NoKeyring {
+        /// The file.
+        path: String,
+    },
+    /// The keyring belongs to another installation.
+    #[error("the master key does not belong to this database")]
+    ForeignKey,
+    /// The keyring lacks the master key that seals the installation's keys now.
+    #[error("the master key file is an older copy: it lacks the master key in use")]
+    OutdatedKey,
+    /// A row that decides cannot be relied on: a newer version wrote it, or somebody changed it.
+    #[error("the {0} in the database cannot be read: a newer version wrote it, or it was changed")]
+    Unreadable(&'static str),
     /// A setting (an address, a path) cannot be used.
     #[error("{0}")]
     Config(String),

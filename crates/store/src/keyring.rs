@@ -8,7 +8,7 @@
 //! tag`. The associated data name the place ([`Place`]), so that ciphertext moved to another row does not open.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -27,6 +27,8 @@ use crate::Scope;
 use crate::error::Error;
 use crate::files;
 
+/// The largest key file that is read: thousands of master keys.
+const MAX_FILE: u64 = 1 << 20;
 /// The format of sealed bytes.
 const VERSION: u8 = 1;
 const NONCE_LEN: usize = 12;
@@ -247,32 +249,48 @@ impl Keyring {
     }
 
     /// Reads the keyring's file, or makes it (mode 0600) where there is none. Of several processes that start at once
-    /// one makes it and the others read it.
+    /// one makes it and the others read it. Only for an installation that has no data yet: see
+    /// [`installation`](crate::installation).
     ///
     /// # Errors
     /// [`Error::Keyring`] when the file cannot be read, written or understood.
     pub fn open_or_create(path: &Path) -> Result<(Self, KeyringOrigin), Error> {
-        if !path.exists() {
-            let keyring = Self::generate();
-            match keyring.write(path, Replace::No) {
-                Ok(()) => return Ok((keyring, KeyringOrigin::Created)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(unusable(path, &error.to_string())),
-            }
+        match Self::open(path) {
+            Err(Error::NoKeyring { .. }) => {}
+            opened => return opened.map(|keyring| (keyring, KeyringOrigin::Found)),
         }
-        Self::open(path).map(|keyring| (keyring, KeyringOrigin::Found))
+        let keyring = Self::generate();
+        match keyring.write(path, Replace::No) {
+            Ok(()) => Ok((keyring, KeyringOrigin::Created)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Self::open(path).map(|keyring| (keyring, KeyringOrigin::Found))
+            }
+            Err(error) => Err(unusable(path, &error.to_string())),
+        }
     }
 
     /// Reads the keyring's file.
     ///
     /// # Errors
-    /// [`Error::Keyring`] when it cannot be read or understood.
+    /// [`Error::NoKeyring`] when it does not exist; [`Error::Keyring`] when it cannot be read or understood.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let text = fs::read_to_string(path).map_err(|error| unusable(path, &error.to_string()))?;
-        let text = Zeroizing::new(text);
+        let opened = fs::File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::NoKeyring {
+                path: path.display().to_string(),
+            },
+            _ => unusable(path, &error.to_string()),
+        })?;
+        let mut text = Zeroizing::new(String::new());
+        let read = opened.take(MAX_FILE + 1).read_to_string(&mut text);
+        let length = read.map_err(|error| unusable(path, &error.to_string()))?;
+        if length as u64 > MAX_FILE {
+            return Err(unusable(path, "it is too large for a key file"));
+        }
         // serde_json's texts quote what they stumbled over, which may be a key.
-        let file: KeyringFile = serde_json::from_str(&text)
-            .map_err(|error| unusable(path, &format!("not a keyring (line {})", error.line())))?;
+        let file: KeyringFile = serde_json::from_str(&text).map_err(|error| {
+            let reason = format!("it is not a key file, or a damaged one (line {})", error.line());
+            unusable(path, &reason)
+        })?;
         Self::from_file(file).ok_or_else(|| unusable(path, "a key in it is malformed or missing"))
     }
 
@@ -286,7 +304,11 @@ impl Keyring {
             entry.key.zeroize();
         }
         let hash_root = Zeroizing::new(file.hash_root);
-        if masters.is_empty() {
+        let mut ids: Vec<u32> = masters.iter().map(|key| key.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        // Two keys with one id: sealed bytes would not say which of them opens them.
+        if masters.is_empty() || ids.len() != masters.len() {
             return None;
         }
         Some(Self {
@@ -295,15 +317,20 @@ impl Keyring {
         })
     }
 
-    /// Adds a new master key in front and writes the file anew. What the old keys wrapped still opens; then
-    /// [`merchants::rewrap_keys`](crate::merchants::rewrap_keys) wraps it all by the new one.
+    /// Adds a new master key in front of the file's and writes it anew. What the old keys wrapped still opens; then
+    /// `rewrap_keys` wraps it all by the new one. Of several processes each adds its key to what the one before wrote.
     ///
     /// # Errors
-    /// [`Error::Keyring`] when the file cannot be written.
-    pub fn rotate(&mut self, path: &Path) -> Result<(), Error> {
-        self.masters.insert(0, DataKey::generate());
-        self.write(path, Replace::Yes)
-            .map_err(|error| unusable(path, &error.to_string()))
+    /// [`Error::NoKeyring`]; [`Error::Keyring`] when the file cannot be read or written.
+    pub fn rotate(path: &Path) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| unusable(path, &error.to_string());
+        // The file itself is replaced, so the lock is on its folder.
+        let lock = fs::File::open(folder_of(path)).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut keyring = Self::open(path)?;
+        keyring.masters.insert(0, DataKey::generate());
+        keyring.write(path, Replace::Yes).map_err(failed)?;
+        Ok(keyring)
     }
 
     /// Writes a file beside the final one and moves it there, so that no half-written keyring is ever seen.
@@ -321,9 +348,7 @@ impl Keyring {
             hash_root: BASE64.encode(self.hash_root.as_slice()),
         };
         let text = Zeroizing::new(serde_json::to_string_pretty(&file)?);
-        if let Some(folder) = path.parent() {
-            files::create_folder(folder)?;
-        }
+        files::create_folder(folder_of(path))?;
         let beside = path.with_extension(format!("new-{}", hex::encode(random::<8>())));
         let mut out = fs::OpenOptions::new()
             .write(true)
@@ -341,6 +366,19 @@ impl Keyring {
         }
         // The file's entry in its folder must survive a power cut as its content does.
         moved.and_then(|()| files::sync_entry(path))
+    }
+
+    /// What tells one keyring from another: 16 hexadecimal digits, different after each rotation. It reveals no key.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let keys: Vec<&[u8]> = self.masters.iter().map(|key| key.bytes.as_slice()).collect();
+        hex::encode(&self.hash("keyring fingerprint", &keys)[..8])
+    }
+
+    /// Whether one of the master keys has this id.
+    pub(crate) fn has_sealed(&self, sealed: &[u8]) -> Result<bool, Error> {
+        let id = sealing_key_id(sealed)?;
+        Ok(self.masters.iter().any(|key| key.id == id))
     }
 
     /// Wraps a merchant's key by the newest master key.
@@ -384,12 +422,22 @@ enum Replace {
     No,
 }
 
+/// A key of the file. Zeros are no key: a file of zeros is what a broken copy leaves.
 fn key_bytes(text: &str) -> Option<Zeroizing<[u8; KEY_LEN]>> {
     Zeroizing::new(BASE64.decode(text).ok()?)
         .as_slice()
         .try_into()
         .ok()
+        .filter(|bytes| *bytes != [0; KEY_LEN])
         .map(Zeroizing::new)
+}
+
+/// The folder of the file.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 fn unusable(path: &Path, reason: &str) -> Error {
@@ -475,9 +523,10 @@ mod tests {
     fn a_rotated_keyring_opens_old_and_new() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.json");
-        let (mut keyring, _) = Keyring::open_or_create(&path).unwrap();
+        let (keyring, _) = Keyring::open_or_create(&path).unwrap();
         let old = keyring.wrap(&place(b"m"), &DataKey::generate());
-        keyring.rotate(&path).unwrap();
+        let rotated = Keyring::rotate(&path).unwrap();
+        assert_ne!(keyring.fingerprint(), rotated.fingerprint());
         let keyring = Keyring::open(&path).unwrap();
         let new = keyring.wrap(&place(b"m"), &DataKey::generate());
         assert_ne!(sealing_key_id(&old).unwrap(), sealing_key_id(&new).unwrap());
@@ -489,7 +538,25 @@ mod tests {
     fn a_broken_file_is_an_error_that_quotes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("master.json");
+        let key = |length: usize, byte: u8| BASE64.encode(vec![byte; length]);
+        let file = |masters: &[(u32, String)], root: String| {
+            let masters: Vec<_> = masters
+                .iter()
+                .map(|(id, key)| serde_json::json!({"id": id, "key": key}))
+                .collect();
+            serde_json::json!({"note": "", "masters": masters, "hash_root": root}).to_string()
+        };
+        fs::write(&path, file(&[(1, key(32, 1)), (2, key(32, 2))], key(32, 3))).unwrap();
+        Keyring::open(&path).unwrap();
         for text in [
+            &file(&[(1, key(31, 1))], key(32, 3)),
+            &file(&[(1, key(33, 1))], key(32, 3)),
+            &file(&[(1, key(32, 0))], key(32, 3)),
+            &file(&[(1, key(32, 1))], key(32, 0)),
+            &file(&[(1, key(32, 1))], key(31, 3)),
+            &file(&[(1, key(32, 1)), (1, key(32, 2))], key(32, 3)),
+            &"\0".repeat(32),
+            &"k".repeat(31),
             "",
             "{}",
             "{\"masters\":\"S3CRET\"}",

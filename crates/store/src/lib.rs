@@ -62,10 +62,12 @@ pub mod groups;
 pub mod handoffs;
 pub mod idempotency;
 pub mod insight;
+pub mod installation;
 pub mod invitations;
 pub mod jobs;
 pub mod keyring;
 pub mod limits;
+pub mod list_sets;
 pub mod logos;
 pub mod merchant_profiles;
 pub mod merchants;
@@ -82,6 +84,7 @@ pub mod registrations;
 pub mod review;
 pub mod risk_profiles;
 pub mod saved_views;
+mod schema;
 pub mod session_events;
 pub mod sessions;
 pub mod sign_ups;
@@ -97,6 +100,7 @@ pub use db::{Conn, Db, Options, Tx};
 pub use error::Error;
 pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
 pub use objects::{ObjectName, Objects};
+pub use schema::Schema;
 
 /// A merchant account in one of its two modes, which never mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

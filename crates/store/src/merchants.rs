@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random_text};
 use crate::text_enum::text_enum;
-use crate::{Conn, Error, Tx, audit};
+use crate::{Conn, Error, Tx, audit, installation};
 
 text_enum! {
     /// Where a merchant's application stands.
@@ -55,13 +55,14 @@ macro_rules! select {
 /// Makes an account with its data key.
 ///
 /// # Errors
-/// Database errors.
+/// As [`installation::confirm`]; database errors.
 pub async fn create(
     tx: &mut Tx,
     name: &str,
     status: MerchantStatus,
     settings: &str,
 ) -> Result<Merchant, Error> {
+    installation::confirm(tx).await?;
     let merchant = Merchant {
         id: Uuid::now_v7(),
         short_id: random_text::<8>(),
@@ -184,7 +185,7 @@ pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool,
     Ok(execute!(tx, sql, id, settings, now)? == 1)
 }
 
-fn key_place(id: &Uuid) -> Place<'_> {
+pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
     Place {
         merchant_id: *id,
         what: "merchants.wrapped_key",

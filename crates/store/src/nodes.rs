@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
-use crate::{Conn, Error, Tx};
+use crate::{Conn, Error, Tx, installation};
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -16,26 +16,32 @@ pub struct Node {
     pub version: String,
     /// JSON, nothing personal.
     pub report: String,
+    /// Of its keyring ([`Keyring::fingerprint`](crate::Keyring::fingerprint)); empty: an older version's process.
+    pub key_fingerprint: String,
     /// When it started (ms).
     pub started_at: i64,
     /// When it last reported (ms); set by [`report`].
     pub seen_at: i64,
 }
 
-/// Writes down what a process says of itself now.
+/// Registers a process, or renews what it reports. One whose key does not belong to this database writes nothing.
 ///
 /// # Errors
-/// Database errors.
+/// As [`installation::confirm`]; database errors.
 pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
+    installation::confirm(tx).await?;
     let now = tx.now();
     execute!(
         tx,
-        "insert into nodes (id, name, version, report, started_at, seen_at) values ($1, $2, $3, $4, $5, $6)
-         on conflict (id) do update set name = excluded.name, report = excluded.report, seen_at = excluded.seen_at",
+        "insert into nodes (id, name, version, report, key_fingerprint, started_at, seen_at)
+         values ($1, $2, $3, $4, $5, $6, $7)
+         on conflict (id) do update set name = excluded.name, report = excluded.report,
+             key_fingerprint = excluded.key_fingerprint, seen_at = excluded.seen_at",
         node.id,
         &node.name,
         &node.version,
         &node.report,
+        &node.key_fingerprint,
         node.started_at,
         now,
     )
@@ -47,7 +53,8 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
-    let sql = "select id, name, version, report, started_at, seen_at from nodes order by started_at desc, id";
+    let sql = "select id, name, version, report, key_fingerprint, started_at, seen_at
+               from nodes order by started_at desc, id";
     fetch!(all, conn, Node, sql)
 }
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, Walk, link};
 use crate::db::{execute, fetch};
-use crate::{Conn, Error, Tx, staff};
+use crate::{Conn, Error, Tx, installation, staff};
 
 /// The only chain there is.
 const CHAIN: i64 = 1;
@@ -37,11 +37,12 @@ impl From<Row> for AuditRow {
     }
 }
 
-/// Appends a row.
+/// Appends a row. A process whose key does not belong to this database writes nothing: its link would break the chain.
 ///
 /// # Errors
-/// Database errors.
+/// As [`installation::confirm`]; database errors.
 pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
+    installation::confirm(tx).await?;
     // Also makes whoever writes next wait. The first row begins the chain.
     let sql = "insert into operator_audit_heads (id, seq, hash) values ($1, 1, $2)
                on conflict (id) do update set seq = operator_audit_heads.seq + 1 returning seq, hash";

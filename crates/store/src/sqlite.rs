@@ -51,8 +51,24 @@ impl SqliteFile {
     ) -> Result<Self, Error> {
         let path = connect.get_filename();
         files::prepare(path).map_err(|error| Error::Config(format!("{}: {error}", path.display())))?;
+        Self::connect(connect.create_if_missing(true), synchronous, options).await
+    }
+
+    /// Opens a file that exists, to inspect it. It creates nothing.
+    pub(crate) async fn open_existing(
+        connect: SqliteConnectOptions,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let connect = connect.create_if_missing(false);
+        Self::connect(connect, SqliteSynchronous::Full, options).await
+    }
+
+    async fn connect(
+        connect: SqliteConnectOptions,
+        synchronous: SqliteSynchronous,
+        options: &Options,
+    ) -> Result<Self, Error> {
         let connect = connect
-            .create_if_missing(true)
             .foreign_keys(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(synchronous)

@@ -127,6 +127,8 @@ pub struct ImportReport {
     pub sha256: BTreeMap<String, String>,
     /// Against the version before, once the store knows it.
     pub diff: Option<Diff>,
+    /// SHA-256 of the entities, once the store has written them.
+    pub digest: String,
 }
 
 /// Why nothing could be imported.
@@ -301,6 +303,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         rejects: tally.rejects,
         sha256,
         diff: None,
+        digest: String::new(),
     };
     Ok((list, report))
 }
@@ -393,6 +396,8 @@ pub struct Guards {
     pub max_reject_percent: u8,
     /// The SHA-256 that the publisher gives, in hexadecimal, as in `sdn_advanced_checksum.txt`.
     pub expected_sha256: Option<String>,
+    /// Version and entities of the lists that the installation uses, by name: they count instead of the folder's.
+    pub installed: BTreeMap<String, (String, usize)>,
 }
 
 impl Default for Guards {
@@ -401,6 +406,7 @@ impl Default for Guards {
             max_shrink_percent: 20,
             max_reject_percent: 5,
             expected_sha256: None,
+            installed: BTreeMap::new(),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::error::Problem;
 /// A part of the server and whether it can do its work.
 #[derive(Serialize, ToSchema)]
 pub struct Part {
-    /// `database`, `objects`, `engines`, `sanctions`.
+    /// `database`, `key`, `objects`, `engines`, `sanctions`.
     name: &'static str,
     /// Whether it can answer.
     ready: bool,

@@ -143,7 +143,14 @@ pub fn database_kind(db: &Db) -> &'static str {
 
 /// Whether objects can be written and read.
 pub async fn objects(objects: &Objects, url: &str) -> Check {
-    match objects.ping().await {
+    const WITHIN: Duration = Duration::from_secs(5);
+    let Ok(answer) = tokio::time::timeout(WITHIN, objects.ping()).await else {
+        return Check::bad(
+            "objects",
+            format!("{url}: no answer within {} s", WITHIN.as_secs()),
+        );
+    };
+    match answer {
         Ok(()) => Check::ok("objects", url),
         Err(error) => Check::bad("objects", format!("{url}: {error}")),
     }
@@ -251,6 +258,7 @@ mod tests {
             imported_at: String::new(),
             age_seconds: days * 86_400,
             active,
+            digest: String::new(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! API keys, as their owners manage them: made, given a new secret, revoked. Secrets are shown once; how they are kept is
 //! `store::credentials`'.
 
+use store::Error;
 use store::credentials::{self, Credential, NewCredential};
-use store::{Error, audit};
 
 use super::App;
+use super::operations::record_for_account;
 use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 
@@ -34,7 +35,7 @@ pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem
             return Err(Problem::new(Kind::Forbidden, text));
         }
         let made = credentials::create(tx, scope.merchant_id, scope.sandbox).await?;
-        audit::write(tx, scope, &caller.did("key.created", &made.key)).await?;
+        record_for_account(tx, scope, &caller.did("key.created", &made.key)).await?;
         Ok(made)
     })
 }
@@ -46,7 +47,7 @@ pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredenti
         let made = credentials::rotate(tx, caller.scope.merchant_id, key, OVERLAP_MS)
             .await
             .map_err(gone)?;
-        audit::write(tx, caller.scope, &caller.did("key.rotated", key)).await?;
+        record_for_account(tx, caller.scope, &caller.did("key.rotated", key)).await?;
         Ok(made)
     })
 }
@@ -56,7 +57,7 @@ pub async fn revoke(app: &App, caller: &Caller, key: &str) -> Result<(), Problem
     owned(app, caller, key).await?;
     store::transaction!(app.db, |tx| -> Result<(), Problem> {
         if credentials::revoke(tx, caller.scope.merchant_id, key).await? {
-            audit::write(tx, caller.scope, &caller.did("key.revoked", key)).await?;
+            record_for_account(tx, caller.scope, &caller.did("key.revoked", key)).await?;
         }
         Ok(())
     })

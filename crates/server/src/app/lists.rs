@@ -1,16 +1,22 @@
-//! The sanctions lists in use: loaded at start, exchanged for newer ones without a failed request, and refused when too old.
+//! The sanctions lists in use: loaded at start, exchanged for newer ones without a failed request, and refused when too old. On a server
+//! the database names them ([`list_set`](super::list_set)): what this node's folder has differently answers nothing.
 //!
-//! They are made of files, whose fingerprint is compared every few seconds. A database that goes back does not change the files.
+//! The files' fingerprint is compared every few seconds, and the database's set before each screening, so a database that goes back is
+//! followed.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
 use chain::labels::{Label, LabelIndex, LabelRow, Labels as _, sanctions_labels};
-use sanctions::store::Fingerprint;
-use sanctions::{ListStore, Query, ScreenOptions, ScreenResult, Screener, demo_list};
+use sanctions::store::{Fingerprint, SetError};
+use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Screener, demo_list};
+use store::Db;
+use store::list_sets::{self, ListSet};
 
 use super::Shared;
 use super::background::Job;
+use super::list_set;
 use super::merchants::MerchantSettings;
 use crate::config::DataConfig;
 
@@ -25,12 +31,37 @@ pub enum NoLists {
     Unusable(String),
 }
 
+/// How long a request waits for lists that are being loaded.
+const LOADING_MAY_TAKE: Duration = Duration::from_secs(5);
+/// How long a node whose new lists are being loaded counts as ready.
+const LOADING_IS_READY: Duration = Duration::from_secs(20);
+
 /// The current screener, or why there is none.
 pub struct Lists {
     store: ListStore,
     /// The invented list's name.
     demo: String,
-    current: RwLock<(Fingerprint, Result<Loaded, String>)>,
+    current: RwLock<Current>,
+    /// One loads, the others wait for it.
+    loading: Arc<tokio::sync::Mutex<()>>,
+}
+
+struct Current {
+    expected: Expected,
+    /// What the last loading found and was to load.
+    tried: (Fingerprint, Expected),
+    loaded: Result<Loaded, String>,
+    /// Since when other lists than the usable ones in memory are being loaded.
+    loading_since: Option<Instant>,
+}
+
+/// Which lists count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Expected {
+    /// All of the folder: for commands that know no database.
+    Folder,
+    /// Those that the database names, once one was imported; or why that is not known.
+    Installation(Result<Option<ListSet>, String>),
 }
 
 /// What the lists say: of people and organisations, and of wallets.
@@ -38,6 +69,10 @@ pub struct Lists {
 struct Loaded {
     screener: Arc<Screener>,
     wallets: Arc<LabelIndex>,
+    /// The set that was loaded; none: the folder's lists.
+    set: Option<ListSet>,
+    /// When the oldest of them was imported here (ms).
+    imported_at: i64,
 }
 
 /// The listed wallets that count for one account.
@@ -114,15 +149,83 @@ impl PastWallets {
 }
 
 impl Lists {
-    /// Opens the lists folder and loads what is in it.
+    /// Opens the lists folder and loads what is in it: for commands that know no database.
     pub fn open(data: &DataConfig) -> anyhow::Result<Self> {
-        let lists = Lists {
-            store: data.list_store()?,
-            demo: demo_list().name,
-            current: RwLock::new((Fingerprint::default(), Err(String::new()))),
-        };
+        let lists = Lists::expecting(data, Expected::Folder)?;
         lists.reload();
         Ok(lists)
+    }
+
+    /// Opens the lists folder of a node. Nothing is screened before [`Lists::confirm`].
+    pub fn of_node(data: &DataConfig) -> anyhow::Result<Self> {
+        let unknown = "the database was not asked yet which lists count".to_owned();
+        Lists::expecting(data, Expected::Installation(Err(unknown)))
+    }
+
+    fn expecting(data: &DataConfig, expected: Expected) -> anyhow::Result<Self> {
+        let current = Current {
+            tried: (Fingerprint::default(), expected.clone()),
+            expected,
+            loaded: Err("no list is loaded".to_owned()),
+            loading_since: None,
+        };
+        Ok(Lists {
+            store: data.list_store()?,
+            demo: demo_list().name,
+            current: RwLock::new(current),
+            loading: Arc::default(),
+        })
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Current> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Current> {
+        self.current.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the database which lists count, and loads them when they are not the loaded ones: before every screening.
+    ///
+    /// # Errors
+    /// Why nothing may be screened here now.
+    pub async fn confirm(self: &Arc<Self>, db: &Db) -> Result<(), NoLists> {
+        self.expect(db).await;
+        match self.loaded() {
+            Ok(_) => return Ok(()),
+            Err(NoLists::None) => return Err(NoLists::None),
+            Err(NoLists::Unusable(_)) => {}
+        }
+        // The files may be here already: an import has just ended.
+        if tokio::time::timeout(LOADING_MAY_TAKE, self.look()).await.is_err() {
+            tracing::warn!("the sanctions lists are still being loaded");
+        }
+        self.loaded().map(|_| ())
+    }
+
+    async fn expect(&self, db: &Db) {
+        let set = async { list_sets::current(&mut db.read().await?).await };
+        let set = set.await.map_err(|error| error.to_string());
+        self.write().expected = Expected::Installation(set);
+    }
+
+    /// Loads what changed. Of several callers one loads, and the others wait for it; it goes on when they are gone.
+    async fn look(self: &Arc<Self>) {
+        let guard = Arc::clone(&self.loading).lock_owned().await;
+        let lists = Arc::clone(self);
+        let looking = tokio::task::spawn_blocking(move || {
+            let _guard = guard;
+            lists.load_changes();
+        });
+        if looking.await.is_err() {
+            tracing::error!("loading the sanctions lists failed");
+        }
+    }
+
+    /// Whether other lists than the usable ones in memory began to be loaded a moment ago.
+    pub fn are_loading(&self) -> bool {
+        let since = self.read().loading_since;
+        since.is_some_and(|since| since.elapsed() < LOADING_IS_READY)
     }
 
     /// The screener, or why screening cannot answer (then verification is blocked: fail closed).
@@ -133,15 +236,23 @@ impl Lists {
     }
 
     fn loaded(&self) -> Result<Loaded, NoLists> {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let (files, loaded) = &*current;
-        loaded.clone().map_err(|reason| {
-            if *files == Fingerprint::default() {
-                NoLists::None
-            } else {
-                NoLists::Unusable(reason)
-            }
-        })
+        let current = self.read();
+        let set = match &current.expected {
+            Expected::Folder if current.tried.0 == Fingerprint::default() => return Err(NoLists::None),
+            Expected::Folder => return current.loaded.clone().map_err(NoLists::Unusable),
+            Expected::Installation(Err(reason)) => return Err(NoLists::Unusable(reason.clone())),
+            Expected::Installation(Ok(None)) => return Err(NoLists::None),
+            Expected::Installation(Ok(Some(set))) if set.lists.is_empty() => return Err(NoLists::None),
+            Expected::Installation(Ok(Some(set))) => set,
+        };
+        match &current.loaded {
+            Ok(loaded) if loaded.is(set) => Ok(loaded.clone()),
+            // It failed for this set, or for the one before.
+            Err(reason) => Err(NoLists::Unusable(reason.clone())),
+            Ok(_) => Err(NoLists::Unusable(
+                "the lists that the installation uses now are being loaded here".to_owned(),
+            )),
+        }
     }
 
     /// The sanctioned wallets for a merchant, or why the lists cannot answer (then no address may be called clean).
@@ -255,30 +366,80 @@ impl Lists {
 
     /// Loads the lists anew. Blocks.
     pub fn reload(&self) {
+        let expected = self.read().expected.clone();
+        if matches!(expected, Expected::Installation(Err(_))) {
+            return;
+        }
+        {
+            let mut current = self.write();
+            let is_usable = current.loaded.is_ok();
+            current.loading_since = is_usable.then(Instant::now);
+        }
         // The fingerprint first: what is imported while loading is seen as a difference next time.
         let fingerprint = self.store.fingerprint().unwrap_or_default();
-        let fresh = self
-            .store
-            .load()
-            .map(Loaded::new)
-            .map_err(|error| error.to_string());
+        let fresh = self.load(&expected);
         if let Err(reason) = &fresh {
             tracing::warn!("{reason}");
+        } else {
+            tracing::info!("sanctions lists loaded");
         }
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = (fingerprint, fresh);
+        let mut current = self.write();
+        current.tried = (fingerprint, expected);
+        current.loading_since = None;
+        match (&fresh, &current.loaded) {
+            // A newer file that the database does not name yet: what is in memory is still what it names.
+            (Err(SetError::Lacks { .. }), Ok(loaded))
+                if current.tried.1.is(loaded) && self.is_fresh(loaded) => {}
+            _ => current.loaded = fresh.map_err(|reason| reason.to_string()),
+        }
     }
 
-    /// Loads the lists anew when the folder changed, and stops using them when they grew too old. Blocks.
-    fn look(&self) {
-        let (known, usable) = {
-            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            (current.0.clone(), current.1.is_ok())
+    fn load(&self, expected: &Expected) -> Result<Loaded, SetError> {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let (screener, set) = match expected {
+            Expected::Installation(Ok(Some(set))) => {
+                let screener = self.store.load_exactly(&list_set::wanted(set))?;
+                (screener, Some(set.clone()))
+            }
+            Expected::Folder => (self.store.load()?, None),
+            Expected::Installation(_) => {
+                let reason = NoLists::None.to_string();
+                return Err(SetError::Unusable(ScreenError::Unavailable { reason }));
+            }
         };
-        if self.store.fingerprint().is_ok_and(|now| now != known)
-            || (usable && self.store.check_fresh().is_err())
-        {
+        let status = self.store.status().map_err(|error| ScreenError::Unavailable {
+            reason: error.to_string(),
+        })?;
+        let ages = status
+            .iter()
+            .filter(|list| screener.lists().contains_key(&list.list));
+        let oldest = ages.map(|list| list.age_seconds).max().unwrap_or(0);
+        Ok(Loaded {
+            wallets: Arc::new(wallet_labels(&screener)),
+            screener: Arc::new(screener),
+            set,
+            imported_at: now.saturating_sub_unsigned(oldest.saturating_mul(1_000)),
+        })
+    }
+
+    fn is_fresh(&self, loaded: &Loaded) -> bool {
+        let age = jiff::Timestamp::now()
+            .as_millisecond()
+            .saturating_sub(loaded.imported_at);
+        self.store
+            .fresh(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
+    }
+
+    /// Loads the lists anew when the folder or the installation's set changed, and stops using them when they grew too old. Blocks.
+    fn load_changes(&self) {
+        let (tried, expected, is_stale) = {
+            let current = self.read();
+            let is_stale = current.loaded.as_ref().is_ok_and(|loaded| !self.is_fresh(loaded));
+            (current.tried.clone(), current.expected.clone(), is_stale)
+        };
+        let is_changed = self.store.fingerprint().is_ok_and(|now| now != tried.0);
+        if is_changed || tried.1 != expected || is_stale {
             self.reload();
-            tracing::info!("sanctions lists loaded anew");
         }
     }
 
@@ -289,11 +450,16 @@ impl Lists {
 }
 
 impl Loaded {
-    fn new(screener: Screener) -> Self {
-        Loaded {
-            wallets: Arc::new(wallet_labels(&screener)),
-            screener: Arc::new(screener),
-        }
+    /// Whether these are the lists of a set.
+    fn is(&self, set: &ListSet) -> bool {
+        self.set.as_ref().is_some_and(|own| own.lists == set.lists)
+    }
+}
+
+impl Expected {
+    /// Whether these lists are the expected ones.
+    fn is(&self, loaded: &Loaded) -> bool {
+        matches!(self, Expected::Installation(Ok(Some(set))) if loaded.is(set))
     }
 }
 
@@ -321,20 +487,18 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
 pub async fn watch(app: Shared) {
     loop {
         tokio::time::sleep(Job::Lists.every()).await;
-        let looking = Arc::clone(&app);
-        let look = move || {
-            looking.lists.look();
-            looking.labels.look();
-            // How many lists are in use, or why none is.
-            looking
-                .lists
-                .screener()
-                .map(|screener| screener.lists().len() as u64)
+        app.lists.expect(&app.db).await;
+        app.lists.look().await;
+        let labels = Arc::clone(&app);
+        let looked = tokio::task::spawn_blocking(move || labels.labels.look()).await;
+        // How many lists are in use, or why none is.
+        let looked = match looked {
+            Ok(()) => app.lists.screener().map(|screener| screener.lists().len() as u64),
+            Err(_) => {
+                tracing::error!("looking after the labels failed");
+                Err("looking after the labels failed".into())
+            }
         };
-        let looked = tokio::task::spawn_blocking(look).await.unwrap_or_else(|_| {
-            tracing::error!("looking after the sanctions lists and the labels failed");
-            Err("looking after the lists failed".into())
-        });
         app.background.ran(Job::Lists, &looked);
     }
 }

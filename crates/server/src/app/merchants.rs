@@ -12,8 +12,9 @@ use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_secon
 pub use self::settings::{
     MerchantSettings, faults, members, requires_second_factor, settings, with_settings,
 };
-use super::App;
 use super::four_eyes::{self, By, Change, Line};
+use super::operations::{COMMAND_LINE, record_for_account};
+use super::{App, keys};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 
@@ -112,7 +113,7 @@ fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
     }
 }
 
-/// Writes a merchant's settings, with an audit row. Whether a second person is needed was asked before.
+/// Writes a merchant's settings, with a row in its trail and the operators'. Whether a second person is needed was asked before.
 pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &str) -> Result<(), Problem> {
     let before = merchants::get(tx, id).await?;
     merchants::set_settings(tx, id, settings).await?;
@@ -128,7 +129,7 @@ pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &
             subject: &id.to_string(),
             detail: "{}",
         };
-        audit::write(tx, scope, &entry).await?;
+        record_for_account(tx, scope, &entry).await?;
     }
     Ok(())
 }
@@ -145,7 +146,7 @@ pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> 
     })
 }
 
-/// Makes a merchant with a live and a sandbox key.
+/// Makes a merchant with a live and a sandbox key, by the command line.
 pub async fn create(
     db: &Db,
     name: &str,
@@ -155,6 +156,42 @@ pub async fn create(
         let merchant = merchants::create(tx, name, status, "{}").await?;
         let live = credentials::create(tx, merchant.id, false).await?;
         let sandbox = credentials::create(tx, merchant.id, true).await?;
+        let detail =
+            serde_json::json!({"status": status.as_str(), "keys": [live.key, sandbox.key]}).to_string();
+        let entry = audit::Entry {
+            actor: COMMAND_LINE,
+            action: "merchant.created",
+            subject: &merchant.id.to_string(),
+            detail: &detail,
+        };
+        record_for_account(tx, live_scope(merchant.id), &entry).await?;
         Ok((merchant.id, live, sandbox))
+    })
+}
+
+/// Accounts are neither live nor sandbox, and their trail's rows count as live.
+fn live_scope(merchant_id: Uuid) -> Scope {
+    Scope {
+        merchant_id,
+        sandbox: false,
+    }
+}
+
+/// Gives a key a new secret by the command line; the one before works for [`keys::OVERLAP_MS`] more.
+pub async fn rotate_key(db: &Db, id: Uuid, key: &str, sandbox: bool) -> Result<NewCredential, Error> {
+    let scope = Scope {
+        merchant_id: id,
+        sandbox,
+    };
+    store::transaction!(db, |tx| -> Result<NewCredential, Error> {
+        let made = credentials::rotate(tx, id, key, keys::OVERLAP_MS).await?;
+        let entry = audit::Entry {
+            actor: COMMAND_LINE,
+            action: "key.rotated",
+            subject: key,
+            detail: "{}",
+        };
+        record_for_account(tx, scope, &entry).await?;
+        Ok(made)
     })
 }

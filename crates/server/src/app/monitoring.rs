@@ -226,6 +226,8 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
         why: "busy",
         problem,
     };
+    let confirmed = app.lists.confirm(&app.db).await;
+    confirmed.map_err(NoLabels::from)?;
     let labels = AccountLabels::of(app, caller)?;
     let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);

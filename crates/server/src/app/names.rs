@@ -23,6 +23,11 @@ use super::seen::Detail;
 use super::{App, Shared, cpu, screening_hits};
 use crate::error::Problem;
 
+/// The answer while nobody can be screened.
+pub fn unavailable(reason: String) -> Problem {
+    Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason)
+}
+
 /// Screens names with one state of the lists. The first is the submitted name. Blocks.
 ///
 /// # Errors
@@ -34,9 +39,9 @@ fn screen(
     settings: &MerchantSettings,
 ) -> Result<Screening, Problem> {
     let queries: Vec<Query> = names.iter().map(query).collect();
-    let results = lists.screen_all(&queries, sandbox, settings).map_err(|reason| {
-        Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason)
-    })?;
+    let results = lists
+        .screen_all(&queries, sandbox, settings)
+        .map_err(unavailable)?;
     let screened = results.into_iter().map(screening_hits::screening);
     Ok(combine(names.iter().zip(screened)))
 }

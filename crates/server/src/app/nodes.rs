@@ -1,5 +1,7 @@
-//! What every process that serves says of itself to all of them, each half minute: the operator console shows it. Nothing is decided by
-//! it, and nothing personal is in it. If the database goes back, the next report puts this process's row back.
+//! What every process that serves reports to all of them, each half minute: the operator console shows it. It registers with its version, the
+//! fingerprint of its key file and its lists. `keys rewrap` waits for nodes with another key; nothing else is decided by it, and nothing
+//! personal is in it. A process whose key does not belong to the database writes nothing. If the database goes back, the next
+//! report puts this process's row back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use super::cpu::Capacity;
 use super::{App, Shared};
 
 const EVERY: Duration = Duration::from_secs(30);
+/// How long the data folder may take to answer.
+const FOLDER_WITHIN: Duration = Duration::from_secs(5);
 /// A process that said nothing for so long is forgotten.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 /// A process that said nothing for so long does not serve any more.
@@ -31,10 +35,25 @@ pub struct Report {
     pub capacity: Capacity,
     /// Versions of the sanctions lists in use, by name.
     pub lists: BTreeMap<String, String>,
+    /// The contents of the lists in this node's folder: SHA-256 in hexadecimal, by name.
+    pub list_digests: BTreeMap<String, String>,
     /// What came of its jobs' last runs, by their names.
     pub jobs: BTreeMap<String, Ran>,
     /// What the object store held when it last counted.
     pub stored: Option<Stored>,
+}
+
+impl Report {
+    /// Reads a process's report. One that cannot be read is named as such: a newer version wrote it, or it was changed.
+    pub fn read(text: &str) -> Report {
+        serde_json::from_str(text).unwrap_or_else(|_| Report {
+            checks: vec![Check::bad(
+                "report",
+                "this process's report cannot be read: a newer version wrote it, or it was changed in the database",
+            )],
+            ..Report::default()
+        })
+    }
 }
 
 /// This process among the others.
@@ -79,6 +98,7 @@ impl Presence {
             name: self.name.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             report: serde_json::to_string(&report(app).await).unwrap_or_default(),
+            key_fingerprint: app.db.key_fingerprint(),
             started_at: self.started_at,
             seen_at: 0,
         };
@@ -106,14 +126,25 @@ pub async fn report(app: &Shared) -> Report {
         let app = Arc::clone(app);
         let look = move || {
             let data = &app.config.data;
-            let lists = checks::lists(data.list_store().and_then(|store| store.status()));
-            [
+            let status = app.lists.store().status();
+            let digests: BTreeMap<String, String> = status
+                .iter()
+                .flatten()
+                .map(|list| (list.list.clone(), list.digest.clone()))
+                .collect();
+            // What the folder has counts only where the installation uses it.
+            let lists = match app.lists.screener() {
+                Err(reason) => Check::bad("lists", reason),
+                Ok(_) => checks::lists(status),
+            };
+            let found = vec![
                 lists,
                 checks::keys(&data.master_key_file()),
                 checks::disk(&data.data),
-            ]
+            ];
+            (found, digests)
         };
-        tokio::task::spawn_blocking(look)
+        tokio::time::timeout(FOLDER_WITHIN, tokio::task::spawn_blocking(look))
     };
     let engines = match app.engines.get() {
         Ok(_) => Check::ok("models", "loaded"),
@@ -129,7 +160,14 @@ pub async fn report(app: &Shared) -> Report {
     if let Ok(engines) = app.engines.get() {
         found.push(checks::faces(&app.db, engines.faces.embedding_version()).await);
     }
-    found.extend(files.await.into_iter().flatten());
+    let (of_folder, list_digests) = match files.await {
+        Ok(Ok(files)) => files,
+        _ => (
+            vec![Check::bad("folder", "the data folder does not answer")],
+            BTreeMap::new(),
+        ),
+    };
+    found.extend(of_folder);
     found.extend(app.background.chains());
     found.push(checks::public_url(&app.config));
     Report {
@@ -140,6 +178,7 @@ pub async fn report(app: &Shared) -> Report {
             .screener()
             .map(|screener| screener.lists().clone())
             .unwrap_or_default(),
+        list_digests,
         jobs: app.background.runs(),
         stored: app.background.stored(),
     }

@@ -1,4 +1,5 @@
-//! What operators change: plans of accounts, and who else is an operator; and the trail of what they did. It sees nothing of any applicant.
+//! What operators change: plans of accounts, and who else is an operator; and the operators' trail, which records changes of lists,
+//! accounts and keys by the portal and by the command line. It sees nothing of any applicant.
 
 use store::{Error, Tx, audit, invitations, merchants, operator_audit, portal_sessions, staff};
 use uuid::Uuid;
@@ -6,6 +7,9 @@ use uuid::Uuid;
 use super::merchants::with_settings;
 use super::{App, accounts};
 use crate::error::{Kind, Problem};
+
+/// The actor of changes by the command line.
+pub const COMMAND_LINE: &str = "command line";
 
 /// Writes what was done to the installation into the operators' trail, in the transaction that did it.
 pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Result<(), Error> {
@@ -16,6 +20,25 @@ pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Re
         detail: "{}",
     };
     operator_audit::write(tx, &entry).await
+}
+
+/// Writes a change of an account, or of its keys, into the account's trail and the operators'. `detail` is JSON.
+pub async fn record_for_account(
+    tx: &mut Tx,
+    scope: store::Scope,
+    entry: &audit::Entry<'_>,
+) -> Result<(), Error> {
+    audit::write(tx, scope, entry).await?;
+    let detail = serde_json::from_str(entry.detail).unwrap_or(serde_json::Value::Null);
+    let detail = serde_json::json!({"merchantId": scope.merchant_id, "detail": detail}).to_string();
+    operator_audit::write(
+        tx,
+        &audit::Entry {
+            detail: &detail,
+            ..*entry
+        },
+    )
+    .await
 }
 
 /// What an account's plan limits: how many Flows and Groups it may have, and requests a minute and key. All are settings of these names.
@@ -55,12 +78,13 @@ pub async fn set_limits(
             subject: &merchant_id.to_string(),
             detail: &detail,
         };
-        operator_audit::write(tx, &entry).await?;
+        // The account's trail first, as everywhere: two such transactions never wait for each other's rows.
         let scope = store::Scope {
             merchant_id,
             sandbox: false,
         };
-        Ok(audit::write(tx, scope, &entry).await?)
+        audit::write(tx, scope, &entry).await?;
+        Ok(operator_audit::write(tx, &entry).await?)
     })
 }
 

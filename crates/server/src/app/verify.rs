@@ -163,6 +163,11 @@ async fn look(
 ) -> Result<(Gathered, Screened, BTreeMap<String, File>), Problem> {
     let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
     let flow_settings = flow.settings.clone();
+    // By the lists that the installation uses at this moment, or not at all.
+    app.lists
+        .confirm(&app.db)
+        .await
+        .map_err(|reason| names::unavailable(reason.to_string()))?;
     app.cpu
         .run(move |gone| {
             let (lists, sandbox) = (&shared.lists, submission.sandbox);

@@ -1,9 +1,10 @@
-//! Opens the data that commands work on; all of them work while a server runs on the same data.
+//! Opens the data that commands work on; all of them work while a server runs on the same data. A key file that is missing where an
+//! installation exists, or that does not belong to the database, is refused before anything is written.
 
 use std::sync::Arc;
 
-use anyhow::Context;
-use store::{Db, Keyring, KeyringOrigin, Objects, Options};
+use anyhow::{Context, anyhow, bail};
+use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
 
 use crate::config::DataConfig;
 
@@ -13,31 +14,154 @@ pub(crate) struct Data {
     pub(crate) objects: Objects,
 }
 
-/// Brings the database's schema up to date; on SQLite every start does.
+/// What is there before a command does anything.
+pub(super) struct Inspection {
+    /// The database with a keyring that opens nothing; none where SQLite's file does not exist.
+    pub(super) db: Option<Db>,
+    /// Whether it holds an installation, which has a key.
+    pub(super) exists: bool,
+    pub(super) schema: Schema,
+}
+
+/// Looks at the database without a key. It creates and changes nothing.
+pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
+    let options = Options {
+        max_connections: 2,
+        ..Options::default()
+    };
+    let keyless = Arc::new(Keyring::generate());
+    let inspection = async {
+        let Some(db) = Db::connect_existing(&config.database_url(), keyless, &options).await? else {
+            return Ok(Inspection {
+                db: None,
+                exists: false,
+                schema: Schema::Missing,
+            });
+        };
+        Ok::<_, Error>(Inspection {
+            exists: installation::exists(&db).await?,
+            schema: db.schema().await?,
+            db: Some(db),
+        })
+    };
+    inspection.await.context("the database cannot be opened")
+}
+
+/// Reads the key file and checks it against an installation that exists. It creates and changes nothing.
+///
+/// # Errors
+/// [`Error::NoKeyring`] inside when there is neither a key file nor an installation.
+pub(super) async fn existing_keyring(
+    config: &DataConfig,
+    inspection: Inspection,
+) -> anyhow::Result<(Arc<Keyring>, Option<Db>)> {
+    let path = config.master_key_file();
+    let keyring = match Keyring::open(&path) {
+        Ok(keyring) => Arc::new(keyring),
+        Err(Error::NoKeyring { .. }) if inspection.exists => bail!(
+            "the master key {} is missing, but the database holds an installation. Nothing was created. \
+             Mount the volume that holds the key, name the file with --master-key (BONAFIDE_MASTER_KEY), \
+             or copy it from your backup or from another node",
+            path.display()
+        ),
+        Err(error @ Error::NoKeyring { .. }) => return Err(error.into()),
+        Err(Error::Keyring { path, reason }) => bail!(
+            "the master key {path} cannot be used: {reason}. Nothing was changed. \
+             Copy the file from your backup or from another node"
+        ),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(db) = inspection.db else {
+        return Ok((keyring, None));
+    };
+    let db = db.with_keyring(Arc::clone(&keyring));
+    if inspection.exists {
+        installation::verify(&mut db.read().await?)
+            .await
+            .map_err(|error| refusal(config, error))?;
+    }
+    Ok((keyring, Some(db)))
+}
+
+/// Why a key file is not used, and what to do.
+fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
+    let path = config.master_key_file();
+    let path = path.display();
+    match error {
+        Error::ForeignKey => anyhow!(
+            "the master key {path} does not belong to this database. Nothing was changed. Copy this installation's key file from your \
+             backup or from another node, or name the database of this key with --database (BONAFIDE_DATABASE)"
+        ),
+        Error::OutdatedKey => anyhow!(
+            "the master key {path} is an older copy: it lacks the master key that `bonafide keys rewrap` put in use. Nothing was \
+             changed. Copy the current file from a node that serves, or from your newest backup"
+        ),
+        Error::Unreadable(what) => anyhow!(
+            "the {what} in the database cannot be read: a newer version wrote it, or it was changed by hand. Nothing was changed. \
+             Use the version that wrote it, or restore the database from your backup"
+        ),
+        error => anyhow::Error::from(error).context("the database cannot be read"),
+    }
+}
+
+/// The installation's keyring; a new one where there is neither a key file nor an installation.
+async fn keyring(config: &DataConfig) -> anyhow::Result<(Arc<Keyring>, KeyringOrigin)> {
+    // The database first: a key that appears between the two belongs to a start that was faster.
+    let inspection = inspect(config).await?;
+    match existing_keyring(config, inspection).await {
+        Ok((keyring, db)) => {
+            if let Some(db) = db {
+                db.close().await;
+            }
+            Ok((keyring, KeyringOrigin::Found))
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(Error::NoKeyring { .. })) => {
+            let (keyring, origin) = Keyring::open_or_create(&config.master_key_file())?;
+            Ok((Arc::new(keyring), origin))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Brings the database's schema up to date; on SQLite every start does. An empty database needs no key for it, and none is made: it
+/// belongs on the nodes that serve.
 pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
-    let (keyring, _) = Keyring::open_or_create(&config.master_key_file())?;
-    let db = Db::connect(&config.database_url(), Arc::new(keyring), &Options::default()).await?;
+    let inspection = inspect(config).await?;
+    let keyring = if inspection.exists {
+        existing_keyring(config, inspection).await?.0
+    } else {
+        Arc::new(Keyring::generate())
+    };
+    let db = Db::connect(&config.database_url(), keyring, &Options::default()).await?;
     Ok(db.migrate().await?)
 }
 
-/// Opens or creates the data folder, the master key and the embedded database; PostgreSQL gets its schema when it has none.
+/// Opens the data. Where there is no installation yet, it creates the data folder, the master key and the embedded database; an empty
+/// PostgreSQL database gets its schema.
 pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
+    let (keyring, origin) = keyring(config).await?;
     store::files::create_folder(&config.data)
         .with_context(|| format!("the data folder {} cannot be made", config.data.display()))?;
     store::files::create_folder(&config.spill_dir())?;
-    let (keyring, origin) = Keyring::open_or_create(&config.master_key_file())?;
-    if origin == KeyringOrigin::Created {
-        eprintln!(
-            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
-            config.master_key_file().display()
-        );
-    }
-    let db = Db::connect(&config.database_url(), Arc::new(keyring), &Options::default())
+    let db = Db::connect(&config.database_url(), keyring, &Options::default())
         .await
         .context("the database cannot be opened")?;
     db.migrate_if_empty()
         .await
         .context("the database's schema cannot be used")?;
+    let confirmed = store::transaction!(db, |tx| -> Result<(), Error> { installation::confirm(tx).await });
+    match (confirmed, origin) {
+        (Ok(()), KeyringOrigin::Found) => {}
+        (Ok(()), KeyringOrigin::Created) => eprintln!(
+            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
+            config.master_key_file().display()
+        ),
+        (Err(error), KeyringOrigin::Found) => return Err(refusal(config, error)),
+        (Err(error), KeyringOrigin::Created) => {
+            let made = "another node began this installation at the same moment: the key file that was made here protects nothing";
+            return Err(refusal(config, error).context(made));
+        }
+    }
     let objects = Objects::open(&config.objects_url(), &[]).context("the object store cannot be opened")?;
     Ok(Data { db, objects })
 }

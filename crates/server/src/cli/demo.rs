@@ -6,20 +6,20 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use sanctions::ListStore;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::Scope;
 use store::credentials::{self, AuthOutcome};
 use store::groups::{self, NewGroup};
 use store::invitations;
 use store::merchants::MerchantStatus;
+use store::{Db, Scope};
 use uuid::Uuid;
 
 use super::say;
 use crate::app::accounts::joining;
-use crate::app::{App, flows, merchants, sessions};
-use crate::config::DataConfig;
+use crate::app::{App, flows, list_set, merchants, sessions};
 use crate::http::gate::Caller;
 use crate::portal::permissions::Role;
 
@@ -135,10 +135,11 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
 }
 
 /// Activates the invented list, before the lists are opened; at every start, so that it never grows too old.
-pub(super) fn seed_list(data: &DataConfig) -> anyhow::Result<()> {
-    data.list_store()?
-        .put(&sanctions::demo_list())
-        .context("the demo list cannot be activated")
+pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> {
+    let demo = sanctions::demo_list();
+    let _lock = store.lock()?;
+    store.put(&demo).context("the demo list cannot be activated")?;
+    list_set::publish(db, store, &demo.name, "server", false).await
 }
 
 async fn make(app: &App) -> anyhow::Result<Demo> {

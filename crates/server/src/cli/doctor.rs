@@ -1,7 +1,7 @@
-//! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It changes nothing but to
-//! create the data folder's files as a first start would. What every process looks at
-//! too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
+//! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It creates no folder, key, database
+//! or schema; it writes and deletes one small object where the object store exists. What every process looks at too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use chain::source::SourceError;
 use clap::Args;
 use faces::FaceEngine;
 use jiff::Timestamp;
+use store::list_sets::{self, ListSet};
+use store::{Db, Error, Objects, Schema, installation};
 
 use super::{block_on, data, say};
 use crate::app::chain_follow::Following;
@@ -22,7 +24,8 @@ use crate::app::chain_watch;
 use crate::app::checks::{self, Check, State};
 use crate::app::configurations;
 use crate::app::engines::open_models;
-use crate::config::ServeConfig;
+use crate::app::list_set;
+use crate::config::{DataConfig, ServeConfig};
 
 /// `bonafide doctor`: takes the settings of `serve`.
 #[derive(Args)]
@@ -53,9 +56,6 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     for check in block_on(async { Ok(storage(config, face_model.as_deref()).await) })? {
         report(check)?;
     }
-    report(checks::lists(
-        config.data.list_store().and_then(|store| store.status()),
-    ))?;
     for check in graphs(config).into_iter().chain(chains(config)) {
         report(check)?;
     }
@@ -83,22 +83,147 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
     }
 }
 
+/// Database, key, objects, disk, faces and lists.
 async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
-    let data = match data::open(&config.data).await {
-        Ok(data) => data,
-        Err(error) => return vec![Check::bad("database", format!("{error:#}"))],
+    let data = &config.data;
+    let mut found = Vec::new();
+    let set = match database(data, face_model, &mut found).await {
+        Some(db) => {
+            let set = async { list_sets::current(&mut db.read().await?).await };
+            set.await
+        }
+        None => Ok(None),
     };
-    let mut found = vec![
-        checks::database(&data.db).await,
-        checks::objects(&data.objects, &config.data.objects_url()).await,
-        checks::keys(&config.data.master_key_file()),
-        checks::disk(&config.data.data),
-        configurations::check(&data.db).await,
-    ];
-    if let Some(model) = face_model {
-        found.push(checks::faces(&data.db, model).await);
+    found.push(objects(data).await);
+    if data.data.is_dir() {
+        found.push(checks::disk(&data.data));
     }
+    found.push(lists(data, set));
     found
+}
+
+/// The database and the key that belongs to it. Answers the database if it can be used with the key.
+async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
+    let (database, key) = ("database", "keys");
+    let file = data.master_key_file();
+    let inspection = match data::inspect(data).await {
+        Ok(inspection) => inspection,
+        Err(error) => {
+            found.push(Check::bad(database, format!("{error:#}")));
+            return None;
+        }
+    };
+    let (exists, schema) = (inspection.exists, inspection.schema);
+    match (&inspection.db, schema) {
+        (None, _) => found.push(Check::look(
+            database,
+            format!(
+                "there is no database at {}: the first start makes it. If there should be one, mount its volume or mend --data or --database",
+                data.database_url()
+            ),
+        )),
+        (Some(_), Schema::Missing) => found.push(Check::look(
+            database,
+            "the database is empty: the first start makes its schema. If it should not be, mend --database",
+        )),
+        (Some(db), Schema::Older) if !db.is_postgres() => found.push(Check::look(
+            database,
+            "SQLite, an earlier version's schema: the next start brings it up to date; back the database up before",
+        )),
+        (Some(db), _) => found.push(checks::database(db).await),
+    }
+    let db = match data::existing_keyring(data, inspection).await {
+        Ok((_, Some(db))) => db,
+        Ok((_, None)) => {
+            found.push(Check::look(
+                key,
+                format!("{} is there, and no database that it belongs to", file.display()),
+            ));
+            return None;
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(Error::NoKeyring { .. })) => {
+            found.push(Check::look(
+                key,
+                format!("there is no {}: the first start makes it", file.display()),
+            ));
+            return None;
+        }
+        Err(error) => {
+            found.push(Check::bad(key, format!("{error:#}")));
+            return None;
+        }
+    };
+    found.push(match unopened(&db, exists).await {
+        Ok(0) => checks::keys(&file),
+        Ok(accounts) => Check::bad(
+            key,
+            format!(
+                "{} belongs to this database, but does not open the keys of {accounts} account(s): they were made with another key file. \
+                 Find that file, or make these accounts anew",
+                file.display()
+            ),
+        ),
+        Err(error) => Check::bad(key, error.to_string()),
+    });
+    if schema != Schema::Current {
+        return None;
+    }
+    found.push(configurations::check(&db).await);
+    if let Some(model) = face_model {
+        found.push(checks::faces(&db, model).await);
+    }
+    Some(db)
+}
+
+/// How many accounts' keys the keyring does not open.
+async fn unopened(db: &Db, exists: bool) -> Result<u64, Error> {
+    if !exists {
+        return Ok(0);
+    }
+    Ok(installation::unopened_accounts(&mut db.read().await?).await?.0)
+}
+
+/// The object store; a folder that does not exist is not made.
+async fn objects(data: &DataConfig) -> Check {
+    let url = data.objects_url();
+    if let Some(folder) = url.strip_prefix("file:")
+        && !Path::new(folder).is_dir()
+    {
+        return Check::look(
+            "objects",
+            format!(
+                "there is no folder {folder}: the first start makes it. If there should be one, mount its volume"
+            ),
+        );
+    }
+    match Objects::open(&url, &[]) {
+        Ok(objects) => checks::objects(&objects, &url).await,
+        Err(error) => Check::bad("objects", format!("{url}: {error}")),
+    }
+}
+
+/// The lists in this node's folder, and whether they are those that the installation uses.
+fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
+    let folder = match data.data.join("lists").is_dir() {
+        true => data.list_store().and_then(|store| store.status()),
+        false => Ok(Vec::new()),
+    };
+    let set = match set {
+        Ok(set) => set,
+        Err(error) => return Check::bad("lists", error.to_string()),
+    };
+    match (set, folder) {
+        (Some(set), Ok(mut folder)) if !set.lists.is_empty() => {
+            if let Some(lacks) = list_set::lacking(&set, &folder) {
+                return Check::bad("lists", lacks);
+            }
+            // Others in the folder do not count.
+            folder.retain(|list| set.lists.contains_key(&list.list));
+            checks::lists(Ok(folder))
+        }
+        (Some(_), Ok(_)) => checks::lists(Ok(Vec::new())),
+        (_, folder) => checks::lists(folder),
+    }
 }
 
 /// The chains' own graphs: whether what they end at is fresh. Of one that a server holds, what its follower last wrote down.

@@ -1,10 +1,13 @@
 //! `bonafide keys …`: a new master key, in two steps, because running servers hold the keys that they read at their start.
 
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use store::{Keyring, merchants, staff};
+use store::{Db, Keyring, installation, merchants, nodes, staff};
 
 use super::{block_on, data, say};
+use crate::app::nodes::SILENT_MS;
+use crate::app::operations::{self, COMMAND_LINE};
 use crate::config::DataConfig;
 
 /// `bonafide keys`.
@@ -21,28 +24,62 @@ enum Action {
     /// Step 1: add a new master key to the key file. Everything still opens. Then back the file up and restart every server.
     Rotate,
     /// Step 2, when every server was restarted: wrap all accounts' and staff's keys by the newest master key.
-    Rewrap,
+    Rewrap {
+        /// Also while a server that reported in the last 90 seconds works with another key file.
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 /// Runs it.
 pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
-    match command.action {
-        Action::Rotate => {
-            let file = command.data.master_key_file();
-            Keyring::open(&file)?.rotate(&file)?;
-            eprintln!(
-                "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
-                file.display()
-            );
-            say(&json!({"rotated": true}).to_string())
+    block_on(async {
+        // A key file that does not belong to the database is not changed either.
+        let db = data::open(&command.data).await?.db;
+        match command.action {
+            Action::Rotate => rotate(&command.data, &db).await,
+            Action::Rewrap { force } => rewrap(&db, force).await,
         }
-        Action::Rewrap => block_on(async {
-            let db = data::open(&command.data).await?.db;
-            let (accounts, members) = store::transaction!(db, |tx| -> Result<(u64, u64), store::Error> {
-                store::sign_ups::rewrap_keys(tx).await?;
-                Ok((merchants::rewrap_keys(tx).await?, staff::rewrap_keys(tx).await?))
-            })?;
-            say(&json!({"accounts": accounts, "staff": members}).to_string())
-        }),
+    })
+}
+
+async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
+    let file = config.master_key_file();
+    let rotated = Keyring::rotate(&file)?.fingerprint();
+    store::transaction!(db, |tx| -> Result<(), store::Error> {
+        operations::record(tx, COMMAND_LINE, "master_key.rotated", &rotated).await
+    })
+    .context("the key file has a new master key, but the operators' trail has no row of it")?;
+    eprintln!(
+        "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
+        file.display()
+    );
+    say(&json!({"rotated": true}).to_string())
+}
+
+async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
+    let own = db.key_fingerprint();
+    if !force && let Some(node) = node_with_another_key(db, &own).await? {
+        bail!(
+            "the server {node} works with another key file and would open nothing afterwards. Copy this key file to it and restart it; \
+             a server that was stopped by force counts for 90 seconds more (--force: do not wait)"
+        );
     }
+    let (accounts, members) = store::transaction!(db, |tx| -> Result<(u64, u64), store::Error> {
+        installation::rewrap_check(tx).await?;
+        store::sign_ups::rewrap_keys(tx).await?;
+        let wrapped = (merchants::rewrap_keys(tx).await?, staff::rewrap_keys(tx).await?);
+        operations::record(tx, COMMAND_LINE, "master_key.rewrapped", &own).await?;
+        Ok(wrapped)
+    })?;
+    say(&json!({"accounts": accounts, "staff": members}).to_string())
+}
+
+/// A server that reported lately and has another keyring than this one.
+async fn node_with_another_key(db: &Db, own: &str) -> Result<Option<String>, store::Error> {
+    let mut conn = db.read().await?;
+    let since = conn.now() - SILENT_MS;
+    let mut nodes = nodes::list(&mut conn).await?.into_iter();
+    let other = nodes.find(|node| node.seen_at >= since && node.key_fingerprint != own);
+    Ok(other.map(|node| node.name))
 }

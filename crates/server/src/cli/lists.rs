@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
+use store::Db;
 
 use super::{block_on, data, say};
-use crate::app::list_removal;
 use crate::app::lists::PastWallets;
+use crate::app::operations::COMMAND_LINE;
+use crate::app::{list_removal, list_set};
 use crate::config::DataConfig;
 use crate::error::Problem;
 
@@ -50,7 +53,7 @@ enum Action {
 
 /// Runs it.
 pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
-    let store = command.data.list_store()?;
+    let data = command.data;
     match command.action {
         Action::Import {
             files,
@@ -62,39 +65,11 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
                 ..Guards::default()
             };
             guards.max_shrink_percent = max_shrink.unwrap_or(guards.max_shrink_percent);
-            let mut refused = 0;
-            for group in by_list(&files) {
-                match import(&store, &group, &guards) {
-                    Ok(report) => say(&describe(&report))?,
-                    Err(error) => {
-                        refused += 1;
-                        eprintln!("bonafide: {error}");
-                    }
-                }
-            }
-            PastWallets::remember(&command.data, jiff::Timestamp::now().as_millisecond())?;
-            anyhow::ensure!(
-                refused == 0,
-                "{refused} list(s) were not activated; what was active stays so"
-            );
-            Ok(())
+            block_on(import_all(&data, &files, guards))
         }
-        Action::Remove { list } => {
-            // The command line proposes, and is never the second.
-            if block_on(propose_removal(&command.data, &list))? {
-                return say(
-                    "Proposed. Two operators must confirm it in the console, under \"Lists and models\".",
-                );
-            }
-            anyhow::ensure!(
-                store.remove(&list)?,
-                "no list {list}: `bonafide lists status` shows them"
-            );
-            PastWallets::remember(&command.data, jiff::Timestamp::now().as_millisecond())?;
-            say(&format!("{list} removed"))
-        }
+        Action::Remove { list } => block_on(remove(&data, &list)),
         Action::Status { json } => {
-            let lists = store.status()?;
+            let lists = data.list_store()?.status()?;
             if json {
                 return say(&serde_json::to_string(&lists)?);
             }
@@ -113,15 +88,68 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Proposes the removal of a list where an account or a Flow requires two people; whether one does.
-async fn propose_removal(config: &DataConfig, list: &str) -> anyhow::Result<bool> {
-    let failed = |problem: Problem| anyhow::anyhow!("{problem}");
+/// Imports each list into this node's folder, then makes it the installation's.
+async fn import_all(config: &DataConfig, files: &[PathBuf], mut guards: Guards) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
+    let store = config.list_store()?;
+    let _lock = store.lock()?;
+    guards.installed = list_set::installed(&db).await?;
+    let mut refused = 0;
+    for group in by_list(files) {
+        match import(&store, &group, &guards) {
+            Ok(report) => {
+                list_set::publish(&db, &store, &report.list, COMMAND_LINE, true)
+                    .await
+                    .with_context(|| {
+                        format!(
+                            "{} is in this node's folder, but not in use: import it again",
+                            report.list
+                        )
+                    })?;
+                say(&describe(&report))?;
+            }
+            Err(error) => {
+                refused += 1;
+                eprintln!("bonafide: {error}");
+            }
+        }
+    }
+    PastWallets::remember(config, jiff::Timestamp::now().as_millisecond())?;
+    anyhow::ensure!(
+        refused == 0,
+        "{refused} list(s) were not activated; what was active stays so"
+    );
+    Ok(())
+}
+
+/// Takes a list out of the installation's set, then out of this node's folder: in this order a crash leaves a file that does not count.
+/// Where two people are required, the command line proposes, and is never the second.
+async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
+    let db = data::open(config).await?.db;
+    if propose_removal(&db, list).await? {
+        return say("Proposed. Two operators must confirm it in the console, under \"Lists and models\".");
+    }
+    let store = config.list_store()?;
+    let _lock = store.lock()?;
+    let here = store.status()?.iter().any(|status| status.list == list);
+    let was_used = list_set::remove(&db, list, COMMAND_LINE, here).await?;
+    let was_here = store.remove(list)?;
+    anyhow::ensure!(
+        was_used || was_here,
+        "no list {list}: `bonafide lists status` shows them"
+    );
+    PastWallets::remember(config, jiff::Timestamp::now().as_millisecond())?;
+    say(&format!("{list} removed"))
+}
+
+/// Proposes the removal of a list where an account or a Flow requires two people; whether one does.
+async fn propose_removal(db: &Db, list: &str) -> anyhow::Result<bool> {
+    let failed = |problem: Problem| anyhow::anyhow!("{problem}");
     let needs_two = list_removal::needs_two(&mut db.read().await?)
         .await
         .map_err(failed)?;
     if needs_two {
-        list_removal::propose(&db, list).await.map_err(failed)?;
+        list_removal::propose(db, list).await.map_err(failed)?;
     }
     Ok(needs_two)
 }

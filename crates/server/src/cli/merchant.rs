@@ -104,9 +104,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let keys = credentials::list(&mut db.read().await?, id).await?;
                 let mut rotated = Vec::new();
                 for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
-                    let new = store::transaction!(db, |tx| -> Result<NewCredential, store::Error> {
-                        credentials::rotate(tx, id, &key.key, app::keys::OVERLAP_MS).await
-                    })?;
+                    let new = app::merchants::rotate_key(&db, id, &key.key, key.sandbox).await?;
                     rotated.push((if key.sandbox { "sandbox" } else { "live" }, new));
                 }
                 if rotated.is_empty() {
@@ -188,7 +186,7 @@ async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow:
     let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
         let found = merchants::set_status(tx, id, status).await?;
         if found {
-            app::operations::record(tx, "command line", &action, &id.to_string()).await?;
+            app::operations::record(tx, app::operations::COMMAND_LINE, &action, &id.to_string()).await?;
         }
         Ok(found)
     })?;

@@ -23,6 +23,7 @@ use crate::app::engines::Engines;
 use crate::app::face_replicas::FaceReplicas;
 use crate::app::geo::Geo;
 use crate::app::labels::LabelSets;
+use crate::app::list_set;
 use crate::app::lists::Lists;
 use crate::app::mail::Mailer;
 use crate::app::nodes::Presence;
@@ -48,8 +49,9 @@ pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
 }
 
 async fn serve(config: ServeConfig) -> anyhow::Result<()> {
-    let engines = Engines::load(config.models.clone());
+    // First of all: where the key is refused, nothing else begins.
     let data = data::open(&config.data).await?;
+    let engines = Engines::load(config.models.clone());
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}", config.listen))?;
@@ -65,9 +67,13 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             }
         ),
     };
+    let lists = Arc::new(Lists::of_node(&config.data)?);
+    list_set::adopt(&data.db, lists.store()).await?;
     if config.demo {
-        demo::seed_list(&config.data)?;
+        demo::seed_list(&data.db, lists.store()).await?;
     }
+    // What is wrong with them, the readiness says.
+    let _ = lists.confirm(&data.db).await;
     let (api_log, calls) = ApiLog::new();
     let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
     let runtime = tokio::runtime::Handle::current();
@@ -82,7 +88,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
         geo: Geo::open(config.geo_database.as_deref())?,
         db: data.db,
         objects: data.objects,
-        lists: Lists::open(&config.data)?,
+        lists,
         labels: LabelSets::open(&config.data)?,
         chains: Arc::new(chains),
         decoders: Arc::new(Decoders::new(

@@ -131,6 +131,9 @@ async fn screened(
     asked: &Asked,
 ) -> Result<Result<ScreenResult, String>, Problem> {
     let (sandbox, settings) = (member.scope()?.sandbox, merchants::settings(member.merchant()?)?);
+    if let Err(reason) = app.lists.confirm(&app.db).await {
+        return Ok(Err(reason.to_string()));
+    }
     let (shared, query) = (Arc::clone(app), query(asked));
     app.cpu
         .run(move |_| shared.lists.screen(&query, sandbox, &settings))

@@ -87,7 +87,7 @@ pub(crate) fn workspace() -> PathBuf {
         .unwrap()
 }
 
-fn program(database: &str, dir: &Path, environment: &Environment) -> Command {
+pub(crate) fn program(database: &str, dir: &Path, environment: &Environment) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bonafide"));
     command
         .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -121,6 +121,18 @@ fn spawn(
     arguments: &[&str],
     log: &str,
 ) -> (Child, String) {
+    try_spawn(dir, database, environment, arguments, log)
+        .unwrap_or_else(|said| panic!("the server did not start:\n{said}"))
+}
+
+/// The same for a server that may refuse to start: then what it wrote to stderr.
+fn try_spawn(
+    dir: &Path,
+    database: &str,
+    environment: &Environment,
+    arguments: &[&str],
+    log: &str,
+) -> Result<(Child, String), String> {
     let mut child = program(database, dir, environment)
         .args(["serve", "--listen", "127.0.0.1:0", "--log-json"])
         .args(arguments)
@@ -132,7 +144,9 @@ fn spawn(
     let mut seen = String::new();
     let address = loop {
         let Some(Ok(line)) = lines.next() else {
-            panic!("the server did not start:\n{seen}")
+            let status = child.wait().unwrap();
+            assert!(!status.success(), "it ended without an error:\n{seen}");
+            return Err(seen);
         };
         let entry: Value = serde_json::from_str(&line).unwrap_or_default();
         if entry["fields"]["message"] == "listening" {
@@ -150,11 +164,11 @@ fn spawn(
             let _ = writeln!(file, "{line}");
         }
     });
-    (child, format!("http://{address}"))
+    Ok((child, format!("http://{address}")))
 }
 
 /// The address of a fresh database.
-async fn database(backend: Backend, dir: &Path) -> String {
+pub(crate) async fn database(backend: Backend, dir: &Path) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     match backend {
         Backend::Sqlite => format!("sqlite:{}", dir.join("bonafide.db").display()),
@@ -225,6 +239,66 @@ impl Server {
             environment: self.environment.clone(),
             http: Client::new(),
         }
+    }
+
+    /// A server with its own data folder on a database; or the folder, and what it wrote to stderr when it refused.
+    pub(crate) fn try_start_on(
+        dir: TempDir,
+        database: &str,
+        arguments: &[&str],
+        environment: &[(&'static str, &str)],
+    ) -> Result<Server, (TempDir, String)> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let environment: Environment = environment
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        match try_spawn(dir.path(), database, &environment, arguments, "server.log") {
+            Ok((child, base)) => Ok(Server {
+                child,
+                base,
+                dir,
+                database: database.to_owned(),
+                environment,
+                http: Client::new(),
+            }),
+            Err(said) => Err((dir, said)),
+        }
+    }
+
+    /// Another node: its own data folder with a copy of the master key, on the same database.
+    pub(crate) fn another_node(&self, arguments: &[&str], environment: &[(&'static str, &str)]) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(self.dir.path().join("master.key"), dir.path().join("master.key")).unwrap();
+        Server::try_start_on(dir, &self.database, arguments, environment)
+            .unwrap_or_else(|(_, said)| panic!("the node did not start:\n{said}"))
+    }
+
+    /// Stops it as an operator would; its data folder and its database.
+    pub(crate) fn stop(mut self) -> (TempDir, String) {
+        self.ask_to_stop();
+        assert!(self.wait().success());
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        (dir, self.database.clone())
+    }
+
+    /// A part of the answer of `/readyz`: whether it is ready, and why not.
+    pub(crate) async fn part(&self, name: &str) -> (bool, String) {
+        let ready = self
+            .http
+            .get(format!("{}/readyz", self.base))
+            .send()
+            .await
+            .unwrap();
+        let body: Value = ready.json().await.unwrap();
+        let part = body["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|part| part["name"] == name)
+            .unwrap_or_else(|| panic!("no part {name}: {body}"));
+        let detail = part["detail"].as_str().unwrap_or_default().to_owned();
+        (part["ready"] == json!(true), detail)
     }
 
     fn start_on(dir: TempDir, database: String, environment: Environment, arguments: &[&str]) -> Server {

@@ -78,7 +78,7 @@ pub(crate) async fn verify(server: &Server, demo: &Value, form: Form) -> (u16, V
     .await
 }
 
-fn person(demo: &Value, changes: Value) -> Form {
+pub(crate) fn person(demo: &Value, changes: Value) -> Form {
     let mut fields = json!({"firstName": "Ada", "lastName": "Quill", "externalUserId": "ada", "flowId": demo["flows"]["data-only"]});
     fields
         .as_object_mut()

@@ -191,9 +191,9 @@ pub(crate) async fn a_revoked_key_works_no_more(bench: Bench) {
 pub(crate) async fn rotated_master_keys_rewrap_every_account(bench: Bench) {
     let merchant = bench.merchant().await;
     let path = bench.folder.path().join("keyring.json");
-    let (mut keyring, origin) = Keyring::open_or_create(&path).unwrap();
+    let (_, origin) = Keyring::open_or_create(&path).unwrap();
     assert_eq!(origin, KeyringOrigin::Found);
-    keyring.rotate(&path).unwrap();
+    let keyring = Keyring::rotate(&path).unwrap();
     let db = Db::connect(&bench.url, Arc::new(keyring), &options())
         .await
         .unwrap();

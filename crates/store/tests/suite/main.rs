@@ -12,6 +12,7 @@ mod configuration;
 mod durability;
 mod erasure;
 mod hosted;
+mod installation;
 mod monitoring;
 mod people;
 mod processes;
@@ -65,6 +66,8 @@ on_every_database! {
         a_funnel_outlives_reloads_and_devices, a_retry_is_no_drop_out, the_second_devices_step_is_followed,
         everything_goes_with_the_session;
     bulk: histories_read_like_any_other;
+    installation: a_stranger_writes_nothing, an_old_installation_is_recorded_by_its_key_alone,
+        of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;
     monitoring: screenings_are_found, a_profile_is_followed_by_another;
     staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once,
         sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,

@@ -115,8 +115,7 @@ fn literal(bench: &Bench, id: Uuid) -> String {
 pub(crate) async fn rotated_master_keys_rewrap_staff(bench: Bench) {
     let ada = member(&bench, "ada@example.com").await;
     let path = bench.folder.path().join("keyring.json");
-    let (mut keyring, _) = Keyring::open_or_create(&path).unwrap();
-    keyring.rotate(&path).unwrap();
+    let keyring = Keyring::rotate(&path).unwrap();
     let db = Db::connect(&bench.url, Arc::new(keyring), &options())
         .await
         .unwrap();

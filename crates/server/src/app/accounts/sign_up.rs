@@ -183,6 +183,7 @@ pub async fn open(
         staff::join(tx, merchant.id, member.id, Role::Owner.as_str()).await?;
         let (by, subject) = (actor(member.id), merchant.id.to_string());
         audit_at(tx, merchant.id, &by, "merchant.signed_up", &subject, "{}").await?;
+        operations::record(tx, &by, "merchant.signed_up", &subject).await?;
         Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
     });
     outcome(made)

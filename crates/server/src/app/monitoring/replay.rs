@@ -253,6 +253,8 @@ pub(crate) async fn again(
     let permit = app.screenings.permit().await?;
     let (app, scope) = (Arc::clone(app), caller.scope);
     let settings = merchants::settings(&caller.merchant)?;
+    // What is wrong with the lists, the labels' answer says.
+    let _ = app.lists.confirm(&app.db).await;
     let replayed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);

@@ -68,7 +68,7 @@ fn rows(app: &App, nodes: Vec<Node>, now: i64) -> Vec<JobRow> {
         .into_iter()
         .filter(|node| node.id != app.presence.id() && node.seen_at >= now - SILENT_MS)
         .map(|node| {
-            let report: Report = serde_json::from_str(&node.report).unwrap_or_default();
+            let report = Report::read(&node.report);
             (node.name, report.jobs)
         });
     let processes: Vec<(String, BTreeMap<String, Ran>)> = std::iter::once(this).chain(others).collect();

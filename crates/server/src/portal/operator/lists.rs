@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::app::four_eyes::Answered;
 use crate::app::lists::PastWallets;
-use crate::app::{App, Shared, list_removal, operations};
+use crate::app::{App, Shared, list_removal, list_set, operations};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
@@ -96,6 +96,8 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
 }
 
 pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+    // The page says what is wrong with them.
+    let _ = app.lists.confirm(&app.db).await;
     let reloading = Arc::clone(&app);
     tokio::task::spawn_blocking(move || reloading.lists.reload())
         .await
@@ -128,15 +130,18 @@ async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result
         Answered::Dropped => "change_rejected",
         Answered::Adopted => "removal_adopted",
         Answered::Done => {
-            remove(app, list).await?;
+            remove(app, list, &member.actor()).await?;
             "change_confirmed"
         }
     };
     Ok(done("/portal/operator/lists", key))
 }
 
-/// Removes a list from the folder. The wallets that it listed stay in the history of what was screened.
-async fn remove(app: &Shared, list: String) -> Result<(), Problem> {
+/// Removes a list from the installation's set, then from this node's folder. The wallets that it listed stay in the history of what was screened.
+async fn remove(app: &Shared, list: String, actor: &str) -> Result<(), Problem> {
+    list_set::remove(&app.db, &list, actor, true).await?;
+    // Without other lists there is nothing to confirm.
+    let _ = app.lists.confirm(&app.db).await;
     let node = Arc::clone(app);
     let removed = tokio::task::spawn_blocking(move || -> Result<(), Problem> {
         node.lists.store().remove(&list).map_err(Problem::internal)?;

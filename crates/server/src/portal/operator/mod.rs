@@ -114,7 +114,7 @@ async fn health(State(app): State<Shared>, page: Page) -> Result<Response, Probl
     let now = conn.now();
     let nodes = store::nodes::list(&mut conn).await?;
     let nodes = nodes.into_iter().map(|node| NodeRow {
-        report: serde_json::from_str(&node.report).unwrap_or_default(),
+        report: Report::read(&node.report),
         silent: node.seen_at < now - SILENT_MS,
         node,
     });

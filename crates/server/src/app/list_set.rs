@@ -1,0 +1,159 @@
+//! The installation's list set: which sanctions lists every node screens against, by the digests of their contents. Each node imports the
+//! files itself; this records what counts, with a row in the operators' trail. It reads no list's content.
+
+use std::collections::BTreeMap;
+
+use sanctions::store::Wanted;
+use sanctions::{ListStatus, ListStore};
+use serde_json::json;
+use store::list_sets::{self, ListSet, ListVersion};
+use store::{Db, Error, Tx, audit, operator_audit};
+
+/// A list of a folder whose header names no digest.
+#[derive(Debug, thiserror::Error)]
+#[error("the list {0} in this node's folder has no readable digest: import it again")]
+pub struct NoDigest(String);
+
+/// What a list's file says of itself.
+fn version_of(list: &ListStatus) -> Result<ListVersion, NoDigest> {
+    let digest = hex::decode(&list.digest)
+        .ok()
+        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok())
+        .ok_or_else(|| NoDigest(list.list.clone()))?;
+    Ok(ListVersion {
+        version: list.version.clone(),
+        digest,
+        entities: i64::try_from(list.entities).unwrap_or(i64::MAX),
+    })
+}
+
+/// What the folder has, by name.
+fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>> {
+    let lists = store.status()?;
+    lists
+        .iter()
+        .map(|list| Ok((list.list.clone(), version_of(list)?)))
+        .collect()
+}
+
+/// The set as the folder's store takes it.
+pub fn wanted(set: &ListSet) -> BTreeMap<String, Wanted> {
+    let wanted = |list: &ListVersion| Wanted {
+        version: list.version.clone(),
+        digest: hex::encode(list.digest),
+    };
+    set.lists
+        .iter()
+        .map(|(name, list)| (name.clone(), wanted(list)))
+        .collect()
+}
+
+/// Version and entities of what the installation uses, for the guards of an import.
+pub async fn installed(db: &Db) -> Result<BTreeMap<String, (String, usize)>, Error> {
+    let set = list_sets::current(&mut db.read().await?).await?;
+    let lists = set.map(|set| set.lists).unwrap_or_default().into_iter();
+    let installed = |list: ListVersion| (list.version, usize::try_from(list.entities).unwrap_or(usize::MAX));
+    Ok(lists.map(|(name, list)| (name, installed(list))).collect())
+}
+
+/// Why a folder does not have the lists of a set; none: it has them.
+pub fn lacking(set: &ListSet, folder: &[ListStatus]) -> Option<String> {
+    set.lists.iter().find_map(|(name, list)| {
+        let digest = hex::encode(list.digest);
+        let here = folder.iter().find(|here| here.list == *name);
+        if here.is_some_and(|here| here.digest == digest) {
+            return None;
+        }
+        let found = here.map_or("none of that name", |here| here.version.as_str());
+        Some(format!(
+            "this node lacks the list {name} {} that the installation uses (it has {found}): import the same file here with `bonafide lists import FILE`",
+            list.version
+        ))
+    })
+}
+
+/// Takes the folder's lists for the installation's where no set was ever recorded: after an upgrade, the first node that starts.
+pub async fn adopt(db: &Db, store: &ListStore) -> anyhow::Result<()> {
+    let folder = of_folder(store)?;
+    if folder.is_empty() || list_sets::current(&mut db.read().await?).await?.is_some() {
+        return Ok(());
+    }
+    Ok(store::transaction!(db, |tx| -> Result<(), Error> {
+        if list_sets::for_update(tx).await?.is_none() {
+            list_sets::replace(tx, &folder).await?;
+            for (name, list) in &folder {
+                record(tx, "server", "lists.adopted", name, list).await?;
+            }
+        }
+        Ok(())
+    })?)
+}
+
+/// Makes a list of the folder the installation's; other nodes are not ready until they import the same files. `always`: also writes a row
+/// when the content is the same.
+pub async fn publish(
+    db: &Db,
+    store: &ListStore,
+    name: &str,
+    actor: &str,
+    always: bool,
+) -> anyhow::Result<()> {
+    let folder = of_folder(store)?;
+    let list = folder
+        .get(name)
+        .ok_or_else(|| anyhow::anyhow!("the list {name} is not in this node's folder"))?;
+    Ok(store::transaction!(db, |tx| -> Result<(), Error> {
+        let set = list_sets::for_update(tx).await?;
+        // The first set of an installation: what was imported before there were sets counts too.
+        let is_first = set.is_none();
+        let mut lists = set.map_or_else(|| folder.clone(), |set| set.lists);
+        let before = lists.insert(name.to_owned(), list.clone());
+        let is_changed = is_first || before.as_ref() != Some(list);
+        if is_changed {
+            list_sets::replace(tx, &lists).await?;
+        }
+        if is_changed || always {
+            record(tx, actor, "lists.imported", name, list).await?;
+        }
+        Ok(())
+    })?)
+}
+
+/// Takes a list out of the installation's set; whether it was in it. `here`: it is in this node's folder, which leaves a row too.
+pub async fn remove(db: &Db, name: &str, actor: &str, here: bool) -> Result<bool, Error> {
+    store::transaction!(db, |tx| -> Result<bool, Error> {
+        let mut lists = list_sets::for_update(tx)
+            .await?
+            .map(|set| set.lists)
+            .unwrap_or_default();
+        let removed = lists.remove(name).is_some();
+        if removed {
+            list_sets::replace(tx, &lists).await?;
+        }
+        if removed || here {
+            let entry = audit::Entry {
+                actor,
+                action: "lists.removed",
+                subject: name,
+                detail: "{}",
+            };
+            operator_audit::write(tx, &entry).await?;
+        }
+        Ok(removed)
+    })
+}
+
+async fn record(tx: &mut Tx, actor: &str, action: &str, name: &str, list: &ListVersion) -> Result<(), Error> {
+    let detail = json!({
+        "version": list.version,
+        "digest": hex::encode(list.digest),
+        "entities": list.entities,
+    });
+    let entry = audit::Entry {
+        actor,
+        action,
+        subject: name,
+        detail: &detail.to_string(),
+    };
+    operator_audit::write(tx, &entry).await
+}

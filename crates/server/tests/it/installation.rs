@@ -1,0 +1,345 @@
+//! The master key and the database that belongs to it: a key that is missing, wrong or damaged is refused by every command, and
+//! none is made where an installation exists.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::harness::{Backend, Server, database, on_both, program};
+
+fn key(dir: &Path) -> std::path::PathBuf {
+    dir.join("master.key")
+}
+
+/// Runs a command on a data folder and a database; what it wrote to both outputs, and whether it succeeded.
+fn command(dir: &Path, database: &str, arguments: &[&str]) -> (bool, String) {
+    let output: Output = program(database, dir, &Vec::new())
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
+}
+
+/// The commands that open the database. `doctor` is tested apart: it answers on stdout.
+const COMMANDS: [&[&str]; 8] = [
+    &["migrate"],
+    &["merchant", "list"],
+    &["merchant", "create", "--name", "Other"],
+    &["portal", "operator-link"],
+    &["keys", "rotate"],
+    &["keys", "rewrap"],
+    &["audit", "verify"],
+    &["lists", "remove", "demo"],
+];
+
+/// Every command and `serve` refuse, with a text that names the reason.
+fn all_refuse(dir: TempDir, database: &str, reason: &str) -> TempDir {
+    for arguments in COMMANDS {
+        let (success, said) = command(dir.path(), database, arguments);
+        assert!(!success && said.contains(reason), "{arguments:?}: {said}");
+    }
+    let (success, said) = command(dir.path(), database, &["doctor"]);
+    let line = said.lines().find(|line| line.starts_with("BAD   keys"));
+    assert!(
+        !success && line.is_some_and(|line| line.contains(reason)),
+        "doctor: {said}"
+    );
+    let (dir, said) = match Server::try_start_on(dir, database, &[], &[]) {
+        Ok(server) => panic!("it serves at {}", server.base),
+        Err(refused) => refused,
+    };
+    assert!(said.contains(reason), "{said}");
+    dir
+}
+
+on_both!(a_missing_master_key_is_not_replaced, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let (dir, database) = server.stop();
+    let kept = std::fs::read(key(dir.path())).unwrap();
+    std::fs::remove_file(key(dir.path())).unwrap();
+    let dir = all_refuse(dir, &database, "is missing");
+    assert!(!key(dir.path()).exists(), "a key was made");
+    // A link to a volume that is not mounted.
+    std::os::unix::fs::symlink("/no/such/volume/master.key", key(dir.path())).unwrap();
+    let dir = all_refuse(dir, &database, "is missing");
+    std::fs::remove_file(key(dir.path())).unwrap();
+    // The right one comes back, and everything opens.
+    std::fs::write(key(dir.path()), kept).unwrap();
+    let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
+    assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
+});
+
+on_both!(another_installations_key_is_refused, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let (dir, database) = server.stop();
+    let kept = std::fs::read(key(dir.path())).unwrap();
+    let other = Server::start(Backend::Sqlite, &[]).await;
+    std::fs::copy(key(other.dir.path()), key(dir.path())).unwrap();
+    let dir = all_refuse(dir, &database, "does not belong");
+    std::fs::write(key(dir.path()), kept).unwrap();
+    let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
+    assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
+    assert_eq!(server.count("select count(*) from merchants").await, 1);
+    server.bonafide(&["audit", "verify"]);
+});
+
+/// A key file that is no key file: each is refused, stays as it is, and is not quoted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_key_file_is_refused() {
+    use base64::Engine as _;
+    let server = Server::start(Backend::Sqlite, &[]).await;
+    server.merchant(true);
+    let (dir, database) = server.stop();
+    let path = key(dir.path());
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let base64 =
+        |length: usize, byte: u8| base64::engine::general_purpose::STANDARD.encode(vec![byte; length]);
+    let file = |master: &str, root: &str| {
+        json!({"note": "", "masters": [{"id": 7, "key": master}], "hash_root": root}).to_string()
+    };
+    let damaged = [
+        vec![b'k'; 31],
+        vec![0; 32],
+        Vec::new(),
+        whole.as_bytes()[..whole.len() / 2].to_vec(),
+        vec![0xff; 200],
+        file(&base64(31, 7), &base64(32, 8)).into_bytes(),
+        file(&base64(32, 0), &base64(32, 8)).into_bytes(),
+        file(&base64(32, 7), &base64(32, 0)).into_bytes(),
+        file(&base64(32, 7), &base64(31, 8)).into_bytes(),
+        json!({"note": "", "masters": [], "hash_root": base64(32, 8)})
+            .to_string()
+            .into_bytes(),
+    ];
+    let refused = |what: &str| {
+        for arguments in [
+            &["merchant", "list"][..],
+            &["doctor"],
+            &["serve", "--listen", "127.0.0.1:0"],
+        ] {
+            let (success, said) = command(dir.path(), &database, arguments);
+            assert!(!success, "{what}: {arguments:?}");
+            assert!(said.contains(path.to_str().unwrap()), "{what}: {said}");
+            assert!(!said.contains(&base64(30, 7)[..30]), "{what}: {said}");
+        }
+    };
+    for bytes in damaged {
+        std::fs::write(&path, &bytes).unwrap();
+        refused(&String::from_utf8_lossy(&bytes));
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "it was changed");
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    refused("a folder");
+    std::fs::remove_dir(&path).unwrap();
+    // It never ends.
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    refused("a device");
+    // It cannot be read: also not by root, under whom these tests may run.
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("master.key", &path).unwrap();
+    refused("a link to itself");
+}
+
+/// `doctor` makes neither a key nor a database nor a folder.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_makes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mistyped = folder.path().join("bonafied");
+    let there = folder.path().join("there");
+    std::fs::create_dir(&there).unwrap();
+    for dir in [&mistyped, &there] {
+        let url = database(Backend::Sqlite, dir).await;
+        let (_, said) = command(dir, &url, &["doctor"]);
+        let database = said.lines().find(|line| line.contains("database"));
+        assert!(
+            database.is_some_and(|line| line.contains("no database")),
+            "{said}"
+        );
+    }
+    assert!(!mistyped.exists());
+    assert_eq!(std::fs::read_dir(&there).unwrap().count(), 0);
+}
+
+/// On PostgreSQL the database is there, and empty.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_makes_no_schema() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = database(Backend::Postgres, dir.path()).await;
+    let (_, said) = command(dir.path(), &url, &["doctor"]);
+    assert!(said.contains("is empty"), "{said}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    // The schema without a key: the node that serves makes it.
+    let (success, said) = command(dir.path(), &url, &["migrate"]);
+    assert!(success, "{said}");
+    assert!(!key(dir.path()).exists());
+    Server::try_start_on(dir, &url, &[], &[]).unwrap();
+}
+
+on_both!(two_first_starts_agree_on_one_key, |backend| {
+    for round in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let url = database(backend, folder.path()).await;
+        let path = folder.path().join("keys.json");
+        let arguments = ["--master-key", path.to_str().unwrap()];
+        let start = || {
+            let (url, arguments) = (url.clone(), arguments.map(str::to_owned));
+            std::thread::spawn(move || {
+                let arguments = arguments.each_ref().map(String::as_str);
+                Server::try_start_on(tempfile::tempdir().unwrap(), &url, &arguments, &[])
+            })
+        };
+        let started = [start(), start()].map(|thread| thread.join().unwrap());
+        let [first, second] =
+            started.map(|server| server.unwrap_or_else(|(_, said)| panic!("round {round}: {said}")));
+        assert_eq!(first.count("select count(*) from installation").await, 1);
+        for server in [first, second] {
+            let said = server.bonafide(&["audit", "verify", "--master-key", path.to_str().unwrap()]);
+            assert!(said.contains("\"intact\":true"), "{said}");
+        }
+    }
+});
+
+on_both!(of_two_first_starts_with_two_keys_one_serves, |backend| {
+    for round in 0..3 {
+        let folder = tempfile::tempdir().unwrap();
+        let url = database(backend, folder.path()).await;
+        let start = || {
+            let url = url.clone();
+            std::thread::spawn(move || Server::try_start_on(tempfile::tempdir().unwrap(), &url, &[], &[]))
+        };
+        let started = [start(), start()].map(|thread| thread.join().unwrap());
+        let refused: Vec<&String> = started
+            .iter()
+            .filter_map(|server| server.as_ref().err().map(|(_, said)| said))
+            .collect();
+        assert_eq!(refused.len(), 1, "round {round}: {refused:?}");
+        assert!(
+            refused[0].contains("does not belong") || refused[0].contains("is missing"),
+            "{}",
+            refused[0]
+        );
+        let serves = started.iter().find_map(|server| server.as_ref().ok()).unwrap();
+        assert_eq!(serves.part("key").await, (true, String::new()));
+    }
+});
+
+on_both!(an_older_installation_is_adopted_by_its_own_key_alone, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    // An installation of before there were check values.
+    server.sql("delete from installation").await;
+    let (dir, database) = server.stop();
+    let kept = std::fs::read(key(dir.path())).unwrap();
+    let other = Server::start(Backend::Sqlite, &[]).await;
+    std::fs::copy(key(other.dir.path()), key(dir.path())).unwrap();
+    let dir = all_refuse(dir, &database, "does not belong");
+    std::fs::remove_file(key(dir.path())).unwrap();
+    let dir = all_refuse(dir, &database, "is missing");
+    std::fs::write(key(dir.path()), kept).unwrap();
+    let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
+    assert_eq!(server.count("select count(*) from installation").await, 1);
+    assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
+});
+
+on_both!(a_check_value_that_was_changed_refuses, |backend| {
+    let server = Server::start(backend, &[]).await;
+    server.merchant(true);
+    for changed in [
+        "update installation set key_sealed = substr(key_sealed, 1, 10)",
+        "update installation set key_root = substr(key_root, 1, 31)",
+    ] {
+        server
+            .sql("create table kept as select * from installation")
+            .await;
+        server.sql(changed).await;
+        let refused = server.try_bonafide(&["merchant", "list"]);
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            !refused.status.success() && said.contains("check value"),
+            "{said}"
+        );
+        let (ready, detail) = unready(&server, "key").await;
+        assert!(!ready && detail.contains("check value"), "{detail}");
+        server.sql("delete from installation").await;
+        server.sql("insert into installation select * from kept").await;
+        server.sql("drop table kept").await;
+    }
+    server.bonafide(&["merchant", "list"]);
+});
+
+/// A part of the readiness, once it is not ready: answers may be a second old.
+async fn unready(server: &Server, name: &str) -> (bool, String) {
+    for _ in 0..100 {
+        let part = server.part(name).await;
+        if !part.0 {
+            return part;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    server.part(name).await
+}
+
+on_both!(a_rotation_keeps_the_check_value_right, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    let old = std::fs::read(key(server.dir.path())).unwrap();
+    server.bonafide(&["keys", "rotate"]);
+    let new = std::fs::read(key(server.dir.path())).unwrap();
+    assert_ne!(old, new);
+    // A server with the old file still runs: what it cannot open must not be written.
+    let refused = server.try_bonafide(&["keys", "rewrap"]);
+    assert!(!refused.status.success());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("restart"), "{said}");
+    let (dir, database) = server.stop();
+    // Interrupted here: both files open everything.
+    for file in [&old, &new] {
+        std::fs::write(key(dir.path()), file).unwrap();
+        let (success, said) = command(dir.path(), &database, &["merchant", "list"]);
+        assert!(success && said.contains(&merchant.id), "{said}");
+    }
+    let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
+    server.bonafide(&["keys", "rewrap"]);
+    server.bonafide(&["keys", "rewrap"]);
+    assert_eq!(server.part("key").await, (true, String::new()));
+    let (dir, database) = server.stop();
+    std::fs::write(key(dir.path()), old).unwrap();
+    let dir = all_refuse(dir, &database, "older copy");
+    std::fs::write(key(dir.path()), new).unwrap();
+    let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
+    assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
+    let said = server.bonafide(&["audit", "verify"]);
+    assert!(said.contains("\"intact\":true"), "{said}");
+});
+
+/// Of two rotations at once neither loses the other's key.
+#[tokio::test(flavor = "multi_thread")]
+async fn rotations_at_once_keep_every_key() {
+    let server = Server::start(Backend::Sqlite, &[]).await;
+    let (dir, database) = server.stop();
+    let rotations: Vec<_> = (0..4)
+        .map(|_| {
+            program(&database, dir.path(), &Vec::new())
+                .args(["keys", "rotate"])
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut rotation in rotations {
+        assert!(rotation.wait().unwrap().success());
+    }
+    let file = std::fs::read_to_string(key(dir.path())).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(file["masters"].as_array().unwrap().len(), 5);
+}

@@ -1,0 +1,147 @@
+//! Which sanctions lists every node screens against: their names, versions and the digests of their contents. The lists themselves lie in
+//! each node's folder. A keyed hash covers the set, so a row that was lost, changed or added by hand is noticed.
+
+use std::collections::BTreeMap;
+
+use crate::db::{execute, fetch};
+use crate::keyring::Keyring;
+use crate::{Conn, Error, Tx, installation};
+
+/// The only row of `list_sets`.
+const ROW: i64 = 1;
+const LIST_SET: &str = "list set";
+
+/// A list of the set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListVersion {
+    /// The publisher's version.
+    pub version: String,
+    /// SHA-256 of the entities.
+    pub digest: [u8; 32],
+    /// How many entities it has.
+    pub entities: i64,
+}
+
+/// The lists that count, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListSet {
+    /// Grows with each change.
+    pub revision: i64,
+    /// The lists.
+    pub lists: BTreeMap<String, ListVersion>,
+}
+
+/// The installation's list set; none was ever recorded: `None`.
+///
+/// # Errors
+/// [`Error::Unreadable`] for rows that no version of this program wrote so; database errors.
+pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
+    // One statement sees one state. It answers at least one row; members without a set are seen too.
+    let sql = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
+               from (select 1 as one) always left join list_sets s on s.id = $1
+               left join list_set_members m on 1 = 1 order by m.name";
+    let rows = fetch!(all, conn, Row, sql, ROW)?;
+    assemble(conn.keyring(), rows)
+}
+
+/// The same, locked until the transaction's end: whoever changes the set reads it by this.
+///
+/// # Errors
+/// As [`current`] and [`installation::confirm`].
+pub async fn for_update(tx: &mut Tx) -> Result<Option<ListSet>, Error> {
+    installation::confirm(tx).await?;
+    let (empty, now): (&[u8], i64) = (&[], tx.now());
+    // Also makes whoever records the first set wait. Revision 0 is no set yet.
+    let sql = "insert into list_sets (id, revision, mac, changed_at) values ($1, 0, $2, $3)
+               on conflict (id) do update set changed_at = list_sets.changed_at";
+    execute!(tx, sql, ROW, empty, now)?;
+    current(tx).await
+}
+
+/// Replaces the set, after [`for_update`] in the same transaction.
+///
+/// # Errors
+/// Database errors.
+pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Result<ListSet, Error> {
+    let now = tx.now();
+    let sql =
+        "update list_sets set revision = revision + 1, changed_at = $2 where id = $1 returning revision";
+    let (revision,) = fetch!(optional, tx, (i64,), sql, ROW, now)?.ok_or(Error::Missing("list set"))?;
+    execute!(tx, "delete from list_set_members")?;
+    for (name, list) in lists {
+        execute!(
+            tx,
+            "insert into list_set_members (name, version, digest, entities) values ($1, $2, $3, $4)",
+            name,
+            &list.version,
+            list.digest.as_slice(),
+            list.entities,
+        )?;
+    }
+    let set = ListSet {
+        revision,
+        lists: lists.clone(),
+    };
+    let mac = mac(tx.keyring(), &set);
+    execute!(tx, "update list_sets set mac = $2 where id = $1", ROW, &mac)?;
+    Ok(set)
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    revision: Option<i64>,
+    mac: Option<Vec<u8>>,
+    name: Option<String>,
+    version: Option<String>,
+    digest: Option<Vec<u8>>,
+    entities: Option<i64>,
+}
+
+fn assemble(keyring: &Keyring, rows: Vec<Row>) -> Result<Option<ListSet>, Error> {
+    let unreadable = || Error::Unreadable(LIST_SET);
+    let Some(first) = rows.first() else {
+        return Ok(None);
+    };
+    let (revision, expected) = match (first.revision, first.mac.clone(), &first.name) {
+        (Some(revision), Some(mac), _) => (revision, mac),
+        (None, None, None) => return Ok(None),
+        _ => return Err(unreadable()),
+    };
+    let mut lists = BTreeMap::new();
+    for row in rows {
+        let (name, version, digest, entities) = match (row.name, row.version, row.digest, row.entities) {
+            (None, None, None, None) => continue,
+            (Some(name), Some(version), Some(digest), Some(entities)) => (name, version, digest, entities),
+            _ => return Err(unreadable()),
+        };
+        let digest = digest.try_into().map_err(|_| unreadable())?;
+        let list = ListVersion {
+            version,
+            digest,
+            entities,
+        };
+        lists.insert(name, list);
+    }
+    if revision == 0 && expected.is_empty() && lists.is_empty() {
+        return Ok(None);
+    }
+    let set = ListSet { revision, lists };
+    if mac(keyring, &set) != expected {
+        return Err(unreadable());
+    }
+    Ok(Some(set))
+}
+
+fn mac(keyring: &Keyring, set: &ListSet) -> Vec<u8> {
+    let revision = set.revision.to_be_bytes();
+    let entities: Vec<[u8; 8]> = set
+        .lists
+        .values()
+        .map(|list| list.entities.to_be_bytes())
+        .collect();
+    let mut parts: Vec<&[u8]> = vec![&revision];
+    for ((name, list), entities) in set.lists.iter().zip(&entities) {
+        parts.extend([name.as_bytes(), list.version.as_bytes(), &list.digest, entities]);
+    }
+    keyring.hash(LIST_SET, &parts).to_vec()
+}
