@@ -33,6 +33,6 @@ pub use liveness::{Cues, Liveness, LivenessOutcome};
 pub use mesh::Pose;
 pub use quality::QualityIssue;
 pub use similarity::{
-    IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY, MatchVerdict,
-    REVIEW_SIMILARITY, similarity,
+    COPY_DISTANCE, IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY,
+    MatchVerdict, REVIEW_SIMILARITY, similarity,
 };

@@ -699,6 +699,22 @@ pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> R
     )
 }
 
+/// Replaces the sealed detail of an attempt.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such attempt.
+pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &str) -> Result<(), Error> {
+    let sealed = attempt
+        .key
+        .seal(&place(scope, "attempts.detail", &attempt.id), detail.as_bytes());
+    let sql =
+        "update attempts set detail_sealed = $4 where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, attempt.log_id, &sealed)? {
+        0 => Err(Error::Missing("attempt")),
+        _ => Ok(()),
+    }
+}
+
 /// A person's decision on an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {

@@ -35,6 +35,7 @@ pub struct Examination<'a> {
     findings: BTreeMap<Code, Source>,
     holds: BTreeSet<Hold>,
     face_is_proven: bool,
+    face_awaits_approval: bool,
 }
 
 /// An attempt's outcome.
@@ -108,8 +109,7 @@ pub fn examine<'a>(
         .any(|code| code.info().object == ResultObject::Idv);
     let selfie_is_beyond_doubt = !holds.iter().any(|hold| hold.leaves_face_unproven());
     // A failure that a sandbox submission requests leaves no mark on the sandbox's people.
-    let face_is_proven =
-        idv_passed && selfie_is_beyond_doubt && all_match(evidence) && submission.forced_code().is_none();
+    let face_matches = idv_passed && all_match(evidence) && submission.forced_code().is_none();
     if let Some(code) = submission.forced_code() {
         findings.entry(code).or_insert(default_source(code));
     }
@@ -119,7 +119,8 @@ pub fn examine<'a>(
         evidence,
         findings,
         holds,
-        face_is_proven,
+        face_is_proven: face_matches && selfie_is_beyond_doubt,
+        face_awaits_approval: face_matches && !selfie_is_beyond_doubt,
     }
 }
 
@@ -128,6 +129,12 @@ impl Examination<'_> {
     /// doubt. Only then is the face searched and bound to a person.
     pub fn face_is_proven(&self) -> bool {
         self.face_is_proven
+    }
+
+    /// Whether only a hold leaves the face unproven. An approval of the attempt proves it, and the identification that
+    /// was left out follows then.
+    pub fn face_awaits_approval(&self) -> bool {
+        self.face_awaits_approval
     }
 
     /// The outcome, now that it is known who the applicant is.

@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
 use documents::{ReadHints, Side as ReadSide};
-use faces::{Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY};
+use faces::{
+    COPY_DISTANCE, Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY,
+};
 use imaging::{DecodeError, Decoded, Picture};
 use reference::DocumentType;
 use sha2::{Digest, Sha256};
@@ -17,6 +19,7 @@ use verification::evidence::{
     FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
     SideEvidence,
 };
+use verification::hold::Hold;
 use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
@@ -73,6 +76,7 @@ pub fn gather(
         seen: &mut gathered.seen,
         selfie: None,
         is_selfie_a_document: false,
+        is_selfie_a_portrait: false,
     };
     let (mut selfie, face) = looker.selfie()?;
     let mut readings: Vec<Vec<DocumentReading>> = Vec::new();
@@ -81,6 +85,8 @@ pub fn gather(
         gathered.evidence.documents.push(document);
         readings.push(sides);
     }
+    // The very picture of a document has a code.
+    let is_copy = looker.is_selfie_a_portrait && !looker.is_selfie_a_document;
     if let (true, Some(selfie)) = (looker.is_selfie_a_document, &mut selfie) {
         selfie.liveness = Liveness::NotLive;
         if let Some(liveness) = &mut looker.seen.liveness {
@@ -96,6 +102,9 @@ pub fn gather(
     gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
     gathered.evidence.comparison = compared;
     gathered.evidence.selfie = selfie;
+    if is_copy {
+        gathered.evidence.selfie_doubts.insert(Hold::Copy);
+    }
     gathered.face = face;
     Ok(gathered)
 }
@@ -111,6 +120,8 @@ struct Looker<'a> {
     selfie: Option<[u8; 32]>,
     /// The very picture of a document was sent as the selfie: nobody was in front of the camera.
     is_selfie_a_document: bool,
+    /// The selfie's face is so like a document's portrait that it is the same picture.
+    is_selfie_a_portrait: bool,
 }
 
 fn fingerprint(picture: &Picture) -> [u8; 32] {
@@ -192,7 +203,10 @@ impl Looker<'_> {
             .map(|looked| &looked.reading)
             .collect();
         let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
-            (Some(selfie), Some(portrait)) => Some(match_faces(selfie, portrait, settings)),
+            (Some(selfie), Some(portrait)) => {
+                self.is_selfie_a_portrait |= faces::distance(selfie, portrait) <= COPY_DISTANCE;
+                Some(match_faces(selfie, portrait, settings))
+            }
             _ => None,
         };
         let sides = match readings.as_slice() {

@@ -38,6 +38,7 @@ pub mod flows;
 pub mod four_eyes;
 pub mod geo;
 pub mod groups;
+pub mod held_faces;
 pub mod hosted;
 pub mod housekeeping;
 pub mod identify;

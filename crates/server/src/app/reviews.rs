@@ -11,7 +11,8 @@ use verification::hits::Disposition;
 use verification::status::{AttemptStatus, Decision, DecisionError, StatusEvent, registration_status};
 
 use super::dispositions::{self, Concluded};
-use super::{events, four_eyes, sessions};
+use super::face_replicas::{FaceReplicas, Replica};
+use super::{events, four_eyes, held_faces, sessions};
 use crate::error::{Kind, Problem};
 
 /// Attempts that wait for a person, oldest first.
@@ -67,7 +68,16 @@ pub fn name(decision: Decision) -> (&'static str, &'static str) {
 
 /// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are
 /// required, the first person's decision is kept as a proposal. Of two people who decide at once, the second is refused.
-pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, Problem> {
+pub async fn decide(
+    db: &Db,
+    faces: &FaceReplicas,
+    scope: Scope,
+    wish: &Wish<'_>,
+) -> Result<Outcome, Problem> {
+    let mut replica = match wish.decision {
+        Decision::Approve => held_faces::replica_for(db, faces, scope, wish.log_id).await?,
+        Decision::Decline | Decision::Reopen => None,
+    };
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
         may_decide(tx, scope, wish).await?;
@@ -120,7 +130,7 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
             .await?;
             return Ok(Outcome::Proposed);
         }
-        carry_out(tx, scope, &attempt, wish, "{}")
+        carry_out(tx, replica.as_deref_mut(), scope, &attempt, wish, "{}")
             .await
             .map(Outcome::Decided)
     })
@@ -129,12 +139,17 @@ pub async fn decide(db: &Db, scope: Scope, wish: &Wish<'_>) -> Result<Outcome, P
 /// A second person confirms a proposed decision, which is then carried out, or rejects it. The proposer can only withdraw it.
 pub async fn second(
     db: &Db,
+    faces: &FaceReplicas,
     scope: Scope,
     log_id: i64,
     confirmed: bool,
     (staff_id, actor): (Uuid, &str),
     version: Option<i64>,
 ) -> Result<Outcome, Problem> {
+    let mut replica = match confirmed {
+        true => held_faces::replica_for(db, faces, scope, log_id).await?,
+        false => None,
+    };
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
         let proposal = proposal.ok_or_else(|| {
@@ -179,7 +194,7 @@ pub async fn second(
             note(tx, scope, actor, action, log_id, &detail).await?;
             return Ok(Outcome::Proposed);
         }
-        carry_out(tx, scope, &attempt, &wish, &detail)
+        carry_out(tx, replica.as_deref_mut(), scope, &attempt, &wish, &detail)
             .await
             .map(Outcome::Decided)
     })
@@ -250,6 +265,7 @@ fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Pro
 
 async fn carry_out(
     tx: &mut Tx,
+    replica: Option<&mut Replica>,
     scope: Scope,
     attempt: &Attempt,
     wish: &Wish<'_>,
@@ -259,6 +275,12 @@ async fn carry_out(
     if status == AttemptStatus::Approved {
         dispositions::allow_approval(tx, scope, attempt, wish.reason).await?;
     }
+    // `wanted` began the account's serial step.
+    let proven = match status {
+        AttemptStatus::Approved => Some(held_faces::prove(tx, replica, scope, attempt).await?),
+        _ => None,
+    };
+    let attempt = proven.as_ref().unwrap_or(attempt);
     let (name, past) = name(wish.decision);
     attempts::decide(tx, scope, attempt, status.as_str(), name, wish.actor, wish.reason).await?;
     if let Some(registration_id) = attempt.registration_id {

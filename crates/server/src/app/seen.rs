@@ -1,5 +1,6 @@
-//! What an attempt's log keeps for whoever reviews it, in its sealed `detail`: every measure behind a verdict, where on the pictures it
-//! was found, and what was screened but not counted. It is written once, by [`super::verify`], and never decides anything.
+//! What an attempt's log keeps for reviewers, in its sealed `detail`: every measure behind a verdict, where on the pictures it was
+//! found, and what was screened but not counted. [`super::verify`] writes it. Only [`super::held_faces`] changes it, when an approval
+//! proves a face. It never decides anything.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 
 use crate::error::Problem;
+
+use super::held_faces::HeldFace;
 
 /// Lines of text whose place is kept of a picture.
 const MOST_LINES: usize = 120;
@@ -50,6 +53,9 @@ pub struct Detail {
     pub face_identified: bool,
     /// The face was proven, and it is beyond doubt the face of the person to whom the attempt belongs.
     pub face_proven: bool,
+    /// The face that a hold left unproven, until an approval proves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_face: Option<HeldFace>,
     /// The Flow or the account required two people's decision.
     pub four_eyes: bool,
     /// Known faces near this one.

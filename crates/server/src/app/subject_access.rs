@@ -167,6 +167,8 @@ async fn record(app: &App, scope: Scope, attempt: &Attempt) -> Result<Value, Pro
         detail.remove("similar");
         // The reason of a hold is for reviewers only.
         detail.remove("holds");
+        // A biometric template, possibly of the person whose picture was stolen.
+        detail.remove("heldFace");
     }
     Ok(json!({
         "logId": attempt.log_id, "createdAt": time(attempt.created_at),

@@ -31,6 +31,7 @@ use verification::submission::{Context, FileField, Submission, SubmittedFile};
 
 use super::admissions::Admission;
 use super::evidence::{Gathered, gather};
+use super::held_faces::HeldFace;
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::names::{self, Ahead, Screened};
@@ -341,6 +342,11 @@ async fn record_in_one_transaction(
             names: screened.names().to_vec(),
             face_identified: face.is_some(),
             face_proven,
+            held_face: gathered
+                .face
+                .as_ref()
+                .filter(|_| examination.face_awaits_approval())
+                .map(HeldFace::from),
             four_eyes,
             similar,
         };

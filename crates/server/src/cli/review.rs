@@ -11,6 +11,7 @@ use verification::status::Decision;
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
 use crate::app::dispositions;
+use crate::app::face_replicas::FaceReplicas;
 use crate::app::reviews::{self, Outcome, Wish};
 use crate::config::DataConfig;
 
@@ -106,7 +107,7 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
             version: None,
             dispositions,
         };
-        let outcome = reviews::decide(&db, scope, &wish)
+        let outcome = reviews::decide(&db, &FaceReplicas::default(), scope, &wish)
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
         say(&match outcome {

@@ -15,6 +15,7 @@ mod failover;
 mod flows;
 mod groups;
 mod harness;
+mod held_faces;
 mod hosted;
 mod idempotency;
 mod installation;

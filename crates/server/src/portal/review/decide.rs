@@ -156,7 +156,10 @@ async fn carry_out(
                 version: form.version,
                 dispositions: &[],
             };
-            match (reviews::decide(&app.db, scope, &wish).await?, decision) {
+            match (
+                reviews::decide(&app.db, &app.faces, scope, &wish).await?,
+                decision,
+            ) {
                 (Outcome::Proposed, _) => "proposed",
                 (_, Decision::Approve) => "approved",
                 (_, Decision::Decline) => "declined",
@@ -164,7 +167,7 @@ async fn carry_out(
             }
         }
         Act::Second(agrees) => {
-            let outcome = reviews::second(&app.db, scope, log_id, agrees, by, form.version).await?;
+            let outcome = reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, form.version).await?;
             match (agrees, outcome) {
                 (false, _) => "rejected",
                 (true, Outcome::Proposed) => "adopted",

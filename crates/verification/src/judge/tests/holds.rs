@@ -128,6 +128,44 @@ fn a_held_attempt_says_in_review_and_nothing_else() {
 }
 
 #[test]
+fn only_a_doubt_about_the_selfie_awaits_an_approval() {
+    let rows: [(&str, &str, Change, bool); 6] = [
+        ("nothing", "on_match", |_, _| {}, false),
+        ("a copy", "on_match", |e, _| doubt(e, Hold::Copy), true),
+        (
+            "a copy, reviewed always",
+            "always",
+            |e, _| doubt(e, Hold::Copy),
+            true,
+        ),
+        (
+            "a copy, never reviewed",
+            "never",
+            |e, _| doubt(e, Hold::Copy),
+            false,
+        ),
+        ("an uncertain reading", "on_match", |e, _| uncertain(e), false),
+        (
+            "a copy of somebody else",
+            "on_match",
+            |e, _| {
+                doubt(e, Hold::Copy);
+                set_match(e, 20.0, MatchVerdict::NoMatch);
+            },
+            false,
+        ),
+    ];
+    for (name, policy, change, expected) in rows {
+        let (mut evidence, mut identity) = (evidence(&[Passport]), known());
+        change(&mut evidence, &mut identity);
+        let (flow, submission) = (flow_of(policy, UPLOAD), submission(&[Passport], &[], &sandbox()));
+        let examination = examine(&flow, &submission, &evidence, TODAY);
+        assert_eq!(examination.face_awaits_approval(), expected, "{name}");
+        assert!(!(examination.face_is_proven() && expected), "{name}");
+    }
+}
+
+#[test]
 fn a_code_counts_more_than_a_hold() {
     let expired: Change = |e, _| {
         set_mrz(e, |m| m.data.expiry_date = Some("2020-01-01".into()));

@@ -1,0 +1,121 @@
+//! Faces that a hold left unproven, and what an approval does with them (`decisions.md` §10, *Held for review*).
+//!
+//! A stolen or copied picture is held for review. Until a person approves the attempt its face is not searched, bound or
+//! counted as a duplicate, so it never stands in the real person's way. The attempt's sealed detail keeps the embedding;
+//! the approval runs the identification that the attempt did not, inside the account's serial step. This module does not
+//! decide what is held: that is `verification`'s.
+
+use faces::Embedding;
+use serde::{Deserialize, Serialize};
+use store::attempts::{self, Attempt};
+use store::{Db, Scope, Tx};
+use tokio::sync::OwnedMutexGuard;
+
+use super::face_replicas::{FaceReplicas, Replica};
+use super::identify::{Applicant, identify};
+use super::seen::Detail;
+use crate::error::{Kind, Problem};
+
+/// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HeldFace(String);
+
+impl From<&Embedding> for HeldFace {
+    fn from(face: &Embedding) -> Self {
+        HeldFace(hex::encode(face.to_bytes()))
+    }
+}
+
+impl HeldFace {
+    fn embedding(&self) -> Result<Embedding, Problem> {
+        let bytes = hex::decode(&self.0).map_err(Problem::internal)?;
+        Embedding::from_bytes(&bytes).map_err(Problem::internal)
+    }
+}
+
+fn detail_of(attempt: &Attempt) -> Result<Detail, Problem> {
+    serde_json::from_str(&attempt.detail).map_err(Problem::internal)
+}
+
+/// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
+/// replica may wait for the database, never the other way round.
+pub async fn replica_for(
+    db: &Db,
+    faces: &FaceReplicas,
+    scope: Scope,
+    log_id: i64,
+) -> Result<Option<OwnedMutexGuard<Replica>>, Problem> {
+    let Some(attempt) = attempts::get(&mut db.read().await?, scope, log_id).await? else {
+        return Ok(None);
+    };
+    let Some(held) = detail_of(&attempt)?.held_face else {
+        return Ok(None);
+    };
+    let mut replica = faces.of(scope).lock_owned().await;
+    // Less is left to read in the account's serial step.
+    replica
+        .catch_up(&mut db.read().await?, scope, held.embedding()?.version())
+        .await?;
+    Ok(Some(replica))
+}
+
+/// Proves the face of an attempt that is being approved: the person is found or made as if the attempt had just been
+/// submitted. Answers the attempt as it then is. The caller holds the account's serial step.
+///
+/// # Errors
+/// A conflict when the face or the `externalUserId` belongs to somebody else by now.
+pub async fn prove(
+    tx: &mut Tx,
+    replica: Option<&mut Replica>,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<Attempt, Problem> {
+    let mut detail = detail_of(attempt)?;
+    let Some(held) = detail.held_face.take() else {
+        return Ok(attempt.clone());
+    };
+    let face = held.embedding()?;
+    // A face can only be compared with those that the same model read.
+    if !store::faces::outdated(tx, scope, face.version())
+        .await?
+        .is_empty()
+    {
+        let text = "The face model was replaced since this attempt, so its face cannot be compared with the known ones. Decline the \
+                    attempt and ask the applicant to verify again.";
+        return Err(Problem::new(Kind::Conflict, text).named("face_outdated"));
+    }
+    let replica = replica.ok_or_else(|| Problem::internal("a held face without a replica to search"))?;
+    let Applicant {
+        identity,
+        facemap_id,
+        registration,
+        similar,
+    } = identify(
+        tx,
+        scope,
+        replica,
+        Some(&face),
+        attempt.grouping_id,
+        &attempt.external_user_id,
+    )
+    .await?;
+    if identity.id_belongs_to_another {
+        let text = "This externalUserId belongs to another person, whose face was proven since (2306). Decline this attempt.";
+        return Err(Problem::new(Kind::Conflict, text).named("id_taken"));
+    }
+    let own = registration.as_ref().map(|registration| registration.id);
+    // A later attempt may have proven the same face for the same registration: then nothing is taken from anybody.
+    if own.is_none() || own != attempt.registration_id {
+        let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
+        return Err(Problem::new(Kind::Conflict, text).named("face_taken"));
+    }
+    tracing::info!(log_id = attempt.log_id, facemap = %facemap_id, "an approval proved a held face");
+    detail.face_proven = true;
+    detail.similar = similar;
+    let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
+    attempts::set_detail(tx, scope, attempt, &detail).await?;
+    attempts::get(tx, scope, attempt.log_id)
+        .await?
+        .ok_or_else(|| Problem::internal("an attempt vanished while it was being approved"))
+}
