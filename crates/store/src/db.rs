@@ -69,7 +69,10 @@ enum Part {
 
 #[derive(Clone)]
 enum Pools {
-    Sqlite { main: SqliteFile, traffic: SqliteFile },
+    Sqlite {
+        main: Box<SqliteFile>,
+        traffic: Box<SqliteFile>,
+    },
     Postgres(PgPool),
 }
 
@@ -94,8 +97,8 @@ impl Db {
             let file = sqlite::options(url)?;
             let beside = file.clone().filename(sqlite::traffic_file(file.get_filename()));
             // A power cut must lose nothing that was acknowledged: every commit syncs the log. Of the traffic it may.
-            let main = SqliteFile::open(file, SqliteSynchronous::Full, options).await?;
-            let traffic = SqliteFile::open(beside, SqliteSynchronous::Normal, options).await?;
+            let main = Box::new(SqliteFile::open(file, SqliteSynchronous::Full, options).await?);
+            let traffic = Box::new(SqliteFile::open(beside, SqliteSynchronous::Normal, options).await?);
             Pools::Sqlite { main, traffic }
         } else {
             connect_server(url, options).await?
@@ -121,7 +124,7 @@ impl Db {
             if !file.get_filename().exists() {
                 return Ok(None);
             }
-            let main = SqliteFile::open_existing(file, options).await?;
+            let main = Box::new(SqliteFile::open_existing(file, options).await?);
             // The traffic may be missing, and is not looked at.
             Pools::Sqlite {
                 traffic: main.clone(),

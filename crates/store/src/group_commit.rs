@@ -210,26 +210,28 @@ impl Writer {
         slot.released.push(sender);
         drop(slot);
         // Who waits may go away without a word. The first member queues behind them and commits when nobody joins.
-        while is_first {
-            let mut slot = tokio::select! {
-                biased;
-                committed = &mut committed => return outcome(committed),
-                slot = Arc::clone(&self.0.slot).lock_owned() => slot,
-            };
-            if let Ok(committed) = committed.try_recv() {
-                return outcome(Ok(committed));
+        if is_first {
+            loop {
+                let mut slot = tokio::select! {
+                    biased;
+                    committed = &mut committed => return outcome(committed),
+                    slot = Arc::clone(&self.0.slot).lock_owned() => slot,
+                };
+                if let Ok(committed) = committed.try_recv() {
+                    return outcome(Ok(committed));
+                }
+                slot.recover().await;
+                if slot.state != State::Open {
+                    break;
+                }
+                if !self.takes_another(&slot, slot.released.len()) {
+                    // The outcome comes as everybody else's.
+                    let _ = slot.end_group(COMMIT).await;
+                    break;
+                }
+                drop(slot);
+                tokio::task::yield_now().await;
             }
-            slot.recover().await;
-            if slot.state != State::Open {
-                break;
-            }
-            if !self.takes_another(&slot, slot.released.len()) {
-                // The outcome comes as everybody else's.
-                let _ = slot.end_group(COMMIT).await;
-                break;
-            }
-            drop(slot);
-            tokio::task::yield_now().await;
         }
         outcome(committed.await)
     }

@@ -63,6 +63,7 @@ pub async fn update(
 }
 
 /// What became of a change.
+#[expect(clippy::large_enum_variant, reason = "one per request, never in bulk")]
 #[derive(Clone, Debug)]
 pub enum Saved {
     /// It holds.

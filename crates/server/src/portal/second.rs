@@ -179,7 +179,8 @@ async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result
     let scope = member.scope()?;
     let (_, waiting) = four_eyes::get(&mut app.db.read().await?, scope, id).await?;
     let is_own = waiting.staff_id == Some(member.staff_id);
-    if !member.may(waiting.change.action()) && !(is_own && !agrees) {
+    let withdraws = is_own && !agrees;
+    if !member.may(waiting.change.action()) && !withdraws {
         return Err(Problem::new(Kind::Forbidden, "Your role does not allow this"));
     }
     let by = (member.staff_id, member.actor());

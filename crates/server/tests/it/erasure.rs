@@ -45,10 +45,13 @@ const MARKERS: [&str; 10] = [
     REASON,
 ];
 
+/// A store's name, and how its content is read.
+type Store = (&'static str, fn(Reader) -> Found);
+
 /// Everything that a place holds, piece by piece, each with a name for the failure's message.
 type Found = Pin<Box<dyn Future<Output = Vec<(String, Vec<u8>)>> + Send>>;
 /// The places that are searched.
-const STORES: [(&str, fn(Reader) -> Found); 3] = [
+const STORES: [Store; 3] = [
     ("files of the data folder", |reader| Box::pin(files(reader))),
     ("rows of the database", |reader| Box::pin(rows(reader))),
     ("API log as the portal opens it", |reader| {

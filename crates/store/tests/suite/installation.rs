@@ -169,7 +169,7 @@ pub(crate) async fn a_changed_list_set_is_not_believed(bench: Bench) {
         "update list_set_members set digest = (select digest from list_set_members where name = 'ofac')",
         "update list_set_members set version = version || '0'",
         "update list_set_members set entities = entities + 1",
-        "update list_sets set revision = 1",
+        "update list_sets set revision = revision + 1",
         "update list_sets set mac = substr(mac, 1, 5)",
         "delete from list_sets",
     ] {

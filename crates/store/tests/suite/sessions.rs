@@ -177,7 +177,7 @@ struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
-    async fn new(&self) -> Uuid {
+    async fn created(&self) -> Uuid {
         create(self.bench, self.scope).await.0.id
     }
 
@@ -237,7 +237,7 @@ const END: i64 = START + TEN_MINUTES;
 pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
     let scope = bench.scope().await;
     let of = Sessions { bench: &bench, scope };
-    let (idle, failed, reviewed) = (of.new().await, of.new().await, of.new().await);
+    let (idle, failed, reviewed) = (of.created().await, of.created().await, of.created().await);
     for (id, stage) in [(failed, Stage::Open), (reviewed, Stage::InReview)] {
         assert!(of.admit(id).await && of.use_attempt(id).await);
         assert!(of.advance(id, SessionStatus::Pending, stage).await);
@@ -278,7 +278,12 @@ pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
 pub(crate) async fn an_admitted_attempt_holds_its_session(bench: Bench) {
     let scope = bench.scope().await;
     let of = Sessions { bench: &bench, scope };
-    let (recorded, withdrawn, dead, two) = (of.new().await, of.new().await, of.new().await, of.new().await);
+    let (recorded, withdrawn, dead, two) = (
+        of.created().await,
+        of.created().await,
+        of.created().await,
+        of.created().await,
+    );
     bench.pass(Duration::from_millis(599_999));
     for id in [recorded, withdrawn, dead, two, two] {
         assert!(of.admit(id).await);

@@ -253,12 +253,12 @@ fn an_account_that_checks_less_is_weaker() {
         ("screeningThreshold", &|rules| rules.screening_threshold = 0.71),
         ("", &|rules| rules.screening_threshold = 0.5),
         ("screeningLists", &|rules| {
-            rules.screening_lists = names(&["ofac", "un"])
+            rules.screening_lists = names(&["ofac", "un"]);
         }),
         ("", &|rules| rules.screening_lists = names(&["un", "ofac", "eu"])),
         ("", &|rules| rules.screening_lists = Vec::new()),
         ("blockedCountries", &|rules| {
-            rules.blocked_countries = names(&["KP"])
+            rules.blocked_countries = names(&["KP"]);
         }),
         ("", &|rules| rules.blocked_countries = names(&["KP", "CU"])),
     ];

@@ -167,7 +167,8 @@ async fn carry_out(
             }
         }
         Act::Second(agrees) => {
-            let outcome = reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, form.version).await?;
+            let outcome =
+                reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, form.version).await?;
             match (agrees, outcome) {
                 (false, _) => "rejected",
                 (true, Outcome::Proposed) => "adopted",
