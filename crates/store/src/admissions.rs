@@ -1,6 +1,6 @@
-//! Attempts that a session admitted in time, and the end of sessions whose time is up. A terminal status is always
-//! written down before anyone reads it, by the update that admissions compete with, so it never changes. This module
-//! does not know what an attempt came to.
+//! Attempts that a session admitted in time, and the end of sessions whose time is up. A terminal status is
+//! always written down before anyone reads it, by the update that admissions compete with, so it never
+//! changes. This module does not know the outcome of an attempt.
 //!
 //! A node [`admit`]s an attempt before it works on it, [`renew`]s its promise while it works, and ends it with
 //! [`use_attempt`] in the transaction that records the attempt, or with [`withdraw`]. Until then the session stays

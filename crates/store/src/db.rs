@@ -158,9 +158,10 @@ impl Db {
         self
     }
 
-    /// The same database for traffic: rate limits and the API log, whose newest rows a power cut may take. Everything else
-    /// belongs into the durable part, failed sign-ins above all. On SQLite this is a file of its own, so that what is not
-    /// synced can never hold back or reorder what is; on PostgreSQL its commits do not wait for the disk.
+    /// The same database for traffic: rate limits and the API log, whose newest rows a power cut may take.
+    /// Everything else belongs in the durable part, failed sign-ins above all. On SQLite this is a file of
+    /// its own, so that what is not synced can never hold back or reorder what is; on PostgreSQL its commits
+    /// do not wait for the disk.
     #[must_use]
     pub fn traffic(&self) -> Self {
         Self {
@@ -455,8 +456,8 @@ impl Tx {
         Ok(self.commit_raw().await?)
     }
 
-    /// Undoes it all. An error says that this transaction read what was not committed in the end, so its refusal must
-    /// not be believed.
+    /// Rolls back. An error means that this transaction read rows that were not committed in the end, so its
+    /// refusal is not valid.
     async fn rollback(self) -> Result<(), Error> {
         match self.0.handle {
             // Its own error says more than the group's.

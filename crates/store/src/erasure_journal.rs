@@ -5,9 +5,10 @@
 //! erasure. An erasure that was reported is therefore always in the journal. If the transaction fails, the entry remains and names keys
 //! whose destruction was requested: repeating the request destroys them, and so does a restore.
 //!
-//! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. A key's id is a keyed hash of the
-//! random id of the row that holds the key (see [`KeyId`]): it stays the same when the key is wrapped again, older backups give the same
-//! id, and without the keyring it names nobody.
+//! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. A
+//! key's id is a keyed hash of the random id of the row that holds the key (see [`KeyId`]): it stays the same
+//! when the key is wrapped again, older backups give the same id, and without the keyring it identifies no
+//! person.
 
 use std::collections::BTreeSet;
 

@@ -70,7 +70,7 @@ pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
     Ok(found.is_some())
 }
 
-/// When anybody was last erased, in any account (ms).
+/// When a person was last erased, in any account (ms).
 ///
 /// # Errors
 /// Database errors.

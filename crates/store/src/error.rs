@@ -84,8 +84,8 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// Whether the same statement can succeed later without anybody changing it: the database is busy, full, stopping or
-/// out of reach.
+/// Whether the same statement can succeed later unchanged: the database is busy, full, stopping or out of
+/// reach.
 fn is_temporary(error: &dyn DatabaseError) -> bool {
     let Some(code) = error.code() else { return false };
     match sqlite_code(error) {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Permission bits of the group and of everybody else.
+/// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 /// Creates a folder with its missing parents. New folders belong to the user alone (0700), and the entries that name

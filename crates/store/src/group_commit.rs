@@ -6,8 +6,9 @@
 //!
 //! - A member owns the connection alone, from its savepoint to its release. Members run one after the other, in the order
 //!   in which they came, and each sees what the members before it wrote.
-//! - A member that is released while others wait passes the connection on. The last one commits for all: the one that
-//!   nobody waits behind, or that fills the group. A lone writer commits at once and is as fast as without groups.
+//! - A member that is released while others wait passes the connection on. The last one commits for all:
+//!   either no other member waits behind it, or it fills the group. A lone writer commits at once and is as
+//!   fast as without groups.
 //! - The first member queues again behind those who wait, and commits if they went away.
 //! - [`Member::commit`] returns after the outer commit, never before. A member that rolls back also waits for it if
 //!   others came before it, because its refusal may rest on what they wrote.
@@ -15,7 +16,7 @@
 //! - An error that can have ended the outer transaction ends the group: the connection is replaced, nothing of the group
 //!   remains, and every member gets an error.
 //!
-//! This module knows no table. Whoever holds a member must await nothing but its statements, because all others wait.
+//! This module knows no table. The owner of a member must await only its statements, because all others wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -209,7 +210,8 @@ impl Writer {
         let (sender, mut committed) = oneshot::channel();
         slot.released.push(sender);
         drop(slot);
-        // Who waits may go away without a word. The first member queues behind them and commits when nobody joins.
+        // A waiting task may be cancelled silently. The first member queues behind the others and commits
+        // when none joins.
         if is_first {
             loop {
                 let mut slot = tokio::select! {
@@ -225,7 +227,7 @@ impl Writer {
                     break;
                 }
                 if !self.takes_another(&slot, slot.released.len()) {
-                    // The outcome comes as everybody else's.
+                    // The outcome arrives as for every other member.
                     let _ = slot.end_group(COMMIT).await;
                     break;
                 }
@@ -264,7 +266,7 @@ impl Slot {
 
     async fn disconnect(&mut self) {
         if let Some(conn) = self.conn.take() {
-            // Its transaction is over in either case; what remains of the connection is nobody's concern.
+            // Its transaction is over in either case; the connection itself is no longer needed.
             let _ = conn.close().await;
         }
     }
@@ -313,7 +315,7 @@ impl Slot {
             Ok(()) => {
                 self.state = State::Idle;
                 for member in self.released.drain(..) {
-                    // One who has gone needs no answer.
+                    // A cancelled member needs no answer.
                     let _ = member.send(Ok(()));
                 }
                 Ok(())
@@ -388,7 +390,7 @@ impl Drop for Member {
         if slot.state == State::Idle {
             return;
         }
-        // Without a runtime, whoever gets the connection next finds out.
+        // Without a runtime, the next owner of the connection notices it.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ending = self.writer.clone().end(slot, End::Undo, self.is_broken);
             runtime.spawn(ending);

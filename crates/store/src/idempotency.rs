@@ -117,7 +117,7 @@ struct Row {
     attempt_id: Option<Uuid>,
 }
 
-/// What a key stands for that another request has claimed.
+/// The state of a key that another request has claimed.
 async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]) -> Result<Begin, Error> {
     let row = fetch!(
         one,

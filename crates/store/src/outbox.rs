@@ -19,7 +19,7 @@ pub struct NewEvent<'a> {
     pub kind: &'a str,
     /// What is to be posted, to the byte.
     pub body: &'a str,
-    /// The person, whose erasure deletes the event; `None`: it names nobody.
+    /// The person, whose erasure deletes the event; `None`: the event names no person.
     pub facemap_id: Option<Uuid>,
 }
 

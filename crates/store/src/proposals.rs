@@ -1,5 +1,6 @@
-//! Acts that wait for a second person, other than decisions on attempts (those are [`crate::review`]'s). It knows neither what an act
-//! does nor who may confirm it: the server seals the act into `payload` and carries it out.
+//! Acts that wait for a second person, other than decisions on attempts (those are [`crate::review`]'s). This
+//! module does not interpret acts or decide who may confirm them: the server seals the act into `payload` and
+//! carries it out.
 
 use uuid::Uuid;
 
@@ -11,7 +12,7 @@ use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 /// An act that waits for a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposed {
-    /// Names it.
+    /// Its id.
     pub id: Uuid,
     /// Sandbox or live.
     pub sandbox: bool,
@@ -190,7 +191,8 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Resul
     Ok(adopted > 0)
 }
 
-/// Takes a proposal away; whether there was one. Of two people who act at once one gets it.
+/// Removes a proposal; returns whether there was one. Of two people who act at once, only one receives
+/// `true`.
 ///
 /// # Errors
 /// Database errors.
@@ -199,10 +201,11 @@ pub async fn take(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? > 0)
 }
 
-/// An act on the whole installation that waits for a second operator. It concerns no account and holds nothing to seal.
+/// An act on the whole installation that waits for a second operator. It concerns no account and contains
+/// nothing to seal.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct InstallationProposal {
-    /// Names it.
+    /// Its id.
     pub id: Uuid,
     /// What kind of act it is.
     pub kind: String,

@@ -89,7 +89,7 @@ pub struct Waiting {
     pub claim: Option<Claim>,
     /// Whether a decision on it waits for a second person.
     pub is_proposed: bool,
-    /// Who proposed that decision; `None`: nobody, or the command line.
+    /// Who proposed that decision; `None`: no proposal, or the command line.
     pub proposed_by: Option<Uuid>,
     /// When it was decided or reopened last (ms): of what waits, when it was reopened.
     pub decided_at: Option<i64>,
@@ -457,7 +457,7 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
 pub struct Proposal {
     /// `approve`, `decline` or `reopen`.
     pub decision: String,
-    /// Who proposed it; `None`: the command line, which is nobody.
+    /// Who proposed it; `None`: the command line, which does not count as a person.
     pub staff_id: Option<Uuid>,
     /// Why.
     pub reason: Option<String>,

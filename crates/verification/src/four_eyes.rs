@@ -1,6 +1,6 @@
 //! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken what it checks (`decisions.md` §10).
 //!
-//! Two tables, pure. Who proposes and who confirms, and what happens then, is the server's.
+//! Two tables, without side effects. The server decides who proposes and confirms, and carries the acts out.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ acts! {
     Decline,
     /// Reopening a declined attempt: an earlier approval of the registration counts again.
     ReopenDeclined,
-    /// Reopening any other attempt: it waits, and its approval counts no more.
+    /// Reopening any other attempt: it waits again, and its approval no longer counts.
     Reopen,
     /// Setting a hit aside for a person ("Not this person").
     SetAside,
@@ -46,7 +46,7 @@ acts! {
     WeakenAccount,
     /// Taking a sanctions list out of use.
     RemoveList,
-    /// Counting a new member, or one whose password a colleague can set, as a person of their own.
+    /// Counting a new member, or one whose password a colleague can set, as a separate person.
     CountMember,
 }
 
@@ -61,7 +61,7 @@ impl Act {
         }
     }
 
-    /// Whether somebody may pass because of it who would not have passed without.
+    /// Whether an applicant may pass because of it who would not have passed without it.
     pub fn lets_pass(self) -> bool {
         match self {
             Self::Approve
@@ -127,7 +127,7 @@ pub struct Defaults {
     pub match_threshold: f64,
     /// Similarity from which, up to the match, a person reviews.
     pub review_band: f64,
-    /// Days that attempts are kept; `None`: for ever.
+    /// Days that attempts are retained; `None`: indefinitely.
     pub retention_days: Option<u32>,
 }
 
@@ -286,7 +286,7 @@ fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaul
     found.note(new < old, name("reviewPolicy"), before, after);
     let (old, new) = (from.attempts_per_link, *attempts_per_link);
     found.note(new > old, name("attemptsPerLink"), old, new);
-    // A decline that is removed early counts no more.
+    // A decline that is removed early no longer counts.
     let (old, new) = (
         from.retention_days.or(defaults.retention_days),
         retention_days.or(defaults.retention_days),
@@ -306,7 +306,7 @@ fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaul
 pub struct AccountRules {
     /// Every decision needs a second person.
     pub four_eyes: bool,
-    /// Everybody needs a second factor to sign in.
+    /// Every member needs a second factor to sign in.
     pub second_factor: bool,
     /// Score from which a list entry matches.
     pub screening_threshold: f64,

@@ -1,6 +1,6 @@
 //! Dispositions of screening hits: what a reviewer concluded about each hit, and whether an attempt with hits may be approved.
 //!
-//! The rules judge conclusions only. They read no hit and know no list.
+//! The rules judge conclusions only. They read neither hits nor lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,15 +54,13 @@ impl FromStr for Disposition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HitsRefusal {
     /// Hits without a disposition.
-    #[error(
-        "{0} of the hits have no disposition: record one with its reason for each hit before you approve"
-    )]
+    #[error("hits without a disposition: {0}; record a disposition and a reason for each before you approve")]
     Undecided(usize),
     /// A hit about which nothing can be concluded.
-    #[error("a hit is unclear: conclude whether the listing means the applicant before you approve")]
+    #[error("the disposition of a hit is unclear: record same_person or other_person before you approve")]
     Unclear,
     /// A true match, or hits beyond those that are listed, and no reason for the approval.
-    #[error("a reason is required to approve: a hit is a true match, or there are more hits than are listed")]
+    #[error("give a reason to approve: a hit is a true match, or there are more hits than are listed")]
     ReasonRequired,
 }
 

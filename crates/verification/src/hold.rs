@@ -1,6 +1,6 @@
 //! Why an attempt is held for review although no failure code applies (decisions §10, *Held for review*).
 //!
-//! The applicant and the merchant's systems see "in review" only; the reason is for reviewers.
+//! The applicant and the merchant's systems see only "In review"; the reason is for reviewers.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Hold {
         Hold::UnfinishedChallenge,
     ];
 
-    /// The text of a held attempt for everybody but reviewers.
+    /// The text that a held attempt has for all but reviewers.
     pub const MESSAGE: &'static str = "In review";
 
     /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture` or `unfinished_challenge`.
@@ -55,7 +55,7 @@ impl Hold {
         }
     }
 
-    /// The code that a doubt about the selfie becomes where nobody reviews attempts (`reviewPolicy: never`).
+    /// The code that a doubt about the selfie becomes where the Flow reviews nothing (`reviewPolicy: never`).
     ///
     /// A name mismatch passes there, and an uncertain reading has the code of its document.
     pub(crate) fn code_without_review(self) -> Option<Code> {

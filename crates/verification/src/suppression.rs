@@ -1,6 +1,7 @@
-//! Which hits of a screening count for a person: all but those that a reviewer found to mean somebody else.
+//! Which hits of a screening count for a person: all but those that a reviewer found to mean another person.
 //!
-//! A cleared listing stops to cover a hit that is stronger than the one that was reviewed, or that another list contains too.
+//! A cleared listing does not cover a hit that is stronger than the one that was reviewed, or that another
+//! list contains too.
 
 use crate::screening::{Screening, ScreeningHit};
 

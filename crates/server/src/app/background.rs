@@ -95,7 +95,8 @@ pub struct Stored {
     pub at: i64,
 }
 
-/// The jobs of this process. It holds their own reports and nothing of the database, so it stays true when the database goes back.
+/// The jobs of this process. It contains only their own reports and no copy of the database, so it stays
+/// valid when the database returns to an earlier state.
 #[derive(Debug, Default)]
 pub struct Background(Mutex<Known>);
 

@@ -1,24 +1,23 @@
-//! Whether the stored configuration of every account and Flow can be read: a check of `bonafide doctor`. It mends nothing.
+//! Whether the stored configuration of every account and Flow can be read: a check of `bonafide doctor`. It
+//! repairs nothing.
 
 use store::{Db, Scope};
 
 use super::checks::Check;
 use super::{flows, merchants};
 
-/// Whether every account's settings and every Flow can be read. What cannot be read is refused by every request, so each is named.
+/// Whether every account's settings and every Flow can be read. Every request that depends on an unreadable
+/// member is refused, so each member is named.
 pub async fn check(db: &Db) -> Check {
     const NAME: &str = "settings";
-    /// As many are named.
+    /// The most faults that the text names.
     const MOST: usize = 20;
     let (read, mut faults) = match unreadable(db).await {
         Ok(found) => found,
         Err(error) => return Check::bad(NAME, error.to_string()),
     };
     if faults.is_empty() {
-        return Check::ok(
-            NAME,
-            format!("those of {read} accounts and their Flows can be read"),
-        );
+        return Check::ok(NAME, format!("{read} accounts and their Flows can be read"));
     }
     let more = faults.len().saturating_sub(MOST);
     faults.truncate(MOST);

@@ -20,7 +20,7 @@ pub struct Concluded {
     pub disposition: Disposition,
     /// Why.
     pub reason: String,
-    /// Who concluded it.
+    /// Who recorded it.
     pub actor: String,
     /// When (ms).
     pub at: i64,
@@ -58,8 +58,8 @@ pub fn latest<'a>(all: &'a [Concluded], hit: &str) -> Option<&'a Concluded> {
     all.iter().rev().find(|concluded| concluded.hit == hit)
 }
 
-/// Records a conclusion about a hit of an attempt. While a decision waits for its second person, conclusions do not change: what
-/// that person confirms is what the proposer saw.
+/// Records a conclusion about a hit of an attempt. Dispositions cannot change while a decision needs a second
+/// approval, so the second person confirms what the proposer saw.
 pub async fn conclude(
     db: &Db,
     scope: Scope,
@@ -79,7 +79,7 @@ pub async fn conclude(
     })
 }
 
-/// The same inside a transaction that holds the attempt.
+/// Does the same inside a transaction that has locked the attempt.
 pub(super) async fn record(
     tx: &mut Tx,
     scope: Scope,
@@ -96,13 +96,12 @@ pub(super) async fn record(
         return Err(Problem::not_found("The attempt has no such hit"));
     }
     if review::proposal(tx, scope, attempt).await?.is_some() {
-        let text =
-            "A decision waits for a second person: confirm or reject it before you change a disposition";
+        let text = "A decision needs a second approval: confirm or reject it before you change a disposition";
         return Err(Problem::new(Kind::Conflict, text).named("disposition_frozen"));
     }
     let row = (hit, disposition.as_str(), reason);
     dispositions::add(tx, scope, attempt, row, actor).await?;
-    // Neither hit nor reason: the trail holds nothing personal.
+    // Neither hit nor reason, because the audit trail contains no personal data.
     let detail = json!({"disposition": disposition.as_str()}).to_string();
     note(
         tx,

@@ -1,10 +1,11 @@
 //! Erasing a person: the key, faces, registrations, attempts, names, sessions, links, events, monitoring queries with the person's label,
 //! and the files. The ledger and the audit trail keep the facemap id alone.
 //!
-//! **Order.** First the ids of the keys go into the erasure journal in the object store. Then one transaction destroys the keys and deletes
-//! the rows. Then SQLite's write-ahead log is emptied and the files are deleted. Only then is the erasure reported. If the journal cannot
-//! be written, nothing is erased. If a later step fails, the request fails too, and repeating it does what is left; housekeeping does the
-//! same every minute.
+//! **Order.** First the ids of the keys go into the erasure journal in the object store. Then one transaction
+//! destroys the keys and deletes the rows. Then SQLite's write-ahead log is emptied and the files are
+//! deleted. Only then is the erasure reported. If the journal cannot be written, nothing is erased. If a
+//! later step fails, the request fails too, and repeating it finishes the rest; housekeeping does the same at
+//! least every minute.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub struct Erased {
 /// store. Erasing a person again finishes what an earlier request could not.
 ///
 /// # Errors
-/// 404 for somebody whom this account never had; 503 when a step failed: repeat the request.
+/// 404 for a person whom this account never had; 503 when a step failed: repeat the request.
 pub async fn erase(
     db: &Db,
     objects: &Objects,
@@ -127,7 +128,7 @@ async fn finish(db: &Db, objects: &Objects, scope: Scope, facemap_id: Uuid) -> R
     remove_objects(db, objects, &left).await.map_err(unfinished)
 }
 
-/// Deletes the objects of attempts that are gone. One that cannot be deleted does not keep the others.
+/// Deletes the objects of attempts that are gone. If one cannot be deleted, the others still are.
 async fn remove_objects(db: &Db, objects: &Objects, left: &[ObjectRemoval]) -> Result<(), store::Error> {
     let (mut removed, mut failed) = (Vec::new(), None);
     for removal in left {

@@ -49,7 +49,8 @@ pub async fn update(
             .await
             .map_err(refused)?
             .ok_or_else(not_found)?;
-        // A key may weaken a Flow alone, as the contract has it; the trail says by what.
+        // As the contract allows, an API key can weaken a Flow without a second person. The audit trail names
+        // the members.
         let weaker = weakenings(&before, &content, app.config.retention_days)?;
         let entry = Entry {
             actor: &caller.key,
@@ -66,18 +67,18 @@ pub async fn update(
 #[expect(clippy::large_enum_variant, reason = "one per request, never in bulk")]
 #[derive(Clone, Debug)]
 pub enum Saved {
-    /// It holds.
+    /// It is in effect.
     Done(Flow),
     /// It waits for a second person.
     Proposed,
 }
 
 impl Saved {
-    /// The Flow, where the caller can use nothing that waits.
+    /// The Flow; an error if the change waits, because this caller needs the change in effect.
     pub fn flow(self) -> Result<Flow, String> {
         match self {
             Saved::Done(flow) => Ok(flow),
-            Saved::Proposed => Err("the change waits for a second person".into()),
+            Saved::Proposed => Err("the change needs a second approval".into()),
         }
     }
 }
@@ -101,7 +102,8 @@ pub async fn save(
     save_as(app, caller, draft, body, false).await
 }
 
-/// Saves a sandbox copy of a live Flow to try it out. No applicant passes in the sandbox, so that nobody is asked.
+/// Saves a sandbox copy of a live Flow to try it out. No applicant passes in the sandbox, so no second
+/// approval is needed.
 pub async fn save_rehearsal(
     app: &App,
     caller: &Caller,
@@ -113,7 +115,7 @@ pub async fn save_rehearsal(
     }
     match save_as(app, caller, draft, body, true).await? {
         Saved::Done(flow) => Ok(flow),
-        Saved::Proposed => Err(Problem::internal("a rehearsal waits for nobody")),
+        Saved::Proposed => Err(Problem::internal("a sandbox copy needs no second approval")),
     }
 }
 
@@ -170,7 +172,7 @@ async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>
     Ok(Saved::Proposed)
 }
 
-/// What a new Flow asks for, for whoever confirms it.
+/// What a new Flow requires, for the person who confirms it.
 fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
     let members = [
         ("defaultFields", &content.default_fields),
@@ -247,7 +249,7 @@ fn detail(weaker: &[Weakening]) -> String {
     }
 }
 
-/// Writes a Flow's content, with an audit row. Whether a second person is needed was asked before.
+/// Writes a Flow's content, with an audit row. The caller has checked whether a second person is needed.
 pub(super) async fn put(
     tx: &mut Tx,
     scope: Scope,
@@ -269,7 +271,8 @@ pub(super) async fn put(
     Ok(flow)
 }
 
-/// Makes a Flow within the account's plan, with an audit row. Whether a second person is needed was asked before.
+/// Makes a Flow within the account's plan, with an audit row. The caller has checked whether a second person
+/// is needed.
 pub(super) async fn add(
     tx: &mut Tx,
     scope: Scope,
@@ -291,7 +294,7 @@ pub(super) async fn add(
     Ok(flow)
 }
 
-/// The refusal of a change to what somebody else has changed since.
+/// The refusal of a change to a Flow that another person has changed since.
 pub const CHANGED_MEANWHILE: &str = "Somebody else has changed this Flow since you opened it";
 
 /// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
@@ -375,7 +378,7 @@ pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<
 fn apart(secret: Option<&SecretString>) -> Result<(), Problem> {
     match secret {
         Some(_) => Err(Problem::invalid(
-            "settings.webhookSecret - this change needs a second person: set the secret in a change of its own",
+            "settings.webhookSecret - this change needs a second approval: change the secret separately",
         )),
         None => Ok(()),
     }

@@ -26,7 +26,7 @@ pub enum Change {
     SetAside {
         /// The hit.
         hit: String,
-        /// What of it does not fit.
+        /// Which of its details do not fit.
         why: String,
     },
     /// A Flow checks less.
@@ -38,7 +38,7 @@ pub enum Change {
         /// The Flow after the change.
         content: FlowContent,
     },
-    /// There is one more Flow.
+    /// A new Flow is created.
     NewFlow {
         /// The Flow.
         content: FlowContent,
@@ -50,7 +50,7 @@ pub enum Change {
         /// The settings after it.
         after: String,
     },
-    /// A member counts as a person of their own.
+    /// A member counts as a separate person.
     Member {
         /// Why that is in doubt: `joined`, `role` or `password`.
         doubt: String,
@@ -58,7 +58,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The kind of act, as it is stored and as texts know it.
+    /// The kind of act, as it is stored and as text keys name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Change::SetAside { .. } => "set_aside",
@@ -80,7 +80,7 @@ impl Change {
         }
     }
 
-    /// What a member of staff must be allowed to do to confirm or reject it.
+    /// The permission that is required to confirm or reject it.
     pub fn action(&self) -> Action {
         match self {
             Change::SetAside { .. } => Action::Suppress,
@@ -122,7 +122,7 @@ struct Payload {
 /// An act that waits, as the portal shows it.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// Names it.
+    /// Its id.
     pub id: Uuid,
     /// Sandbox or live.
     pub sandbox: bool,
@@ -161,7 +161,7 @@ fn read(row: Proposed) -> Result<Waiting, Problem> {
     })
 }
 
-/// Who does something: a member of staff, or the command line, which is nobody.
+/// Who acts: a member of staff, or the command line, which does not count as a person.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
     /// The member of staff.
@@ -225,7 +225,7 @@ pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Res
     Ok(state)
 }
 
-/// Refuses proposals of a member who does not count as a person of their own yet.
+/// Refuses proposals of a member who does not count as a separate person yet.
 pub async fn may_propose(conn: &mut Conn, merchant_id: Uuid, staff_id: Option<Uuid>) -> Result<(), Problem> {
     let Some(staff_id) = staff_id else { return Ok(()) };
     let scope = Scope {
@@ -233,14 +233,14 @@ pub async fn may_propose(conn: &mut Conn, merchant_id: Uuid, staff_id: Option<Uu
         sandbox: false,
     };
     if proposals::waits(conn, scope, MEMBER, &staff_id.to_string()).await? {
-        let text = "A colleague must confirm that you are a person of your own before your decisions count";
+        let text = "A colleague must confirm that you are a separate person before your decisions count";
         return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
     }
     Ok(())
 }
 
-/// Refuses a second person who is the proposer, does not count, or joined after the proposal; and a proposal whose proposer does not
-/// belong to the account any more.
+/// Refuses a second person who is the proposer, does not count, or joined after the proposal; and a proposal
+/// whose proposer is no longer a member of the account.
 pub async fn may_second(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -249,25 +249,25 @@ pub async fn may_second(
 ) -> Result<(), Problem> {
     let refuse = |slug, text: &str| Err(Problem::new(Kind::Forbidden, text).named(slug));
     if proposer == Some(staff_id) {
-        return refuse("proposal_own", "Somebody else must confirm your decision");
+        return refuse("proposal_own", "A colleague must confirm your proposal");
     }
     may_propose(tx, merchant_id, Some(staff_id)).await?;
-    // Locked, so that nobody is shut out between this and the act.
+    // Locked, so that no member is shut out between this check and the act.
     staff::lock_member(tx, merchant_id, staff_id).await?;
     let member = staff::member(tx, merchant_id, staff_id).await?;
     let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
-        return refuse("second_gone", "You do not belong to this account any more");
+        return refuse("second_gone", "You are no longer a member of this account");
     };
     let Some(proposer) = proposer else { return Ok(()) };
     if member.created_at > at {
-        let text = "You joined after this was proposed: a colleague who was there before must confirm it";
+        let text = "You joined after this was proposed: a colleague who was already a member must confirm it";
         return refuse("second_too_new", text);
     }
     may_propose(tx, merchant_id, Some(proposer)).await?;
     let proposer = staff::member(tx, merchant_id, proposer).await?;
     if proposer.is_none_or(|member| member.disabled_at.is_some()) {
         let text =
-            "The proposer does not belong to this account any more: reject the proposal and make it anew";
+            "The proposer is no longer a member of this account: reject the proposal and create a new one";
         return refuse("proposer_gone", text);
     }
     Ok(())
@@ -276,7 +276,7 @@ pub async fn may_second(
 /// What an act concerns.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// An id; of one kind of act one waits for each.
+    /// An id. One act of each kind can wait for it.
     pub id: &'a str,
     /// For people.
     pub name: &'a str,
@@ -335,7 +335,8 @@ async fn note(
     Ok(audit::write(tx, scope, &entry).await?)
 }
 
-/// The scopes whose acts are listed in a mode: those of the account itself have no mode and stand in the live one.
+/// The scopes whose acts are listed in a mode: those of the account itself have no mode and are listed in the
+/// live one.
 fn scopes(scope: Scope) -> Vec<Scope> {
     let account = Scope {
         sandbox: false,
@@ -368,7 +369,7 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Prob
     Ok(all)
 }
 
-/// One of [`waiting`], with its own scope; 404 when it does not wait any more.
+/// One of [`waiting`], with its own scope; 404 when it is no longer pending.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Waiting), Problem> {
     for place in scopes(scope) {
         if let Some(row) = proposals::get(conn, place, id).await? {
@@ -378,7 +379,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Wait
             }
         }
     }
-    Err(Problem::not_found("This does not wait for a second person any more").named("proposal_gone"))
+    Err(Problem::not_found("This proposal is no longer pending").named("proposal_gone"))
 }
 
 /// What became of a second person's answer.
@@ -392,8 +393,8 @@ pub enum Answered {
     Dropped,
 }
 
-/// A second person confirms an act, which is then carried out in the same transaction, or rejects it. The proposer can only withdraw
-/// it. An act is refused when what it concerns has changed since it was proposed.
+/// A second person confirms an act, which is then carried out in the same transaction, or rejects it. The
+/// proposer can only withdraw it. An act is refused when what it concerns has changed since it was proposed.
 pub async fn answer(
     db: &Db,
     scope: Scope,
@@ -420,13 +421,12 @@ pub async fn answer(
             }
         }
         if !proposals::take(tx, scope, id).await? {
-            let text = "This does not wait for a second person any more";
+            let text = "This proposal is no longer pending";
             return Err(Problem::not_found(text).named("proposal_gone"));
         }
         if !agrees {
             if matches!(waiting.change, Change::Member { .. }) {
-                let text =
-                    "A member stays in doubt until a colleague confirms them, or until they are shut out";
+                let text = "A member cannot be rejected: confirm the member, or shut the member out";
                 return Err(Problem::invalid(text).named("member_in_doubt"));
             }
             let action = if is_own {
@@ -445,7 +445,7 @@ pub async fn answer(
 
 /// The refusal of an act whose subject has changed.
 fn stale() -> Problem {
-    let text = "What this concerns has changed since it was proposed: reject it and propose it anew";
+    let text = "The subject of this proposal has changed in the meantime: reject it and create a new one";
     Problem::new(Kind::Conflict, text).named("proposal_stale")
 }
 
@@ -488,18 +488,18 @@ fn decides(role: Role) -> bool {
     may(Some(role), false, Action::Decide)
 }
 
-/// Refuses to vouch for oneself, and for a member whom one let in oneself.
+/// Refuses members who confirm themselves or a member whom they let in.
 async fn may_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid) -> Result<(), Problem> {
     if waiting.subject.starts_with(&staff_id.to_string()) || waiting.staff_id == Some(staff_id) {
-        let text = "Somebody else must confirm this member";
+        let text = "A different colleague must confirm this member";
         return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
     }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
 }
 
-/// Puts in doubt that a member is a person of their own, where two people are required: until a colleague other than `by` confirms
-/// it, what the member decides does not count. A new member of an account with fewer than two deciders is not doubted, or there
-/// could never be a second one.
+/// Puts in doubt that a member is a separate person, where two people are required. The member's decisions do
+/// not count until a colleague other than `by` confirms the member. A new member of an account with fewer
+/// than two deciders is not doubted, or there could never be a second one.
 pub async fn doubt(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -511,7 +511,8 @@ pub async fn doubt(
         return Ok(());
     }
     let members = staff::of_merchant(tx, merchant_id).await?;
-    // Members who were shut out count here, or shutting out the second one would make room for a stand-in.
+    // Members who were shut out count here. Otherwise, a member could shut out the second decider and invite
+    // a second login.
     let others = members
         .iter()
         .filter(|member| member.member.id != staff_id && member.role.parse().is_ok_and(decides));
@@ -521,7 +522,8 @@ pub async fn doubt(
     let change = Change::Member {
         doubt: doubt.to_owned(),
     };
-    // One for each colleague who could sign in as this member: none of them confirms that they cannot.
+    // One proposal for each colleague who could sign in as this member, because none of them may confirm the
+    // member.
     let id = format!("{staff_id} {}", named(by.staff_id));
     let subject = Subject {
         id: &id,

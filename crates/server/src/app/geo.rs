@@ -1,6 +1,6 @@
-//! Which country a visitor's address is in (`decisions.md` §3): by the operator's database, else by a built-in table of
-//! the registries' allocations. It asks nobody over the network and keeps no address. The table is a file's, read at start, and has
-//! nothing of the database.
+//! Which country a visitor's address is in (`decisions.md` §3): by the operator's database, else by a
+//! built-in table of the registries' allocations. It asks nobody over the network and keeps no address. The
+//! table is read from a file at start and contains no copy of the database.
 
 use std::net::IpAddr;
 use std::path::Path;

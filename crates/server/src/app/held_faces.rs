@@ -1,9 +1,9 @@
 //! Faces that a hold left unproven, and what an approval does with them (`decisions.md` §10, *Held for review*).
 //!
-//! A stolen or copied picture is held for review. Until a person approves the attempt its face is not searched, bound or
-//! counted as a duplicate, so it never stands in the real person's way. The attempt's sealed detail keeps the embedding;
-//! the approval runs the identification that the attempt did not, inside the account's serial step. This module does not
-//! decide what is held: that is `verification`'s.
+//! A stolen or copied picture is held for review. Until a person approves the attempt its face is not
+//! searched, bound or counted as a duplicate, so it never blocks the real person. The attempt's sealed detail
+//! keeps the embedding; the approval runs the identification that the attempt did not, inside the account's
+//! serial step. `verification` decides what is held.
 
 use faces::Embedding;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ pub async fn replica_for(
 /// submitted. Answers the attempt as it then is. The caller holds the account's serial step.
 ///
 /// # Errors
-/// A conflict when the face or the `externalUserId` belongs to somebody else by now.
+/// A conflict when the face or the `externalUserId` now belongs to another person.
 pub async fn prove(
     tx: &mut Tx,
     replica: Option<&mut Replica>,
@@ -105,7 +105,8 @@ pub async fn prove(
         return Err(Problem::new(Kind::Conflict, text).named("id_taken"));
     }
     let own = registration.as_ref().map(|registration| registration.id);
-    // A later attempt may have proven the same face for the same registration: then nothing is taken from anybody.
+    // A later attempt may have proven the same face for the same registration: then no other registration is
+    // affected.
     if own.is_none() || own != attempt.registration_id {
         let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
         return Err(Problem::new(Kind::Conflict, text).named("face_taken"));

@@ -1,5 +1,6 @@
-//! Removing a sanctions list where any account or Flow requires two people: the command line proposes, and two operators agree in the
-//! console. A list concerns every account, so that its removal is the installation's matter.
+//! Removing a sanctions list where any account or Flow requires two people: the command line proposes, and
+//! two operators agree in the console. A list concerns every account, so its removal is an act on the whole
+//! installation.
 
 use store::proposals::{self, InstallationProposal};
 use store::{Conn, Db, audit, operator_audit, staff};
@@ -54,7 +55,7 @@ pub async fn answer(db: &Db, id: Uuid, agrees: bool, staff_id: Uuid) -> Result<(
         if !staff::lock_operator(tx, staff_id).await? {
             return Err(Problem::new(Kind::Forbidden, "You are no operator any more"));
         }
-        let gone = || Problem::not_found("This does not wait any more").named("proposal_gone");
+        let gone = || Problem::not_found("This removal is no longer pending").named("proposal_gone");
         let waiting = waiting(tx).await?.into_iter().find(|one| one.id == id);
         let waiting = waiting.ok_or_else(gone)?;
         let (actor, list) = (four_eyes::named(Some(staff_id)), waiting.subject);
@@ -67,7 +68,7 @@ pub async fn answer(db: &Db, id: Uuid, agrees: bool, staff_id: Uuid) -> Result<(
             let me = staff::get(tx, staff_id).await?;
             let is_new = me.is_none_or(|me| me.created_at > waiting.at);
             if proposer == staff_id || is_new || !staff::lock_operator(tx, proposer).await? {
-                let text = "Another operator, who was one before, must confirm this";
+                let text = "Another operator, who had access when this was proposed, must confirm it";
                 return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
             }
         }

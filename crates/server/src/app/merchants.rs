@@ -18,7 +18,7 @@ use super::{App, keys};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 
-/// What of the settings decides about who passes.
+/// The settings that decide who passes.
 fn rules(settings: MerchantSettings) -> AccountRules {
     // A new setting must be classified here before it compiles.
     let MerchantSettings {
@@ -53,7 +53,7 @@ fn rules(settings: MerchantSettings) -> AccountRules {
 /// What became of a change of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// It holds.
+    /// It is in effect.
     Done,
     /// It waits for a second person.
     Proposed,
@@ -67,7 +67,8 @@ pub async fn replace_settings(
     by: By<'_>,
 ) -> Result<Changed, Problem> {
     if !faults(merchant).is_empty() && by.actor == By::COMMAND_LINE.actor {
-        // Until these are mended every request is refused, so only whoever runs the machine can mend them.
+        // Requests are refused until the settings are repaired, so only an operator on the machine can repair
+        // them.
         put_settings(tx, merchant.id, &after, by.actor).await?;
         return Ok(Changed::Done);
     }
@@ -113,7 +114,8 @@ fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
     }
 }
 
-/// Writes a merchant's settings, with a row in its trail and the operators'. Whether a second person is needed was asked before.
+/// Writes a merchant's settings, with a row in its trail and the operators'. The caller has checked whether a
+/// second person is needed.
 pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &str) -> Result<(), Problem> {
     let before = merchants::get(tx, id).await?;
     merchants::set_settings(tx, id, settings).await?;

@@ -92,7 +92,8 @@ impl Reindexer {
             let Some(attempt) = found else {
                 continue;
             };
-            // Of an attempt that cannot be read nobody knows whether it proved the face: left out, the person would pass as a stranger.
+            // An unreadable attempt may have proved the face. If it were left out, the person would pass as a
+            // new one.
             let detail = Detail::of(&attempt)?;
             if !detail.face_proven {
                 continue;

@@ -81,7 +81,7 @@ pub async fn decide(
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
         may_decide(tx, scope, wish).await?;
-        // An impossible decision is refused before a second person is asked.
+        // An impossible decision is refused before it becomes a proposal.
         let current = status_of(&attempt)?;
         status_after(&attempt, wish)?;
         if let Some(proposal) = &proposal {
@@ -153,7 +153,7 @@ pub async fn second(
     store::transaction!(db, |tx| -> Result<Outcome, Problem> {
         let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
         let proposal = proposal.ok_or_else(|| {
-            Problem::new(Kind::Conflict, "No decision is proposed any more").named("proposal_gone")
+            Problem::new(Kind::Conflict, "The proposed decision is no longer pending").named("proposal_gone")
         })?;
         let own = proposal.staff_id == Some(staff_id);
         if confirmed {
@@ -176,13 +176,14 @@ pub async fn second(
         let proposer = four_eyes::named(proposal.staff_id);
         let detail = json!({"decision": name(decision).0, "proposedBy": proposer}).to_string();
         if confirmed && proposal.staff_id.is_none() {
-            // The command line is nobody: the first person who agrees is the proposer, and a second one confirms.
+            // The command line does not count as a person: the first person who agrees becomes the proposer,
+            // and a second one confirms.
             review::adopt(tx, scope, log_id, staff_id).await?;
             note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
             return Ok(Outcome::Proposed);
         }
         if !review::drop_proposal(tx, scope, log_id).await? {
-            let text = "No decision is proposed any more";
+            let text = "The proposed decision is no longer pending";
             return Err(Problem::new(Kind::Conflict, text).named("proposal_gone"));
         }
         if !confirmed {

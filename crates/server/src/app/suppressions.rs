@@ -61,7 +61,7 @@ pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
         .map_err(|fault| seen::unreadable(attempt.log_id, "response", &fault))
 }
 
-/// What counts of what was set aside: where two people are required, only what a second person confirmed.
+/// The hits set aside that count: where two people are required, only those that a second person confirmed.
 pub fn counting(known: Vec<Suppression>, needs_two: bool) -> Vec<Suppression> {
     known
         .into_iter()
@@ -78,8 +78,9 @@ pub enum SetAside {
     Proposed,
 }
 
-/// Sets a hit of an attempt aside: the listing does not mean the attempt's person. The attempt itself stays as it is, with the hit's
-/// disposition; somebody decides on it. Where two people are required, a second one must confirm first.
+/// Sets a hit of an attempt aside: the listing does not mean the attempt's person. The attempt itself stays
+/// as it is, with the hit's disposition; a reviewer decides on it separately. Where two people are required,
+/// a second one must confirm first.
 pub async fn suppress(
     db: &Db,
     scope: Scope,
@@ -155,7 +156,7 @@ async fn settable(
         .await?
         .is_none()
     {
-        let text = "No face proved that this attempt is this person's: nothing is set aside for them by it";
+        let text = "No face proved that this attempt belongs to this person, so its hits cannot be set aside";
         return Err(Problem::new(Kind::Conflict, text).named("unproven"));
     }
     let hit = stored_screening(&attempt)?

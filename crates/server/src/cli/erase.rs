@@ -56,7 +56,7 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
                     [facemap] => *facemap,
                     [] => erasures::unfinished(&mut conn, scope, label)
                         .await?
-                        .context("nobody has this label")?,
+                        .context("no person has this label")?,
                     several => {
                         let message =
                             format!("several people have this label; name one with --facemap: {several:?}");

@@ -1,5 +1,5 @@
-//! Every command with the act that it may be. The command line proposes and is never the second person; a command that is not classified
-//! here fails the test.
+//! Classifies every command by the act that it may be. The command line proposes and is never the second
+//! person. A command that is not classified here fails the test.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use verification::four_eyes::{Act, State, needs_second};
 
 use super::Cli;
 
-/// A command with its subcommand, and the acts that it may be; empty: it lets nobody pass who would not have passed.
+/// A command with its subcommand, and the acts that it may be; empty: it lets no applicant pass who would not
+/// have passed before.
 type Row = (&'static str, &'static [Act]);
 
 const COMMANDS: &[Row] = &[
@@ -23,7 +24,7 @@ const COMMANDS: &[Row] = &[
     // Another version of a list that is in use; a list that lost entities is refused by its own guard.
     ("lists import", &[]),
     ("lists status", &[]),
-    // Both make logins, which count when a colleague confirms them.
+    // Both create logins, which count when a colleague confirms them.
     ("portal invite", &[Act::CountMember]),
     ("portal password-link", &[Act::CountMember]),
     ("portal operator-link", &[]),
@@ -35,7 +36,7 @@ const COMMANDS: &[Row] = &[
     ("merchant list", &[]),
     ("keys rotate", &[]),
     ("keys rewrap", &[]),
-    // Scores of wallets decide about nobody.
+    // Wallet scores decide about no applicant.
     ("labels import", &[]),
     ("labels remove", &[]),
     ("labels status", &[]),
@@ -53,7 +54,7 @@ const COMMANDS: &[Row] = &[
     ("webhook rotate", &[]),
     ("audit verify", &[]),
     ("faces reindex", &[]),
-    // A right of the person. Whoever comes again is checked anew.
+    // A right of the person. A person who returns is checked again.
     ("erase", &[]),
     ("serve", &[]),
     ("doctor", &[]),

@@ -45,7 +45,8 @@ enum Action {
         log_id: i64,
         #[arg(long)]
         reason: Option<String>,
-        /// What a screening hit is, `HIT=VALUE`, for each hit: same_person, other_person or unclear. The reason is the hit's too.
+        /// Disposition of a screening hit: same_person, other_person or unclear. Repeat it for each hit; the
+        /// reason applies to the hits too.
         #[arg(long = "disposition", value_name = "HIT=VALUE", requires = "reason", value_parser = disposition)]
         dispositions: Vec<(String, Disposition)>,
     },

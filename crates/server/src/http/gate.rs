@@ -290,7 +290,7 @@ async fn take(
         limit,
         per: Duration::from_secs(60),
     };
-    // A power cut must not give back the tries of somebody who guesses secrets; other rates it may.
+    // A power cut must not reset the count of failed guesses at a secret; it may reset other rates.
     let db = match class {
         RateClass::FailedAuth | RateClass::SignIn => app.db.clone(),
         _ => app.db.traffic(),

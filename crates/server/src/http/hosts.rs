@@ -1,6 +1,6 @@
-//! How many connections each host holds, so that none can hold all of the server's places. It counts addresses as
-//! [`visitor`] does (a whole IPv6 /64 is one host), and never writes one down. It holds
-//! open connections and nothing of the database.
+//! How many connections each host holds, so that none can hold all of the server's places. It counts
+//! addresses as [`visitor`] does (a whole IPv6 /64 is one host), and never writes one down. It counts open
+//! connections and contains no copy of the database.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

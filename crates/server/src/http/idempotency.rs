@@ -3,8 +3,9 @@
 //! The answer is kept in the transaction that causes it, so a node that dies leaves either both or neither. Refusals (4xx, 5xx)
 //! are not kept: they moved nothing, and the same key may try again.
 //!
-//! The request holds a lease and renews it while it works. If the lease was lost all the same (a node that stood still, a database that
-//! fell back), another request may have started, so keeping the answer fails, the transaction rolls back, and the client gets 409.
+//! The request has a lease and renews it while it works. It can still lose the lease, because the node
+//! stopped for a while or the database returned to an earlier state. Another request may then have started,
+//! so storing the answer fails, the transaction rolls back, and the client receives 409.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -126,7 +126,7 @@ actions! {
     ViewApplicant => SEES_PEOPLE,
     /// Approving and declining, claims, notes.
     Decide => DECIDERS,
-    /// Confirming and rejecting what needs a second person; each kind of act asks for its own right on top.
+    /// Confirming and rejecting proposals; each kind of act requires a further permission.
     SecondApproval => DECIDERS,
     /// Taking a decision back.
     Reopen => RULE_MAKERS,

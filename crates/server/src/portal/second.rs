@@ -1,5 +1,5 @@
-//! "Needs second approval": everything that waits for a second person, with what that person needs to decide. Thin: what happens is
-//! `app::{four_eyes, reviews}`'.
+//! "Needs second approval": everything that waits for a second person, with what that person needs to decide.
+//! The rules are in `app::{four_eyes, reviews}`.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ struct Row {
     link: Option<String>,
     is_own: bool,
     may_answer: bool,
-    /// Why the act is asked about at all, where there are several reasons.
+    /// Why the act needs a second approval, where there are several reasons.
     because: String,
 }
 

@@ -136,7 +136,8 @@ fn answer(visit: &Visit) -> Response {
     let allowed = visit
         .merchant
         .as_ref()
-        // Of settings that cannot be read, no page may embed this one, which only says that it is unavailable.
+        // If the settings cannot be read, no site may embed this page, which then only states that it is
+        // unavailable.
         .and_then(|merchant| settings(merchant).ok())
         .map(|settings| settings.allowed_origins)
         .unwrap_or_default();

@@ -99,7 +99,7 @@ fn promises(
         })
 }
 
-/// Whether an issuer's code stands for the declared country. A code that nobody knows is no contradiction.
+/// Whether an issuer's code stands for the declared country. An unknown code is no contradiction.
 pub(super) fn issued_by(code: &str, declared: &str) -> bool {
     match icao::issuer(code) {
         None => true,

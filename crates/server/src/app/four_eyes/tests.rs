@@ -1,5 +1,5 @@
-//! Every form of the portal and every command, with the act that it may be: what lets somebody pass is nobody's alone where two people
-//! are required. A form or a command that is not classified here fails the tests.
+//! Classifies every form of the portal by the act that it may be. Where two people are required, no person
+//! can let an applicant pass alone. A form that is not classified here fails the tests.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ use super::*;
 use crate::portal::permissions::Who;
 use crate::portal::table;
 
-/// The acts that a form or a command may be; empty: it lets nobody pass who would not have passed.
+/// The acts that a form or a command may be; empty: it lets no applicant pass who would not have passed
+/// before.
 type Row = (&'static str, &'static [Act]);
 
 const FORMS: &[Row] = &[
-    // Decisions, and what they stand on.
+    // Decisions and their grounds.
     ("/portal/applicants/{logId}/approve", &[Act::Approve]),
     ("/portal/applicants/{logId}/decline", &[Act::Decline]),
     (
@@ -22,18 +23,18 @@ const FORMS: &[Row] = &[
         &[Act::Reopen, Act::ReopenDeclined],
     ),
     ("/portal/applicants/{logId}/not-this-person", &[Act::SetAside]),
-    // These are the second person's.
+    // Answers of the second person.
     ("/portal/applicants/{logId}/confirm", &[]),
     ("/portal/applicants/{logId}/reject", &[]),
     ("/portal/second/{proposalId}/confirm", &[]),
     ("/portal/second/{proposalId}/reject", &[]),
-    // A disposition approves nothing; an approval that stands on it needs two.
+    // A disposition approves nothing; an approval that relies on it needs two people.
     ("/portal/applicants/{logId}/disposition", &[]),
     ("/portal/applicants/{logId}/claim", &[]),
     ("/portal/applicants/{logId}/take-over", &[]),
     ("/portal/applicants/{logId}/release", &[]),
     ("/portal/applicants/{logId}/notes", &[]),
-    // A link lets somebody try again; whether they pass is decided as ever.
+    // A link allows another try, which is judged like any other attempt.
     ("/portal/applicants/{logId}/link", &[]),
     ("/portal/links", &[]),
     ("/portal/queue/next", &[]),
@@ -45,7 +46,7 @@ const FORMS: &[Row] = &[
     // A listing counts again: more is checked.
     ("/portal/people/{facemapId}/listings/restore", &[]),
     ("/portal/screening", &[]),
-    // Scores of wallets decide about nobody.
+    // Wallet scores decide about no applicant.
     ("/portal/monitoring", &[]),
     ("/portal/monitoring-search", &[]),
     ("/portal/monitoring/{id}/again", &[]),
@@ -53,7 +54,7 @@ const FORMS: &[Row] = &[
     ("/portal/flows/new", &[Act::MakeFlow]),
     ("/portal/flows/{flowId}", &[Act::WeakenFlow]),
     ("/portal/flows/{flowId}/duplicate", &[Act::MakeFlow]),
-    // Its attempts keep what it required; nobody passes through a Flow that is gone.
+    // Its attempts keep its requirements, and no applicant passes through a deleted Flow.
     ("/portal/flows/{flowId}/delete", &[]),
     // In the sandbox only.
     ("/portal/flows/{flowId}/try", &[]),
@@ -66,7 +67,7 @@ const FORMS: &[Row] = &[
     ("/portal/branding", &[Act::WeakenAccount]),
     ("/portal/branding/logo", &[]),
     ("/portal/privacy/retention", &[Act::WeakenFlow]),
-    // A right of the person. Whoever comes again is checked anew.
+    // A right of the person. A person who returns is checked again.
     ("/portal/privacy/erase", &[]),
     ("/portal/privacy/export", &[]),
     ("/portal/privacy/person", &[]),
@@ -75,7 +76,7 @@ const FORMS: &[Row] = &[
     ("/portal/join/{token}/accept", &[Act::CountMember]),
     ("/portal/staff/{id}/role", &[Act::CountMember]),
     ("/portal/staff/{id}/password", &[Act::CountMember]),
-    // Whoever is let in again is who they were; an invitation counts when somebody joins by it.
+    // A member who is let in again is the same person; an invitation counts when a person joins by it.
     ("/portal/staff/{id}/access", &[]),
     ("/portal/staff/invite", &[]),
     ("/portal/staff/invitations/{id}/revoke", &[]),
@@ -111,7 +112,7 @@ const FORMS: &[Row] = &[
     ("/portal/operator/audit/verify", &[]),
     ("/portal/operator/jobs/{jobId}/run", &[]),
     ("/portal/operator/lists/reload", &[]),
-    // The second operator's.
+    // Answers of the second operator.
     ("/portal/operator/lists/removals/{removalId}/confirm", &[]),
     ("/portal/operator/lists/removals/{removalId}/reject", &[]),
     ("/portal/operator/merchants/{merchantId}/decide", &[]),

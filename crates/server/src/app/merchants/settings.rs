@@ -164,7 +164,7 @@ fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<
     let mut faults: Vec<String> = KNOWN
         .iter()
         .filter(|name| is_wrong(name))
-        .map(|name| format!("{name} - has another type than this version reads"))
+        .map(|name| format!("{name} - has a type that this version cannot read"))
         .collect();
     if faults.is_empty() {
         // Such as a member that occurs twice.
@@ -186,10 +186,10 @@ fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
         reference::country(code).is_some_and(|country| country.alpha2.eq_ignore_ascii_case(code))
     };
     if !settings.blocked_countries.iter().all(is_country) {
-        faults.push("blockedCountries - must be countries' alpha-2 codes".to_owned());
+        faults.push("blockedCountries - must be a list of alpha-2 country codes".to_owned());
     }
     if settings.screening_lists.iter().any(String::is_empty) {
-        faults.push("screeningLists - must be names of lists".to_owned());
+        faults.push("screeningLists - must be a list of list names".to_owned());
     }
     for (name, limit) in [
         ("maxGroups", settings.max_groups),

@@ -90,7 +90,7 @@ struct MerchantPage {
     /// Requests a minute and key where the account has no limit of its own; 0 is off.
     defaults: BTreeMap<&'static str, u32>,
     faults: BTreeMap<&'static str, String>,
-    /// What cannot be read of the settings; the account is refused meanwhile.
+    /// Which settings cannot be read; API requests of the account are refused until they are repaired.
     unreadable: Vec<String>,
 }
 
