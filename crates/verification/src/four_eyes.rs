@@ -100,9 +100,8 @@ pub fn needs_second(act: Act, state: State) -> bool {
         | Act::MergePeople
         | Act::BulkDecision
         | Act::WeakenFlow => state.account || state.flow,
-        // A Flow that is not there yet requires nothing itself.
-        Act::MakeFlow => state.account,
-        Act::WeakenAccount | Act::RemoveList | Act::CountMember => {
+        // A lax new Flow could otherwise stand in for one that requires two people.
+        Act::MakeFlow | Act::WeakenAccount | Act::RemoveList | Act::CountMember => {
             state.account || state.flow || state.any_flow
         }
         Act::Reopen => false,

@@ -178,9 +178,11 @@ async fn index_earlier_rows(db: &Db) -> Result<(), store::Error> {
 /// Store errors.
 pub async fn finish_earlier(app: &App) -> Result<u64, store::Error> {
     index_earlier_rows(&app.db).await?;
+    // The log holds destroyed keys. It is emptied even while the object store is down.
+    let emptied = empty_log(app).await;
     journal_earlier(app).await?;
     let removed = remove_objects_left(&app.db, &app.objects).await?;
-    empty_log(app).await?;
+    emptied?;
     Ok(removed)
 }
 

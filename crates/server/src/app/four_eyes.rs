@@ -420,6 +420,10 @@ pub async fn answer(
                 return Ok(Answered::Adopted);
             }
         }
+        if !agrees && !is_own {
+            // A member who does not count as a separate person must not hold up a colleague's act either.
+            may_propose(tx, scope.merchant_id, Some(staff_id)).await?;
+        }
         if !proposals::take(tx, scope, id).await? {
             let text = "This proposal is no longer pending";
             return Err(Problem::not_found(text).named("proposal_gone"));
@@ -495,6 +499,23 @@ async fn may_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid)
         return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
     }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
+}
+
+/// Refuses that a member who had a role `before` leaves an account with fewer than two deciders, where two people are required.
+/// Otherwise a member could demote the second decider and invite a second login in that place.
+pub async fn keep_two_deciders(tx: &mut Tx, merchant_id: Uuid, before: Role) -> Result<(), Problem> {
+    if !decides(before) || !needs_second(Act::CountMember, of_account(tx, merchant_id).await?) {
+        return Ok(());
+    }
+    let members = staff::of_merchant(tx, merchant_id).await?;
+    let deciders = members
+        .iter()
+        .filter(|member| member.role.parse().is_ok_and(decides));
+    if deciders.count() == 1 {
+        let text = "Decisions here need two people: give another member a role that decides first";
+        return Err(Problem::new(Kind::Conflict, text));
+    }
+    Ok(())
 }
 
 /// Puts in doubt that a member is a separate person, where two people are required. The member's decisions do

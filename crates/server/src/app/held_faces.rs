@@ -34,10 +34,6 @@ impl HeldFace {
     }
 }
 
-fn detail_of(attempt: &Attempt) -> Result<Detail, Problem> {
-    serde_json::from_str(&attempt.detail).map_err(Problem::internal)
-}
-
 /// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
 /// replica may wait for the database, never the other way round.
 pub async fn replica_for(
@@ -49,7 +45,7 @@ pub async fn replica_for(
     let Some(attempt) = attempts::get(&mut db.read().await?, scope, log_id).await? else {
         return Ok(None);
     };
-    let Some(held) = detail_of(&attempt)?.held_face else {
+    let Some(held) = Detail::of(&attempt)?.held_face else {
         return Ok(None);
     };
     let mut replica = faces.of(scope).lock_owned().await;
@@ -71,7 +67,7 @@ pub async fn prove(
     scope: Scope,
     attempt: &Attempt,
 ) -> Result<Attempt, Problem> {
-    let mut detail = detail_of(attempt)?;
+    let mut detail = Detail::of(attempt)?;
     let Some(held) = detail.held_face.take() else {
         return Ok(attempt.clone());
     };
@@ -88,9 +84,9 @@ pub async fn prove(
     let replica = replica.ok_or_else(|| Problem::internal("a held face without a replica to search"))?;
     let Applicant {
         identity,
-        facemap_id,
         registration,
         similar,
+        ..
     } = identify(
         tx,
         scope,
@@ -111,8 +107,9 @@ pub async fn prove(
         let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
         return Err(Problem::new(Kind::Conflict, text).named("face_taken"));
     }
-    tracing::info!(log_id = attempt.log_id, facemap = %facemap_id, "an approval proved a held face");
-    detail.face_proven = true;
+    tracing::info!(log_id = attempt.log_id, "an approval proved a held face");
+    // As at submission: a face that resembles another person's does not open what was set aside for that person.
+    detail.face_proven = !identity.near_duplicate;
     detail.similar = similar;
     let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
     attempts::set_detail(tx, scope, attempt, &detail).await?;

@@ -158,6 +158,8 @@ pub async fn second(
         let own = proposal.staff_id == Some(staff_id);
         if confirmed {
             four_eyes::may_second(tx, scope.merchant_id, (proposal.staff_id, proposal.at), staff_id).await?;
+        } else if !own {
+            four_eyes::may_propose(tx, scope.merchant_id, Some(staff_id)).await?;
         }
         let decision = [Decision::Approve, Decision::Decline, Decision::Reopen]
             .into_iter()

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
 use serde::Deserialize;
 use store::erasures::{self, Erasure};
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
@@ -224,6 +225,14 @@ async fn erase(
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
-    erasure::erase(&app.db, &app.objects, scope, facemap_id, &actor).await?;
+    // A task of its own: an erasure that has begun is finished even if the client hangs up.
+    let erasing = {
+        let app = app.clone();
+        async move { erasure::erase(&app.db, &app.objects, scope, facemap_id, &actor).await }
+    };
+    app.recordings
+        .spawn(erasing.in_current_span())
+        .await
+        .map_err(|_| Problem::internal("the erasure panicked; the log says where"))??;
     Ok(done("/portal/privacy", "privacy.erased"))
 }

@@ -118,6 +118,7 @@ pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -
             .await?
             .over(role)?;
         staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
+        four_eyes::keep_two_deciders(tx, manager.merchant_id, before).await?;
         invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
         let detail = format!(
             "{{\"from\":\"{}\",\"to\":\"{}\"}}",
