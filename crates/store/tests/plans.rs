@@ -57,11 +57,11 @@ impl Visit for Statement {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "db.statement" {
             let statement = value.trim().to_owned();
-            // Neither migrations nor what this test itself asks.
-            if ["select", "update", "delete"]
+            // Neither migrations, nor what moves an older API log out of a file that is attached for it, nor what this test itself asks.
+            let is_asked = ["select", "update", "delete"]
                 .iter()
-                .any(|word| statement.starts_with(word))
-            {
+                .any(|word| statement.starts_with(word));
+            if is_asked && !statement.contains("durable.api_log") {
                 RUN.lock().unwrap().insert(statement);
             }
         }

@@ -61,7 +61,7 @@ mod tests {
         let names: Vec<String> = list
             .entities
             .iter()
-            .map(|entity| entity.names[0].clone())
+            .flat_map(|entity| entity.names.iter().cloned())
             .collect();
         let screener = Screener::new(vec![list]);
         let mut compared = 0;

@@ -141,7 +141,7 @@ async fn a_file_that_takes_too_much_work_has_the_verdict_of_one_that_cannot_be_r
     server.engines().await;
     let (status, body) = endless(&server, &demo).await;
     assert_eq!(status, 200, "{body}");
-    assert_eq!(body["documentResult"]["codes"], json!([2003]), "{body}");
+    assert_eq!(body["idvResult"]["codes"], json!([2003]), "{body}");
     assert_eq!(server.count("select count(*) from attempts").await, 1);
 }
 

@@ -76,7 +76,11 @@ fn flow(change: &Value) -> Flow {
     });
     for (part, value) in change.as_object().expect("an object") {
         match (&mut whole[part], value) {
-            (Value::Object(old), Value::Object(new)) => old.extend(new.clone()),
+            (Value::Object(old), Value::Object(new)) => {
+                old.extend(new.clone());
+                // A member that is not set is not stored.
+                old.retain(|_, value| !value.is_null());
+            }
             (old, new) => *old = new.clone(),
         }
     }

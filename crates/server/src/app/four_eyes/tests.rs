@@ -86,6 +86,8 @@ const FORMS: &[Row] = &[
     ("/portal/account/name", &[]),
     ("/portal/account/password", &[]),
     ("/portal/account/recovery", &[]),
+    // An account may no longer require a second factor of every member.
+    ("/portal/account/second-factor", &[Act::WeakenAccount]),
     ("/portal/account/sessions/end-all", &[]),
     ("/portal/account/sessions/{id}/end", &[]),
     ("/portal/account/totp", &[]),

@@ -140,7 +140,7 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     assert_eq!(made["name"], "Onboarding <b>&amp;");
     assert_eq!(
         made["defaultFields"],
-        json!({"dob": true, "phone": true, "documentFileUpload": true, "liveSelfie": true, "idCardBack": false})
+        json!({"dob": true, "phone": true, "documentFileUpload": true, "ocrMatch": true, "liveSelfie": true, "idCardBack": false})
     );
     assert_eq!(
         made["geoBlockedCountries"],
