@@ -5,15 +5,17 @@
 //! keeps the embedding; the approval runs the identification that the attempt did not, inside the account's
 //! serial step. `verification` decides what is held.
 
-use faces::Embedding;
+use faces::{Embedding, Hit, Identification};
 use serde::{Deserialize, Serialize};
 use store::attempts::{self, Attempt};
-use store::{Db, Scope, Tx};
+use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
+use uuid::Uuid;
 
 use super::face_replicas::{FaceReplicas, Replica};
 use super::identify::{Applicant, identify};
-use super::seen::Detail;
+use super::names;
+use super::seen::{Detail, SimilarFace};
 use crate::error::{Kind, Problem};
 
 /// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
@@ -36,6 +38,9 @@ impl HeldFace {
 
 /// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
 /// replica may wait for the database, never the other way round.
+///
+/// # Errors
+/// A conflict when the face resembles other people's: the attempt then shows them, and may be approved once they are shown.
 pub async fn replica_for(
     db: &Db,
     faces: &FaceReplicas,
@@ -45,22 +50,57 @@ pub async fn replica_for(
     let Some(attempt) = attempts::get(&mut db.read().await?, scope, log_id).await? else {
         return Ok(None);
     };
-    let Some(held) = Detail::of(&attempt)?.held_face else {
+    let detail = Detail::of(&attempt)?;
+    let Some(held) = &detail.held_face else {
         return Ok(None);
     };
+    let face = held.embedding()?;
     let mut replica = faces.of(scope).lock_owned().await;
+    let mut conn = db.read().await?;
     // Less is left to read in the account's serial step.
-    replica
-        .catch_up(&mut db.read().await?, scope, held.embedding()?.version())
-        .await?;
-    Ok(Some(replica))
+    replica.catch_up(&mut conn, scope, face.version()).await?;
+    let own = people::resolve(&mut conn, scope, attempt.facemap_id)
+        .await?
+        .map_or(attempt.facemap_id, |person| person.facemap_id);
+    drop(conn);
+    let more = look_alikes(&replica.search(&face)?, own, &detail.similar);
+    if more.is_empty() {
+        return Ok(Some(replica));
+    }
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        // Nobody proves the face between this reading and the writing.
+        store::faces::lock(tx, scope).await?;
+        let Some(attempt) = attempts::get(tx, scope, log_id).await? else {
+            return Ok(());
+        };
+        let mut detail = Detail::of(&attempt)?;
+        detail.similar.extend(more.iter().cloned());
+        let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
+        Ok(attempts::set_detail(tx, scope, &attempt, &detail).await?)
+    })?;
+    let text = "This face resembles that of another person here, whom the attempt now shows. Compare the two, then decide.";
+    Err(Problem::new(Kind::Conflict, text).named("looks_alike"))
+}
+
+/// People whose faces are near a held one and who are not shown on its attempt yet.
+fn look_alikes(hits: &[Hit], own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFace> {
+    let is_shown = |hit: &Hit| shown.iter().any(|face| face.facemap_id == hit.facemap);
+    hits.iter()
+        .filter(|hit| Identification::of(hit.distance) == Identification::NearDuplicate)
+        .filter(|hit| hit.facemap != own && !is_shown(hit))
+        .map(|hit| SimilarFace {
+            facemap_id: hit.facemap,
+            similarity: faces::similarity(hit.distance),
+        })
+        .collect()
 }
 
 /// Proves the face of an attempt that is being approved: the person is found or made as if the attempt had just been
 /// submitted. Answers the attempt as it then is. The caller holds the account's serial step.
 ///
 /// # Errors
-/// A conflict when the face or the `externalUserId` now belongs to another person.
+/// A conflict when the face or the `externalUserId` now belongs to another person, or when its person is known by a name
+/// under which the attempt was not screened.
 pub async fn prove(
     tx: &mut Tx,
     replica: Option<&mut Replica>,
@@ -86,7 +126,7 @@ pub async fn prove(
         identity,
         registration,
         similar,
-        ..
+        facemap_id,
     } = identify(
         tx,
         scope,
@@ -107,6 +147,11 @@ pub async fn prove(
         let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
         return Err(Problem::new(Kind::Conflict, text).named("face_taken"));
     }
+    if names::any_unscreened(tx, scope, facemap_id, &detail.names).await? {
+        let text = "This face belongs to a person who is known here by another name, under which this attempt was not screened. \
+                    Decline the attempt and ask the applicant to verify again with a new selfie.";
+        return Err(Problem::new(Kind::Conflict, text).named("names_unscreened"));
+    }
     tracing::info!(log_id = attempt.log_id, "an approval proved a held face");
     // As at submission: a face that resembles another person's does not open what was set aside for that person.
     detail.face_proven = !identity.near_duplicate;
@@ -116,4 +161,26 @@ pub async fn prove(
     attempts::get(tx, scope, attempt.log_id)
         .await?
         .ok_or_else(|| Problem::internal("an attempt vanished while it was being approved"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_near_faces_that_are_not_shown_are_look_alikes() {
+        let [own, near, shown, same] = [1, 2, 3, 4].map(Uuid::from_u128);
+        let hit = |facemap, distance| Hit { facemap, distance };
+        let hits = [hit(same, 0.2), hit(own, 0.43), hit(near, 0.45), hit(shown, 0.46)];
+        let known = [SimilarFace {
+            facemap_id: shown,
+            similarity: 85.0,
+        }];
+        let found: Vec<Uuid> = look_alikes(&hits, own, &known)
+            .iter()
+            .map(|face| face.facemap_id)
+            .collect();
+        assert_eq!(found, [near]);
+        assert_eq!(look_alikes(&hits, own, &[]).len(), 2);
+    }
 }

@@ -165,6 +165,22 @@ pub async fn in_step(
     }
 }
 
+/// Whether a person is known by a name, or by data of one, under which an attempt was not screened.
+///
+/// # Errors
+/// 503 where an earlier attempt cannot be read.
+pub async fn any_unscreened(
+    conn: &mut Conn,
+    scope: Scope,
+    person: Uuid,
+    screened: &[ScreenedName],
+) -> Result<bool, Problem> {
+    let earlier = of_person(conn, scope, person, &NamesByAttempt::new()).await?;
+    let known = screened.iter().cloned();
+    let all = distinct(known.clone().chain(earlier.into_values().flatten()));
+    Ok(all.len() > distinct(known).len())
+}
+
 /// The names under which a person's face was proven, by attempt. Attempts in `known` are not opened again.
 async fn of_person(
     conn: &mut Conn,

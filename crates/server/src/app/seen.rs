@@ -1,6 +1,6 @@
 //! What an attempt's log keeps for reviewers, in its sealed `detail`: every measure behind a verdict, where on the pictures it was
 //! found, and what was screened but not counted. [`super::verify`] writes it. Only [`super::held_faces`] changes it, when an approval
-//! proves a face. It never decides anything.
+//! looks at a held face. It never decides anything.
 
 use std::collections::BTreeMap;
 

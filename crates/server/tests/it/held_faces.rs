@@ -131,3 +131,17 @@ on_both!(an_approval_takes_no_label_from_another_face, |backend| {
     assert!(!approved && said.contains("2306"), "{said}");
     assert_eq!(server.count("select count(*) from faces").await, 1);
 });
+
+on_both!(an_approval_screens_under_every_known_name, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    server.engines().await;
+    let attempt = held(&server, &demo, "ada").await;
+    // The same person is known by another name by the time that somebody approves.
+    let flow = json!({"externalUserId": "ada", "flowId": demo["flows"]["passport"], "lastName": "Quill"});
+    let (status, body) = verify(&server, &demo, specimen("pass-passport").form(&demo, &flow)).await;
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(server.count("select count(*) from faces").await, 1, "{body}");
+    let (approved, said) = approve(&server, &attempt);
+    assert!(!approved && said.contains("another name"), "{said}");
+    assert_eq!(server.count("select count(*) from decisions").await, 0);
+});
