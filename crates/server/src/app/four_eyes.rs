@@ -199,17 +199,42 @@ pub async fn of_account(conn: &mut Conn, merchant_id: Uuid) -> Result<State, Pro
     let merchant = store::merchants::get(conn, merchant_id)
         .await?
         .ok_or_else(|| Problem::not_found("No such merchant"))?;
-    let mut state = State {
-        account: merchants::settings(&merchant)?.four_eyes,
-        ..State::default()
-    };
-    for sandbox in [false, true] {
-        let scope = Scope { merchant_id, sandbox };
-        for flow in store::flows::list(conn, scope).await? {
-            state.any_flow |= flows::parse(&flow.into())?.settings.four_eyes;
-        }
+    let account = merchants::settings(&merchant)?.four_eyes;
+    let mut any_flow = false;
+    for flow in flows_of(conn, merchant_id).await? {
+        any_flow |= flows::parse(&flow.into())?.settings.four_eyes;
     }
-    Ok(state)
+    Ok(State {
+        account,
+        any_flow,
+        ..State::default()
+    })
+}
+
+/// As [`of_account`], where the account's settings cannot be read: a Flow that cannot be read either counts as one that requires
+/// two people.
+pub async fn of_unreadable_account(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    account: bool,
+) -> Result<State, Problem> {
+    let flows = flows_of(conn, merchant_id).await?;
+    let any_flow = flows
+        .into_iter()
+        .any(|flow| flows::parse(&flow.into()).map_or(true, |flow| flow.settings.four_eyes));
+    Ok(State {
+        account,
+        any_flow,
+        ..State::default()
+    })
+}
+
+async fn flows_of(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<store::flows::Flow>, Problem> {
+    let mut all = Vec::new();
+    for sandbox in [false, true] {
+        all.extend(store::flows::list(conn, Scope { merchant_id, sandbox }).await?);
+    }
+    Ok(all)
 }
 
 /// Whether two people are required about an attempt: the account requires it, or the attempt's Flow does now, or either did when the
@@ -359,9 +384,12 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Prob
     let mut all = Vec::new();
     for place in scopes(scope) {
         for row in proposals::list(conn, place).await? {
-            let waiting = read(row)?;
-            if place == scope || is_of_account(&waiting.change) {
-                all.push(waiting);
+            let id = row.id;
+            match read(row) {
+                Ok(waiting) if place == scope || is_of_account(&waiting.change) => all.push(waiting),
+                Ok(_) => {}
+                // It hides no other, and nobody can confirm it.
+                Err(problem) => tracing::error!(proposal = %id, "a proposal cannot be read: {problem}"),
             }
         }
     }
@@ -414,7 +442,9 @@ pub async fn answer(
             } else {
                 may_second(tx, scope.merchant_id, (waiting.staff_id, waiting.at), staff_id).await?;
             }
-            if waiting.staff_id.is_none() && !is_member {
+            // Whoever confirms may be who typed the command, so two people confirm where there are two.
+            let is_adopted = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
+            if waiting.staff_id.is_none() && is_adopted {
                 proposals::adopt(tx, scope, id, staff_id).await?;
                 note(tx, scope, actor, "change.adopted", &id, &detail).await?;
                 return Ok(Answered::Adopted);
@@ -499,6 +529,23 @@ async fn may_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid)
         return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
     }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
+}
+
+/// Whether anybody besides a member of staff can confirm a member who is in doubt.
+async fn others_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid) -> Result<bool, Problem> {
+    for one in staff::of_merchant(tx, scope.merchant_id).await? {
+        let id = one.member.id;
+        let is_another = id != staff_id && !waiting.subject.starts_with(&id.to_string());
+        let may_act = one.disabled_at.is_none() && one.member.disabled_at.is_none();
+        if is_another
+            && may_act
+            && one.role.parse().is_ok_and(decides)
+            && !proposals::waits(tx, scope, MEMBER, &id.to_string()).await?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Refuses that a member who had a role `before` leaves an account with fewer than two deciders, where two people are required.

@@ -378,12 +378,10 @@ on_both!(a_second_login_is_no_second_person, |backend| {
         ("password", PASSWORD),
     ];
     other_self.post(link, &form).await.redirect();
+    let line_self = Browser::sign_up(&server, &id, "compliance").await;
     for (who, me) in [
         ("the invited self", &other_self),
-        (
-            "one of the command line",
-            &Browser::sign_up(&server, &id, "compliance").await,
-        ),
+        ("one of the command line", &line_self),
     ] {
         let refused = decide(me, log_id, "confirm", &[]).await;
         assert_eq!(refused.status, 403, "{who}: {}", refused.body);
@@ -415,16 +413,25 @@ on_both!(a_second_login_is_no_second_person, |backend| {
     );
     let (_, proposed) = propose(&other_self, "two").await;
     assert_eq!(proposed.status, 303, "{}", proposed.body);
+    // Whoever typed the command may be whoever confirms first, so another one confirms as well.
+    let theirs = proposal(&waiting(&bob).await);
+    answer(&bob, &theirs, "confirm").await.redirect();
+    let (_, refused) = propose(&line_self, "three").await;
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    assert_eq!(answer(&bob, &theirs, "confirm").await.status, 403);
+    answer(&ada, &theirs, "confirm").await.redirect();
+    let (_, proposed) = propose(&line_self, "four").await;
+    assert_eq!(proposed.status, 303, "{}", proposed.body);
 
     decide(&bob, log_id, "confirm", &[]).await.redirect();
     assert_eq!(status_of(&server, &demo, "one").await, "approved");
     // A colleague's password, set by a link of somebody else: the colleague's word counts no more.
-    let (log_id, _) = propose(&ada, "three").await;
+    let (log_id, _) = propose(&ada, "five").await;
     let bobs = server.bonafide(&["portal", "password-link", "--email", &email_of(&bob).await]);
     assert!(bobs.contains("/portal/join/"));
     let refused = decide(&bob, log_id, "confirm", &[]).await;
     assert_eq!(refused.status, 403, "{}", refused.body);
-    assert_eq!(status_of(&server, &demo, "three").await, "pending");
+    assert_eq!(status_of(&server, &demo, "five").await, "pending");
 });
 
 /// The address that a member signs in with.
