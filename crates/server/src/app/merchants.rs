@@ -15,7 +15,7 @@ pub use self::settings::{
 use super::four_eyes::{self, By, Change, Line};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
-use crate::error::Problem;
+use crate::error::{Kind, Problem};
 use crate::http::gate::Caller;
 
 /// The settings that decide who passes.
@@ -69,8 +69,7 @@ pub async fn replace_settings(
     if !faults(merchant).is_empty() && by.actor == By::COMMAND_LINE.actor {
         // Requests are refused until the settings are repaired, so only an operator on the machine can repair
         // them.
-        put_settings(tx, merchant.id, &after, by.actor).await?;
-        return Ok(Changed::Done);
+        return repair_settings(tx, merchant, &after, by).await;
     }
     let changed = Merchant {
         settings: after.clone(),
@@ -99,6 +98,40 @@ pub async fn replace_settings(
     };
     four_eyes::propose(tx, scope, change, subject, lines, by).await?;
     Ok(Changed::Proposed)
+}
+
+/// Puts settings in place of some that cannot be read. No second person can confirm a change of those, so it must not check less than
+/// what can be read of them.
+async fn repair_settings(
+    tx: &mut Tx,
+    merchant: &Merchant,
+    after: &str,
+    by: By<'_>,
+) -> Result<Changed, Problem> {
+    let changed = Merchant {
+        settings: after.to_owned(),
+        ..merchant.clone()
+    };
+    let before = settings::salvaged(merchant);
+    let state = four_eyes::of_unreadable_account(tx, merchant.id, before.four_eyes).await?;
+    let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
+    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+        put_settings(tx, merchant.id, after, by.actor).await?;
+        return Ok(Changed::Done);
+    }
+    let members: Vec<String> = weaker
+        .into_iter()
+        .map(|one| match one.member.as_str() {
+            "secondFactor" => format!("requireSecondFactor={}", one.from),
+            member => format!("{member}={}", one.from),
+        })
+        .collect();
+    let text = format!(
+        "The stored settings cannot be read, and two people are required to check less. Repair them with {}; two members \
+         can then change it in the portal",
+        members.join(" and ")
+    );
+    Err(Problem::new(Kind::Conflict, text))
 }
 
 /// How the trail names that settings require a second factor of everybody from now on, or no longer.

@@ -70,6 +70,12 @@ on_both!(settings_changed_by_hand_refuse_everything, |backend| {
         !mend("maxFlows=3").status.success(),
         "another member does not mend it"
     );
+    let weaker = server.try_bonafide(&["merchant", "set", id, "fourEyes=false", "blockedCountries=KP"]);
+    let said = String::from_utf8(weaker.stderr).unwrap();
+    assert!(
+        !weaker.status.success() && said.contains("fourEyes=true"),
+        "nobody alone: {said}"
+    );
     assert!(
         server
             .try_bonafide(&["merchant", "set", id, "fourEyes=true", "blockedCountries=KP"])

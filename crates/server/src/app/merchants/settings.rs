@@ -141,6 +141,33 @@ fn read(text: &str) -> Result<MerchantSettings, Vec<String>> {
     }
 }
 
+/// What can be read of settings that cannot be read as a whole; a member that cannot be read, and requires something of people, counts
+/// as set.
+pub fn salvaged(merchant: &Merchant) -> MerchantSettings {
+    let strict = MerchantSettings {
+        four_eyes: true,
+        require_second_factor: true,
+        ..MerchantSettings::default()
+    };
+    let Ok(object) = object(&merchant.settings) else {
+        return strict;
+    };
+    let is_fine = |name: &str, value: &Value| {
+        let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+        serde_json::from_value::<MerchantSettings>(Value::Object(alone))
+            .is_ok_and(|alone| deciding_faults(&alone).is_empty())
+    };
+    let mut readable = Map::new();
+    for (name, value) in object {
+        if is_fine(&name, &value) {
+            readable.insert(name, value);
+        } else if name == "fourEyes" || name == "requireSecondFactor" {
+            readable.insert(name, Value::Bool(true));
+        }
+    }
+    serde_json::from_value(Value::Object(readable)).unwrap_or(strict)
+}
+
 /// The stored members as they are, also those that this version does not know.
 pub fn members(merchant: &Merchant) -> Result<Map<String, Value>, String> {
     object(&merchant.settings)
@@ -265,6 +292,39 @@ mod tests {
             settings: settings.into(),
             created_at: 0,
             updated_at: 0,
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_as_required() {
+        for (stored, four_eyes, second_factor, countries) in [
+            ("{", true, true, 0),
+            ("[]", true, true, 0),
+            (r#"{"fourEyes":"yes","blockedCountries":["KP"]}"#, true, false, 1),
+            (
+                r#"{"fourEyes":false,"blockedCountries":["Quibble"]}"#,
+                false,
+                false,
+                0,
+            ),
+            (
+                r#"{"requireSecondFactor":1,"screeningThreshold":7}"#,
+                false,
+                true,
+                0,
+            ),
+        ] {
+            let found = salvaged(&merchant(stored));
+            assert_eq!(
+                (
+                    found.four_eyes,
+                    found.require_second_factor,
+                    found.blocked_countries.len()
+                ),
+                (four_eyes, second_factor, countries),
+                "{stored}"
+            );
+            assert_eq!(found.screening_threshold, None, "{stored}");
         }
     }
 
