@@ -215,7 +215,7 @@ fn pdf_bomb() -> Vec<u8> {
 /// Each costs at most its own request an answer: 200 with 2003 where no picture comes of it, 400 where it is no file of ours.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_files_are_answered() {
-    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let (server, demo) = Server::demo(Backend::Sqlite, &["--decode-seconds", "3"]).await;
     let selfie = files::jpeg(&files::two_halves(64, 64));
     let picture = files::textured(64, 64);
     let (jpeg, png) = (files::jpeg(&picture), files::png(&picture));
