@@ -1,30 +1,11 @@
 //! The bodies of Groups (interface §4.1): what a valid one says. Whether names are free and Flows exist is the store's to tell.
 
+pub use reference::status::GroupStatus;
 use serde_json::{Map, Value};
 
 use crate::json::Body;
 
 const MAX_DESCRIPTION: usize = 500;
-
-/// Whether a Group shows as active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GroupStatus {
-    /// The default.
-    #[default]
-    Active,
-    /// It keeps working and only shows as inactive.
-    Inactive,
-}
-
-impl GroupStatus {
-    /// `active` or `inactive`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GroupStatus::Active => "active",
-            GroupStatus::Inactive => "inactive",
-        }
-    }
-}
 
 /// The body of POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,14 +94,11 @@ fn description(body: &mut Body<'_>) -> Option<Option<String>> {
 }
 
 fn status(body: &mut Body<'_>) -> Option<GroupStatus> {
-    match body.text("status")? {
-        "active" => Some(GroupStatus::Active),
-        "inactive" => Some(GroupStatus::Inactive),
-        _ => {
-            body.fault("status", "must be active or inactive");
-            None
-        }
+    let status = body.text("status")?.parse().ok();
+    if status.is_none() {
+        body.fault("status", "must be active or inactive");
     }
+    status
 }
 
 #[cfg(test)]

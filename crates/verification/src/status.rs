@@ -1,68 +1,19 @@
 //! Statuses of attempts and registrations: the contract's three rules (interface §3) and manual decisions (decisions §6).
 
-use std::fmt;
-use std::str::FromStr;
+pub use reference::status::{AttemptStatus, Decision, UnknownWord};
 
-use serde::{Deserialize, Serialize};
-
-/// The outcome of one attempt; a registration has the same, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AttemptStatus {
-    /// Passed, or approved by a reviewer.
-    Approved,
-    /// Declined by a reviewer.
-    Declined,
-    /// Rejected by the pipeline.
-    Failed,
-    /// Awaiting review.
-    Pending,
-}
-
-impl AttemptStatus {
-    /// `approved`, `declined`, `failed` or `pending`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AttemptStatus::Approved => "approved",
-            AttemptStatus::Declined => "declined",
-            AttemptStatus::Failed => "failed",
-            AttemptStatus::Pending => "pending",
-        }
-    }
-
-    /// `idvResult.sdkStatus`: what a hosted page is told.
-    pub fn sdk_status(self) -> &'static str {
-        match self {
-            AttemptStatus::Approved => "approved",
-            AttemptStatus::Pending => "pending",
-            AttemptStatus::Declined | AttemptStatus::Failed => "declined",
-        }
-    }
-
-    /// Approved or declined: what rule 1 calls a real decision.
-    fn is_decision(self) -> bool {
-        matches!(self, AttemptStatus::Approved | AttemptStatus::Declined)
+/// `idvResult.sdkStatus`: what a hosted page is told.
+pub fn sdk_status(status: AttemptStatus) -> &'static str {
+    match status {
+        AttemptStatus::Approved => "approved",
+        AttemptStatus::Pending => "pending",
+        AttemptStatus::Declined | AttemptStatus::Failed => "declined",
     }
 }
 
-impl fmt::Display for AttemptStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for AttemptStatus {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let all = [
-            AttemptStatus::Approved,
-            AttemptStatus::Declined,
-            AttemptStatus::Failed,
-            AttemptStatus::Pending,
-        ];
-        all.into_iter().find(|status| status.as_str() == text).ok_or(())
-    }
+/// Approved or declined: what rule 1 calls a real decision.
+fn is_decision(status: AttemptStatus) -> bool {
+    matches!(status, AttemptStatus::Approved | AttemptStatus::Declined)
 }
 
 /// An attempt as the registration's status sees it.
@@ -78,7 +29,7 @@ pub struct StatusEvent {
 pub fn registration_status(attempts: &[StatusEvent]) -> Option<AttemptStatus> {
     let latest_decision = attempts
         .iter()
-        .filter(|a| a.status.is_decision())
+        .filter(|a| is_decision(a.status))
         .max_by_key(|a| a.at);
     if let Some(decision) = latest_decision {
         return Some(decision.status);
@@ -89,17 +40,6 @@ pub fn registration_status(attempts: &[StatusEvent]) -> Option<AttemptStatus> {
         (_, true) => Some(AttemptStatus::Pending),
         (_, false) => Some(AttemptStatus::Failed),
     }
-}
-
-/// What a reviewer can decide about an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It passes.
-    Approve,
-    /// It does not; a reason is required.
-    Decline,
-    /// It shall be looked at again.
-    Reopen,
 }
 
 /// Why a decision cannot be made.
@@ -113,25 +53,27 @@ pub enum DecisionError {
     ReasonRequired,
 }
 
-impl Decision {
-    /// The attempt's status after the decision.
-    ///
-    /// # Errors
-    /// When it would change nothing, or lacks its reason.
-    pub fn apply(self, current: AttemptStatus, reason: Option<&str>) -> Result<AttemptStatus, DecisionError> {
-        let next = match self {
-            Decision::Approve => AttemptStatus::Approved,
-            Decision::Decline if reason.is_none_or(|text| text.trim().is_empty()) => {
-                return Err(DecisionError::ReasonRequired);
-            }
-            Decision::Decline => AttemptStatus::Declined,
-            Decision::Reopen => AttemptStatus::Pending,
-        };
-        if next == current {
-            Err(DecisionError::NoChange(current))
-        } else {
-            Ok(next)
+/// The attempt's status after a decision.
+///
+/// # Errors
+/// When it would change nothing, or lacks its reason.
+pub fn apply_decision(
+    decision: Decision,
+    current: AttemptStatus,
+    reason: Option<&str>,
+) -> Result<AttemptStatus, DecisionError> {
+    let next = match decision {
+        Decision::Approve => AttemptStatus::Approved,
+        Decision::Decline if reason.is_none_or(|text| text.trim().is_empty()) => {
+            return Err(DecisionError::ReasonRequired);
         }
+        Decision::Decline => AttemptStatus::Declined,
+        Decision::Reopen => AttemptStatus::Pending,
+    };
+    if next == current {
+        Err(DecisionError::NoChange(current))
+    } else {
+        Ok(next)
     }
 }
 
@@ -186,7 +128,7 @@ mod tests {
     #[test]
     fn decisions() {
         for current in [Approved, Declined, Failed, Pending] {
-            let after = |decision: Decision| decision.apply(current, Some("seen in person"));
+            let after = |decision| apply_decision(decision, current, Some("seen in person"));
             let expect = |next| {
                 if next == current {
                     Err(DecisionError::NoChange(current))
@@ -200,7 +142,7 @@ mod tests {
         }
         for reason in [None, Some(""), Some("  ")] {
             assert_eq!(
-                Decision::Decline.apply(Pending, reason),
+                apply_decision(Decision::Decline, Pending, reason),
                 Err(DecisionError::ReasonRequired)
             );
         }

@@ -8,7 +8,9 @@ use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
 use verification::hits::Disposition;
-use verification::status::{AttemptStatus, Decision, DecisionError, StatusEvent, registration_status};
+use verification::status::{
+    AttemptStatus, Decision, DecisionError, StatusEvent, apply_decision, registration_status,
+};
 
 use super::dispositions::{self, Concluded};
 use super::face_replicas::{FaceReplicas, Replica};
@@ -244,7 +246,7 @@ pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
 pub const MAX_REASON: usize = 1_000;
 
 fn status_of(attempt: &Attempt) -> Result<AttemptStatus, Problem> {
-    let unknown = |()| Problem::internal("an attempt has an unknown status");
+    let unknown = |_| Problem::internal("an attempt has an unknown status");
     attempt.status.parse().map_err(unknown)
 }
 
@@ -257,7 +259,7 @@ fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Pro
         let text = format!("reason - must have at most {MAX_REASON} characters");
         return Err(Problem::invalid(text).named("reason_length"));
     }
-    wish.decision.apply(current, wish.reason).map_err(|error| {
+    apply_decision(wish.decision, current, wish.reason).map_err(|error| {
         let slug = match error {
             DecisionError::NoChange(_) => "no_change",
             DecisionError::ReasonRequired => "reason_required",
@@ -428,7 +430,7 @@ fn status_event(outcome: &attempts::Outcome) -> Result<StatusEvent, Problem> {
     let status = outcome
         .status
         .parse()
-        .map_err(|()| Problem::internal(format!("attempt {} has an unknown status", outcome.log_id)))?;
+        .map_err(|_| Problem::internal(format!("attempt {} has an unknown status", outcome.log_id)))?;
     Ok(StatusEvent {
         status,
         at: outcome.decided_at.unwrap_or(outcome.created_at),

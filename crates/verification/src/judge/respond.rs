@@ -12,7 +12,7 @@ use crate::response::{
     VerificationResponse,
 };
 use crate::screening::{KycStatus, ScreeningHit};
-use crate::status::AttemptStatus;
+use crate::status::{AttemptStatus, sdk_status};
 
 impl Examination<'_> {
     pub(super) fn respond(
@@ -42,7 +42,7 @@ impl Examination<'_> {
             facematch: all_match(self.evidence),
             similarity_score: rounded(weakest_match(self.evidence).map_or(0.0, |m| m.similarity)),
             failure,
-            sdk_status: session_id.is_some().then(|| status.sdk_status()),
+            sdk_status: session_id.is_some().then(|| sdk_status(status)),
             session_id,
         }
     }
