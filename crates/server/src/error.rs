@@ -340,6 +340,11 @@ impl From<store::Error> for Problem {
                 Kind::Conflict,
                 "Another request with this Idempotency-Key has taken over; repeat the request to get its answer",
             ),
+            // As `app::seen::unreadable`; the store does not report which row.
+            error @ store::Error::Unreadable(_) => {
+                let text = "A record cannot be read. A newer version may have written it; an operator finds the reason in the log";
+                Problem::unavailable(text).because(error)
+            }
             error => Problem::internal(error),
         }
     }
@@ -521,5 +526,28 @@ mod tests {
                 "{family:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_unreadable_row_is_503_and_the_cause_stays_in_the_log() {
+        let problem = Problem::from(store::Error::Unreadable("attempt status"));
+        for (family, status) in [
+            (Family::Verify, 503),
+            (Family::GroupsAndFlows, 503),
+            (Family::System, 503),
+            // Contract §7.
+            (Family::Applicants, 500),
+        ] {
+            let got = problem.kind.status(family);
+            assert_eq!(got.as_u16(), status, "{family:?}");
+            let body = problem.body(family, got).to_string();
+            assert!(!body.contains("attempt status"), "{body}");
+        }
+        let cause = problem.cause.as_deref();
+        assert!(
+            cause.is_some_and(|text| text.contains("attempt status")),
+            "{cause:?}"
+        );
+        assert!(problem.retry_after.is_some());
     }
 }
