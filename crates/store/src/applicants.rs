@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use reference::status::AttemptStatus;
 use uuid::Uuid;
 
 use crate::db::fetch;
 use crate::registrations::{external_ref, from_column};
+use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};
 
 /// One facemap in one group, under one label.
@@ -16,7 +18,7 @@ pub struct Applicant {
     /// The group; `None`: without one.
     pub grouping_id: Option<Uuid>,
     /// The registration's status; `None` when it has none or there is no registration.
-    pub status: Option<String>,
+    pub status: Option<AttemptStatus>,
     /// Whether the facemap is registered in this group under this label, or only appears in the log.
     pub registered: bool,
     /// When it was made, or first appeared (ms).
@@ -28,14 +30,14 @@ pub struct Applicant {
 /// All facemaps and groups that a label has been seen with, most recently active first.
 ///
 /// # Errors
-/// Database errors.
+/// [`Error::Unreadable`]; database errors.
 pub async fn by_external_user_id(
     conn: &mut Conn,
     scope: Scope,
     external_user_id: &str,
 ) -> Result<Vec<Applicant>, Error> {
     let external_ref = external_ref(conn, scope, external_user_id);
-    type Row = (Uuid, Uuid, Option<String>, bool, i64, i64);
+    type Row = (Uuid, Uuid, Option<Word<AttemptStatus>>, bool, i64, i64);
     let rows = fetch!(
         all,
         conn,
@@ -57,7 +59,7 @@ pub async fn by_external_user_id(
     let applicant = |(facemap_id, grouping_id, status, registered, created_at, last_active): Row| Applicant {
         facemap_id,
         grouping_id: from_column(grouping_id),
-        status,
+        status: status.map(AttemptStatus::from),
         registered,
         created_at,
         last_active,
@@ -78,8 +80,8 @@ pub(crate) struct Label {
 
 /// All labels that a person was submitted with, in registrations and in the log.
 pub(crate) async fn labels_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Label>, Error> {
-    let registered = registrations::of_facemap(conn, scope, facemap_id).await?;
-    let mut texts: BTreeSet<String> = registered.into_iter().map(|one| one.external_user_id).collect();
+    let registered = registrations::labels_of_facemap(conn, scope, facemap_id).await?;
+    let mut texts = BTreeSet::from_iter(registered);
     // Of each label in the log one attempt.
     let sql =
         "select id, wrapped_key, external_id_sealed from attempts where merchant_id = $1 and sandbox = $2

@@ -1,14 +1,17 @@
-//! Attempts: the log of verifications, sealed, and the reviewers' decisions on them. Statuses, codes and decisions are
-//! text whose meaning the verification rules know.
+//! Attempts: the log of verifications, sealed, and the reviewers' decisions on them. It does not know what statuses,
+//! decisions and codes mean; the verification rules do. A row with a status or decision that this version does not know is
+//! [`Error::Unreadable`], because a default would decide about a person.
 //!
 //! Each attempt has a key of its own, made by the caller before anything is stored, since the attempt's objects are
 //! sealed under it first; the row holds it wrapped by the person's key.
 
+use reference::status::{self, AttemptStatus};
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
 use crate::registrations::{external_ref, from_column, to_column};
+use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, people};
 
 /// An attempt to be logged.
@@ -32,8 +35,8 @@ pub struct NewAttempt<'a> {
     pub flow_id: Uuid,
     /// The Flow's name at that time.
     pub flow_name: &'a str,
-    /// `approved`, `declined`, `failed` or `pending`.
-    pub status: &'a str,
+    /// Its outcome.
+    pub status: AttemptStatus,
     /// What the response said.
     pub success: bool,
     /// The codes that applied, as JSON.
@@ -78,7 +81,7 @@ pub struct Attempt {
     /// See [`NewAttempt::flow_name`].
     pub flow_name: String,
     /// Its outcome, or what a reviewer made of it.
-    pub status: String,
+    pub status: AttemptStatus,
     /// See [`NewAttempt::success`].
     pub success: bool,
     /// See [`NewAttempt::codes`].
@@ -109,7 +112,8 @@ pub struct Outcome {
     /// See [`Attempt::log_id`].
     pub log_id: i64,
     /// See [`Attempt::status`].
-    pub status: String,
+    #[sqlx(try_from = "Word<AttemptStatus>")]
+    pub status: AttemptStatus,
     /// When it was made (ms).
     pub created_at: i64,
     /// When a reviewer last decided on it (ms).
@@ -126,7 +130,8 @@ struct Row {
     session_id: Option<Uuid>,
     flow_id: Uuid,
     flow_name: String,
-    status: String,
+    #[sqlx(try_from = "Word<AttemptStatus>")]
+    status: AttemptStatus,
     success: bool,
     codes: String,
     document_types: String,
@@ -300,7 +305,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
         attempt.session_id,
         attempt.flow_id,
         attempt.flow_name,
-        attempt.status,
+        attempt.status.as_str(),
         attempt.success,
         attempt.codes,
         attempt.document_types,
@@ -569,7 +574,8 @@ pub struct Summary {
     /// See [`NewAttempt::flow_name`].
     pub flow_name: String,
     /// See [`Attempt::status`].
-    pub status: String,
+    #[sqlx(try_from = "Word<AttemptStatus>")]
+    pub status: AttemptStatus,
     /// See [`NewAttempt::codes`].
     pub codes: String,
     /// See [`NewAttempt::document_types`].
@@ -718,8 +724,8 @@ pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &s
 /// A person's decision on an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// `approve`, `decline` or `reopen`.
-    pub decision: String,
+    /// What was decided.
+    pub decision: status::Decision,
     /// Who decided.
     pub actor: String,
     /// Why (sealed).
@@ -741,8 +747,8 @@ pub async fn decide(
     tx: &mut Tx,
     scope: Scope,
     attempt: &Attempt,
-    status: &str,
-    decision: &str,
+    status: AttemptStatus,
+    decision: status::Decision,
     actor: &str,
     reason: Option<&str>,
 ) -> Result<(), Error> {
@@ -756,7 +762,7 @@ pub async fn decide(
         scope.merchant_id,
         scope.sandbox,
         attempt.log_id,
-        status,
+        status.as_str(),
         now
     )?;
     execute!(
@@ -767,7 +773,7 @@ pub async fn decide(
         scope.merchant_id,
         scope.sandbox,
         attempt.log_id,
-        decision,
+        decision.as_str(),
         actor,
         reason.as_deref(),
         now,
@@ -782,7 +788,7 @@ pub async fn decide(
 pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Decision>, Error> {
     let sql = "select decision, actor, reason_sealed, at from decisions
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";
-    type Row = (String, String, Option<Vec<u8>>, i64);
+    type Row = (Word<status::Decision>, String, Option<Vec<u8>>, i64);
     let rows = fetch!(
         all,
         conn,
@@ -793,7 +799,7 @@ pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resu
         attempt.log_id
     )?;
     let place = place(scope, "decisions.reason", &attempt.id);
-    let open = |(decision, actor, sealed, at): Row| {
+    let open = |(Word(decision), actor, sealed, at): Row| {
         let reason = sealed
             .map(|sealed| attempt.key.open_text(&place, &sealed))
             .transpose()?;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use reference::status::AttemptStatus;
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
@@ -33,7 +34,7 @@ pub struct PastPerson {
     /// The group of the registration.
     pub grouping_id: Option<Uuid>,
     /// The registration's status, as the attempts make it.
-    pub status: Option<String>,
+    pub status: Option<AttemptStatus>,
     /// When first seen (ms).
     pub created_at: i64,
     /// The hosted session that all attempts came through.
@@ -52,7 +53,7 @@ pub struct PastAttempt {
     /// See [`attempts::NewAttempt::flow_name`].
     pub flow_name: String,
     /// Its status now.
-    pub status: String,
+    pub status: AttemptStatus,
     /// See [`attempts::NewAttempt::success`].
     pub success: bool,
     /// See [`attempts::NewAttempt::codes`].
@@ -234,6 +235,12 @@ impl From<&str> for Value {
     }
 }
 
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        Value::Text(value.map(str::to_owned))
+    }
+}
+
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
         Value::Bool(value)
@@ -412,7 +419,7 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
             to_column(person.grouping_id).into(),
             row.external_ref.clone().into(),
             row.label.clone().into(),
-            person.status.clone().into(),
+            person.status.map(AttemptStatus::as_str).into(),
             0.into(),
             person.created_at.into(),
             last_active.into(),

@@ -1,5 +1,6 @@
 //! What can go wrong in the store. Texts name no personal data: neither values nor keys.
 
+use reference::status::UnknownWord;
 use sqlx::error::DatabaseError;
 
 /// Why a store operation failed.
@@ -79,6 +80,11 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::Protocol(_)
             | sqlx::Error::Tls(_)
             | sqlx::Error::WorkerCrashed => Self::Unavailable(error),
+            sqlx::Error::ColumnDecode { source, .. } => match source.downcast_ref::<UnknownWord>() {
+                // No default may replace it, because the word decides about a person.
+                Some(unknown) => Self::Unreadable(unknown.enumeration),
+                None => Self::Database(error),
+            },
             _ => Self::Database(error),
         }
     }

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 
+use reference::status::GroupStatus;
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
+use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters};
 
 /// A Group (interface §2.1).
@@ -16,8 +18,8 @@ pub struct Group {
     pub name: String,
     /// Free text.
     pub description: Option<String>,
-    /// `active` or `inactive`.
-    pub status: String,
+    /// Whether it shows as active.
+    pub status: GroupStatus,
     /// Its Flows, in the order in which they were given.
     pub flows: Vec<GroupFlow>,
     /// When it was made (ms).
@@ -43,7 +45,7 @@ pub struct NewGroup {
     /// See [`Group::description`].
     pub description: Option<String>,
     /// See [`Group::status`].
-    pub status: String,
+    pub status: GroupStatus,
     /// Its Flows; ids that are not the account's are ignored, and so are repetitions.
     pub flow_ids: Vec<Uuid>,
 }
@@ -56,7 +58,7 @@ pub struct GroupChanges {
     /// See [`Group::description`]; `Some(None)` clears it.
     pub description: Option<Option<String>>,
     /// See [`Group::status`].
-    pub status: Option<String>,
+    pub status: Option<GroupStatus>,
     /// Replaces the whole list, as in [`NewGroup::flow_ids`].
     pub flow_ids: Option<Vec<Uuid>>,
 }
@@ -66,7 +68,8 @@ struct Row {
     id: Uuid,
     name: String,
     description: Option<String>,
-    status: String,
+    #[sqlx(try_from = "Word<GroupStatus>")]
+    status: GroupStatus,
     created_at: i64,
     updated_at: i64,
     flow_id: Option<Uuid>,
@@ -154,7 +157,7 @@ pub async fn create(tx: &mut Tx, scope: Scope, new: &NewGroup, limit: Option<i64
         id,
         &new.name,
         &new.description,
-        &new.status,
+        new.status.as_str(),
         now,
         now,
     )?;
@@ -191,7 +194,7 @@ pub async fn update(
         scope.sandbox,
         id,
         name,
-        status,
+        status.map(GroupStatus::as_str),
         description.is_some(),
         description.clone().flatten(),
         now,

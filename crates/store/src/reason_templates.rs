@@ -1,8 +1,10 @@
 //! Reasons that an account's reviewers need again and again. They are words about documents, never about a person.
 
+use reference::status::Decision;
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
+use crate::text_enum::Word;
 use crate::{Conn, Error, Tx};
 
 /// A reason ready to use.
@@ -10,8 +12,9 @@ use crate::{Conn, Error, Tx};
 pub struct ReasonTemplate {
     /// Names it.
     pub id: Uuid,
-    /// `approve`, `decline` or `reopen`.
-    pub decision: String,
+    /// The decision that it is a reason for.
+    #[sqlx(try_from = "Word<Decision>")]
+    pub decision: Decision,
     /// What it says.
     pub body: String,
 }
@@ -23,7 +26,7 @@ pub struct ReasonTemplate {
 pub async fn add(
     tx: &mut Tx,
     merchant_id: Uuid,
-    decision: &str,
+    decision: Decision,
     body: &str,
     limit: i64,
 ) -> Result<Uuid, Error> {
@@ -34,7 +37,7 @@ pub async fn add(
     }
     let (id, now) = (Uuid::now_v7(), tx.now());
     let sql = "insert into reason_templates (merchant_id, id, decision, body, created_at) values ($1, $2, $3, $4, $5)";
-    execute!(tx, sql, merchant_id, id, decision, body, now)?;
+    execute!(tx, sql, merchant_id, id, decision.as_str(), body, now)?;
     Ok(id)
 }
 

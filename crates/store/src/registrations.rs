@@ -1,10 +1,13 @@
 //! Registrations: one person in one group under one externalUserId. The externalUserId, which merchants often make an
-//! e-mail address, is sealed under the person's key and found by its blind index. It does not compute statuses.
+//! e-mail address, is sealed under the person's key and found by its blind index. It does not compute statuses, and
+//! a row with a status that this version does not know is [`Error::Unreadable`].
 
+use reference::status::AttemptStatus;
 use uuid::Uuid;
 
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
+use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, merchants, people};
 
 /// A registration.
@@ -19,7 +22,7 @@ pub struct Registration {
     /// The merchant's label for the person.
     pub external_user_id: String,
     /// As its attempts make it; `None` when there is no attempt.
-    pub status: Option<String>,
+    pub status: Option<AttemptStatus>,
     /// When it was made (ms).
     pub created_at: i64,
     /// When its latest attempt was (ms).
@@ -32,7 +35,7 @@ struct Row {
     facemap_id: Uuid,
     grouping_id: Uuid,
     external_id_sealed: Vec<u8>,
-    status: Option<String>,
+    status: Option<Word<AttemptStatus>>,
     created_at: i64,
     last_active: i64,
     wrapped_key: Vec<u8>,
@@ -58,7 +61,7 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Registration, 
         id: row.id,
         facemap_id: row.facemap_id,
         grouping_id: from_column(row.grouping_id),
-        status: row.status,
+        status: row.status.map(AttemptStatus::from),
         created_at: row.created_at,
         last_active: row.last_active,
     })
@@ -199,6 +202,25 @@ pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     open_all(conn, scope, rows).await
 }
 
+/// The labels of a person's registrations. It reads no status, so that an unknown one prevents no erasure.
+pub(crate) async fn labels_of_facemap(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+) -> Result<Vec<String>, Error> {
+    let sql = "select id, external_id_sealed from registrations
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    type Row = (Uuid, Vec<u8>);
+    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let key = people::key(conn, scope, facemap_id).await?;
+    rows.iter()
+        .map(|(id, sealed)| key.open_text(&place(scope, id), sealed))
+        .collect()
+}
+
 /// The registrations of a label in all groups, most recently active first.
 ///
 /// # Errors
@@ -226,7 +248,13 @@ pub async fn of_external_user_id(
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such registration.
-pub async fn set_status(tx: &mut Tx, scope: Scope, id: Uuid, status: Option<&str>) -> Result<(), Error> {
+pub async fn set_status(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    status: Option<AttemptStatus>,
+) -> Result<(), Error> {
+    let status = status.map(AttemptStatus::as_str);
     let sql = "update registrations set status = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
     match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, status)? {
         0 => Err(Error::Missing("registration")),

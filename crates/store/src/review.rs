@@ -3,12 +3,14 @@
 //!
 //! The queue is found in indexes over waiting attempts alone; only the rows of the page that is shown are opened.
 
+use reference::status::Decision;
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
 use crate::db::{execute, fetch};
 use crate::keyring::Place;
 use crate::registrations::from_column;
+use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
 /// Which waiting attempts; everything absent: all.
@@ -455,8 +457,8 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
 /// A decision that waits for a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// `approve`, `decline` or `reopen`.
-    pub decision: String,
+    /// What was proposed.
+    pub decision: Decision,
     /// Who proposed it; `None`: the command line, which does not count as a person.
     pub staff_id: Option<Uuid>,
     /// Why.
@@ -488,7 +490,7 @@ pub async fn propose(
     tx: &mut Tx,
     scope: Scope,
     attempt: &Attempt,
-    decision: &str,
+    decision: Decision,
     staff_id: Option<Uuid>,
     reason: Option<&str>,
 ) -> Result<(), Error> {
@@ -502,7 +504,7 @@ pub async fn propose(
         scope.merchant_id,
         scope.sandbox,
         attempt.log_id,
-        decision,
+        decision.as_str(),
         staff_id.unwrap_or(COMMAND_LINE),
         reason.as_deref(),
         now,
@@ -517,7 +519,7 @@ pub async fn propose(
 pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Option<Proposal>, Error> {
     let sql = "select decision, staff_id, reason_sealed, at from review_proposals
                where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    type Row = (String, Uuid, Option<Vec<u8>>, i64);
+    type Row = (Word<Decision>, Uuid, Option<Vec<u8>>, i64);
     let row = fetch!(
         optional,
         conn,
@@ -527,7 +529,7 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
         scope.sandbox,
         attempt.log_id
     )?;
-    row.map(|(decision, staff_id, sealed, at)| {
+    row.map(|(Word(decision), staff_id, sealed, at)| {
         let place = proposal_place(scope, attempt);
         let reason = sealed
             .map(|sealed| attempt.key.open_text(&place, &sealed))

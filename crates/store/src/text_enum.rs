@@ -1,5 +1,51 @@
 //! Enums that a table holds as text.
 
+use std::str::FromStr;
+
+use reference::status::{AttemptStatus, Decision, GroupStatus, UnknownWord};
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Decode, Type};
+
+/// A column with a word of an enum that decides about a person. A text that is no such word is
+/// [`Error::Unreadable`](crate::Error::Unreadable); sqlx's `try_from = "String"` would lose the type of the error.
+pub(crate) struct Word<T>(pub(crate) T);
+
+impl<T, DB: Database> Type<DB> for Word<T>
+where
+    String: Type<DB>,
+{
+    fn type_info() -> DB::TypeInfo {
+        <String as Type<DB>>::type_info()
+    }
+
+    fn compatible(info: &DB::TypeInfo) -> bool {
+        <String as Type<DB>>::compatible(info)
+    }
+}
+
+impl<'r, T: FromStr<Err = UnknownWord>, DB: Database> Decode<'r, DB> for Word<T>
+where
+    &'r str: Decode<'r, DB>,
+{
+    fn decode(value: DB::ValueRef<'r>) -> Result<Self, BoxDynError> {
+        let text = <&str as Decode<'r, DB>>::decode(value)?;
+        Ok(Self(text.parse()?))
+    }
+}
+
+/// Lets a row use the enum itself: `#[sqlx(try_from = "Word<…>")]`.
+macro_rules! from_word {
+    ($($name:ident),+) => { $(
+        impl From<Word<$name>> for $name {
+            fn from(Word(value): Word<$name>) -> Self {
+                value
+            }
+        }
+    )+ };
+}
+
+from_word!(AttemptStatus, Decision, GroupStatus);
+
 /// Defines an enum, its text, and how to read it back from a row (`#[sqlx(try_from = "String")]`).
 macro_rules! text_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+ }) => {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use reference::status::AttemptStatus;
 use sqlx::{AssertSqlSafe, Row, SqlitePool};
 use store::api_log::{self, Answered};
 use store::audit::{self, Wanted};
@@ -156,11 +157,10 @@ async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
             flow_id,
             flow_name: "Flow".into(),
             status: if number.is_multiple_of(8) {
-                "pending"
+                AttemptStatus::Pending
             } else {
-                "approved"
-            }
-            .into(),
+                AttemptStatus::Approved
+            },
             success: true,
             codes: "[]".into(),
             document_types: r#"["PASSPORT"]"#.into(),

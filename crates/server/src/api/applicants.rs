@@ -127,7 +127,7 @@ impl From<AttemptRecord> for AttemptBody {
         AttemptBody {
             log_id: attempt.log_id,
             created_at: plain(attempt.created_at),
-            status: attempt.status,
+            status: attempt.status.as_str().into(),
             success: attempt.success,
             reasons,
             flow_id: attempt.flow_id,
@@ -151,7 +151,7 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
         Ok(RegistrationBody {
             external_user_id: registration.external_user_id,
             grouping_id: registration.grouping_id,
-            status: registration.status,
+            status: registration.status.map(|status| status.as_str().into()),
             created_at: plain(registration.created_at),
             last_active: plain(registration.last_active),
             flow_id: latest.map(|record| record.attempt.flow_id),
@@ -217,7 +217,7 @@ async fn resolve(
         .map(|applicant| ApplicantBody {
             facemap_id: applicant.facemap_id,
             grouping_id: applicant.grouping_id,
-            status: applicant.status,
+            status: applicant.status.map(|status| status.as_str().into()),
             registered: applicant.registered,
             created_at: plain(applicant.created_at),
             last_active: plain(applicant.last_active),

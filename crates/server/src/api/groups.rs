@@ -112,7 +112,7 @@ impl From<Group> for GroupBody {
             group_id: group.id,
             name: group.name,
             description: group.description,
-            status: group.status,
+            status: group.status.as_str().into(),
             flows: group
                 .flows
                 .into_iter()

@@ -60,7 +60,7 @@ fn parse_new(body: &Map<String, Value>) -> Result<NewGroup, Problem> {
     Ok(NewGroup {
         name,
         description,
-        status: status.as_str().into(),
+        status,
         flow_ids: parse_flow_ids(&flow_ids),
     })
 }
@@ -94,7 +94,7 @@ pub async fn update(
     let changes = GroupChanges {
         name,
         description,
-        status: status.map(|status| status.as_str().into()),
+        status,
         flow_ids: flow_ids.as_deref().map(parse_flow_ids),
     };
     store::transaction!(app.db, |tx| -> Result<Group, Problem> {

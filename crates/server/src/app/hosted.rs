@@ -19,6 +19,7 @@ use uuid::Uuid;
 use verification::codes::Code;
 use verification::flow::Configuration;
 use verification::hosted::{self, CountryOffer, page_events};
+use verification::status::AttemptStatus;
 
 use super::branding::{self, Branding};
 use super::sessions::{self, Exchanged, Offer};
@@ -205,10 +206,10 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
         return Ok(None);
     };
     Ok(Some(Outcome {
-        status: match attempt.status.as_str() {
-            "approved" => "approved",
-            "pending" => "pending",
-            _ => "failed",
+        status: match attempt.status {
+            AttemptStatus::Approved => "approved",
+            AttemptStatus::Pending => "pending",
+            AttemptStatus::Declined | AttemptStatus::Failed => "failed",
         },
         codes: told_codes(&attempt.codes)
             .map_err(|fault| super::seen::unreadable(log_id, "codes", &fault))?,

@@ -144,10 +144,9 @@ impl Place<'_> {
     /// Whether a person stands approved anywhere in the account.
     async fn is_approved(&self, tx: &mut Tx, person: Uuid) -> Result<bool, Error> {
         let all = registrations::of_facemap(tx, self.scope, person).await?;
-        let approved = Some(AttemptStatus::Approved.as_str());
         Ok(all
             .iter()
-            .any(|registration| registration.status.as_deref() == approved))
+            .any(|registration| registration.status == Some(AttemptStatus::Approved)))
     }
 
     async fn register(&self, tx: &mut Tx, facemap_id: Uuid) -> Result<Registration, Error> {
@@ -223,7 +222,7 @@ async fn known_face(tx: &mut Tx, place: &Place<'_>, person: Uuid) -> Result<Appl
         if registration.external_user_id != place.external_user_id {
             return Ok(applicant(person, None, duplicate()));
         }
-        let approved = registration.status.as_deref() == Some(AttemptStatus::Approved.as_str());
+        let approved = registration.status == Some(AttemptStatus::Approved);
         let identity = if approved {
             duplicate()
         } else {

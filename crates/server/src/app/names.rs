@@ -210,7 +210,7 @@ async fn of_person(
 fn of_attempt(attempt: &Attempt) -> Result<Vec<ScreenedName>, Problem> {
     let detail = Detail::of(attempt)?;
     let was_doubted = detail.holds.iter().any(|hold| hold.leaves_face_unproven());
-    let is_approved = attempt.status == AttemptStatus::Approved.as_str();
+    let is_approved = attempt.status == AttemptStatus::Approved;
     let names = if detail.face_identified || (was_doubted && is_approved) {
         detail.names
     } else if detail.face_proven && detail.names.is_empty() {

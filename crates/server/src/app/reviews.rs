@@ -59,12 +59,12 @@ pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[Conc
         .max(concluded.iter().map(|one| one.at).max().unwrap_or(0))
 }
 
-/// A decision's word in forms and rows, and what an attempt is after it, in the audit trail.
-pub fn name(decision: Decision) -> (&'static str, &'static str) {
+/// The audit action of a decision that was carried out.
+fn audit_action(decision: Decision) -> &'static str {
     match decision {
-        Decision::Approve => ("approve", "approved"),
-        Decision::Decline => ("decline", "declined"),
-        Decision::Reopen => ("reopen", "reopened"),
+        Decision::Approve => "verification.approved",
+        Decision::Decline => "verification.declined",
+        Decision::Reopen => "verification.reopened",
     }
 }
 
@@ -84,11 +84,9 @@ pub async fn decide(
         let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
         may_decide(tx, scope, wish).await?;
         // An impossible decision is refused before it becomes a proposal.
-        let current = status_of(&attempt)?;
         status_after(&attempt, wish)?;
         if let Some(proposal) = &proposal {
-            let same = proposal.decision == name(wish.decision).0;
-            let (slug, text) = if same {
+            let (slug, text) = if proposal.decision == wish.decision {
                 ("proposed", "A decision is proposed already: confirm or reject it")
             } else {
                 (
@@ -105,22 +103,14 @@ pub async fn decide(
         if wish.decision == Decision::Approve {
             dispositions::allow_approval(tx, scope, &attempt, wish.reason).await?;
         }
-        let act = Act::of_decision(wish.decision, current == AttemptStatus::Declined);
+        let act = Act::of_decision(wish.decision, attempt.status == AttemptStatus::Declined);
         if needs_second(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
             four_eyes::may_propose(tx, scope.merchant_id, wish.staff_id).await?;
-            review::propose(
-                tx,
-                scope,
-                &attempt,
-                name(wish.decision).0,
-                wish.staff_id,
-                wish.reason,
-            )
-            .await?;
+            review::propose(tx, scope, &attempt, wish.decision, wish.staff_id, wish.reason).await?;
             if wish.staff_id.is_some() {
                 review::release(tx, scope, wish.log_id, wish.staff_id).await?;
             }
-            let detail = json!({"decision": name(wish.decision).0}).to_string();
+            let detail = json!({"decision": wish.decision}).to_string();
             note(
                 tx,
                 scope,
@@ -163,13 +153,9 @@ pub async fn second(
         } else if !own {
             four_eyes::may_propose(tx, scope.merchant_id, Some(staff_id)).await?;
         }
-        let decision = [Decision::Approve, Decision::Decline, Decision::Reopen]
-            .into_iter()
-            .find(|decision| name(*decision).0 == proposal.decision)
-            .ok_or_else(|| Problem::internal("a proposal has an unknown decision"))?;
         let wish = Wish {
             log_id,
-            decision,
+            decision: proposal.decision,
             reason: proposal.reason.as_deref(),
             actor,
             staff_id: Some(staff_id),
@@ -178,7 +164,7 @@ pub async fn second(
         };
         may_decide(tx, scope, &wish).await?;
         let proposer = four_eyes::named(proposal.staff_id);
-        let detail = json!({"decision": name(decision).0, "proposedBy": proposer}).to_string();
+        let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
         if confirmed && proposal.staff_id.is_none() {
             // The command line does not count as a person: the first person who agrees becomes the proposer,
             // and a second one confirms.
@@ -245,13 +231,7 @@ pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
 /// Longest reason, in characters.
 pub const MAX_REASON: usize = 1_000;
 
-fn status_of(attempt: &Attempt) -> Result<AttemptStatus, Problem> {
-    let unknown = |_| Problem::internal("an attempt has an unknown status");
-    attempt.status.parse().map_err(unknown)
-}
-
 fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
-    let current = status_of(attempt)?;
     if wish
         .reason
         .is_some_and(|reason| reason.chars().count() > MAX_REASON)
@@ -259,7 +239,7 @@ fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Pro
         let text = format!("reason - must have at most {MAX_REASON} characters");
         return Err(Problem::invalid(text).named("reason_length"));
     }
-    apply_decision(wish.decision, current, wish.reason).map_err(|error| {
+    apply_decision(wish.decision, attempt.status, wish.reason).map_err(|error| {
         let slug = match error {
             DecisionError::NoChange(_) => "no_change",
             DecisionError::ReasonRequired => "reason_required",
@@ -286,8 +266,7 @@ async fn carry_out(
         _ => None,
     };
     let attempt = proven.as_ref().unwrap_or(attempt);
-    let (name, past) = name(wish.decision);
-    attempts::decide(tx, scope, attempt, status.as_str(), name, wish.actor, wish.reason).await?;
+    attempts::decide(tx, scope, attempt, status, wish.decision, wish.actor, wish.reason).await?;
     if let Some(registration_id) = attempt.registration_id {
         refresh_status(tx, scope, registration_id).await?;
     }
@@ -295,8 +274,8 @@ async fn carry_out(
         sessions::decided(tx, scope, session_id, wish.log_id, status).await?;
     }
     review::release(tx, scope, wish.log_id, None).await?;
-    let action = format!("verification.{past}");
-    note(tx, scope, wish.actor, &action, wish.log_id, detail).await?;
+    let action = audit_action(wish.decision);
+    note(tx, scope, wish.actor, action, wish.log_id, detail).await?;
     announce(tx, scope, attempt, status).await?;
     Ok(status)
 }
@@ -412,29 +391,19 @@ pub async fn add_note(
 
 /// Sets a registration's status from its attempts.
 pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) -> Result<(), Problem> {
-    // Oldest first: of equal times the later attempt wins.
+    // Oldest first: of equal times the later attempt wins. An attempt whose status this version cannot read is an error: the others alone
+    // could make the person approved.
     let outcomes = attempts::outcomes(tx, scope, registration_id).await?;
     let events: Vec<StatusEvent> = outcomes
         .iter()
         .rev()
-        .map(status_event)
-        .collect::<Result<_, _>>()?;
-    let status = registration_status(&events);
-    registrations::set_status(tx, scope, registration_id, status.map(AttemptStatus::as_str)).await?;
+        .map(|outcome| StatusEvent {
+            status: outcome.status,
+            at: outcome.decided_at.unwrap_or(outcome.created_at),
+        })
+        .collect();
+    registrations::set_status(tx, scope, registration_id, registration_status(&events)).await?;
     Ok(())
-}
-
-/// An attempt as its registration's status depends on it. One that this version cannot read must not be left out: the others alone could
-/// make the person approved.
-fn status_event(outcome: &attempts::Outcome) -> Result<StatusEvent, Problem> {
-    let status = outcome
-        .status
-        .parse()
-        .map_err(|_| Problem::internal(format!("attempt {} has an unknown status", outcome.log_id)))?;
-    Ok(StatusEvent {
-        status,
-        at: outcome.decided_at.unwrap_or(outcome.created_at),
-    })
 }
 
 async fn announce(

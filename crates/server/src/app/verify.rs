@@ -361,7 +361,7 @@ async fn record_in_one_transaction(
             session_id: against.session_id,
             flow_id: against.flow_id,
             flow_name: &against.flow_name,
-            status: judgement.status.as_str(),
+            status: judgement.status,
             success: judgement.success,
             codes: &json!(judgement.codes).to_string(),
             document_types: &json!(submission.document_types).to_string(),

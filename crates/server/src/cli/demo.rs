@@ -16,6 +16,7 @@ use store::invitations;
 use store::merchants::MerchantStatus;
 use store::{Db, Scope};
 use uuid::Uuid;
+use verification::group::GroupStatus;
 
 use super::say;
 use crate::app::accounts::joining;
@@ -169,7 +170,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
     let new = NewGroup {
         name: GROUP.into(),
         description: None,
-        status: "active".into(),
+        status: GroupStatus::Active,
         flow_ids,
     };
     let group = store::transaction!(app.db, |tx| -> Result<groups::Group, store::Error> {

@@ -9,6 +9,7 @@ use axum_extra::extract::Form;
 use serde_json::{Map, Value, json};
 use store::flows::Flow;
 use store::groups::Group;
+use verification::group::GroupStatus;
 
 use super::flows::form::Sent;
 use super::page::{Page, done, html};
@@ -96,7 +97,9 @@ fn editor(page: Page, group: Option<Group>, flows: Vec<Flow>) -> EditorPage {
             .as_ref()
             .and_then(|group| group.description.clone())
             .unwrap_or_default(),
-        inactive: group.as_ref().is_some_and(|group| group.status == "inactive"),
+        inactive: group
+            .as_ref()
+            .is_some_and(|group| group.status == GroupStatus::Inactive),
         group,
         choices,
         faults: BTreeMap::new(),

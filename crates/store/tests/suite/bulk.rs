@@ -1,5 +1,6 @@
 //! Histories written in bulk read like those that verifications wrote.
 
+use reference::status::{self, AttemptStatus};
 use store::attempts::{self, Decision};
 use store::audit::{self, AuditCheck};
 use store::bulk::{self, PastAttempt, PastPerson, PastSession};
@@ -12,13 +13,13 @@ use crate::bench::{Bench, START};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
-fn attempt(flow_id: Uuid, status: &str, created_at: i64) -> PastAttempt {
+fn attempt(flow_id: Uuid, status: AttemptStatus, created_at: i64) -> PastAttempt {
     PastAttempt {
         id: Uuid::new_v4(),
         flow_id,
         flow_name: "Passport".into(),
-        status: status.into(),
-        success: status == "approved",
+        status,
+        success: status == AttemptStatus::Approved,
         codes: "[2509]".into(),
         document_types: r#"["PASSPORT"]"#.into(),
         request: format!("request of {created_at}"),
@@ -35,9 +36,9 @@ fn attempt(flow_id: Uuid, status: &str, created_at: i64) -> PastAttempt {
 fn person(number: i64) -> PastPerson {
     let (group, flow) = (Uuid::from_u128(1), Uuid::from_u128(2));
     let created_at = START - 10 * DAY + number;
-    let mut declined = attempt(flow, "declined", created_at + DAY);
+    let mut declined = attempt(flow, AttemptStatus::Declined, created_at + DAY);
     declined.decision = Some(Decision {
-        decision: "decline".into(),
+        decision: status::Decision::Decline,
         actor: "staff:1".into(),
         reason: Some("Not the same person".into()),
         at: created_at + 2 * DAY,
@@ -49,7 +50,7 @@ fn person(number: i64) -> PastPerson {
         name_words: vec!["ada".into(), "ada".into(), format!("number{number}")],
         external_user_id: format!("applicant-{number}"),
         grouping_id: Some(group),
-        status: Some("declined".into()),
+        status: Some(AttemptStatus::Declined),
         created_at,
         session: Some(PastSession {
             id: Uuid::new_v4(),
@@ -73,7 +74,7 @@ fn person(number: i64) -> PastPerson {
                 ("selfie".into(), "reached".into(), 900),
             ],
         }),
-        attempts: vec![attempt(flow, "failed", created_at), declined],
+        attempts: vec![attempt(flow, AttemptStatus::Failed, created_at), declined],
     }
 }
 
@@ -105,7 +106,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
         .await
         .unwrap();
     assert_eq!(registered[0].external_user_id, "applicant-7");
-    assert_eq!(registered[0].status.as_deref(), Some("declined"));
+    assert_eq!(registered[0].status, Some(AttemptStatus::Declined));
     assert_eq!(registered[0].last_active, START - 9 * DAY + 7);
 
     let log = attempts::of_facemap(&mut conn, scope, facemap).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reference::status::GroupStatus;
 use store::flows::{self, Flow, FlowContent};
 use store::groups::{self, Group, GroupChanges, NewGroup};
 use store::{Error, Scope};
@@ -27,7 +28,7 @@ fn new_group(name: &str, flow_ids: &[Uuid]) -> NewGroup {
     NewGroup {
         name: name.into(),
         description: None,
-        status: "active".into(),
+        status: GroupStatus::Active,
         flow_ids: flow_ids.to_vec(),
     }
 }
@@ -186,13 +187,13 @@ pub(crate) async fn a_group_changes_only_what_is_sent(bench: Bench) {
     let changes = GroupChanges {
         name: Some("new".into()),
         description: Some(None),
-        status: Some("inactive".into()),
+        status: Some(GroupStatus::Inactive),
         flow_ids: Some(Vec::new()),
     };
     let changed = change(&bench, scope, made.id, &changes).await.unwrap();
     let expected = Group {
         name: "new".into(),
-        status: "inactive".into(),
+        status: GroupStatus::Inactive,
         flows: Vec::new(),
         updated_at: START + 1000,
         ..made.clone()

@@ -20,6 +20,7 @@ mod review;
 mod schema;
 mod sessions;
 mod staff;
+mod statuses;
 mod traffic;
 mod verification;
 
@@ -75,6 +76,8 @@ on_every_database! {
         a_changed_password_ends_sessions_that_begin_with_the_old, the_operators_trail_is_a_chain_of_its_own,
         a_sign_up_waits_for_its_link, a_new_password_link_voids_the_earlier,
         a_profile_is_written_handed_in_and_decided, what_is_to_be_shown_waits_five_minutes;
+    statuses: an_unknown_status_or_decision_is_an_error, an_unknown_status_prevents_no_erasure,
+        every_status_and_decision_comes_back;
     review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed,
         dispositions_and_acts_wait_sealed,
         suppressions_stay_with_their_person, people_are_found_by_several_words, reviewers_keep_views_and_reasons;

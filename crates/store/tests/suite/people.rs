@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reference::status::{AttemptStatus, Decision};
 use store::applicants::{self, Applicant};
 use store::attempts::{self, Attempt};
 use store::objects::{ObjectName, Objects};
@@ -20,7 +21,7 @@ pub(crate) fn passes<'a>(label: &'a str, group: Option<Uuid>, face: &'a [u8]) ->
         label,
         group,
         face: Some(face),
-        status: "approved",
+        status: AttemptStatus::Approved,
     }
 }
 
@@ -29,7 +30,7 @@ fn fails(label: &str, group: Option<Uuid>) -> Submission<'_> {
         label,
         group,
         face: None,
-        status: "failed",
+        status: AttemptStatus::Failed,
     }
 }
 
@@ -54,7 +55,7 @@ pub(crate) async fn a_person_is_recorded_and_found(bench: Bench) {
     let applicant = |grouping_id, at| Applicant {
         facemap_id,
         grouping_id,
-        status: Some("approved".into()),
+        status: Some(AttemptStatus::Approved),
         registered: true,
         created_at: at,
         last_active: at,
@@ -368,7 +369,7 @@ pub(crate) async fn log_only_attempts_are_found(bench: Bench) {
         ..log_only.clone()
     };
     let registered = Applicant {
-        status: Some("approved".into()),
+        status: Some(AttemptStatus::Approved),
         registered: true,
         created_at: START,
         last_active: START,
@@ -386,7 +387,7 @@ pub(crate) async fn log_only_attempts_are_found(bench: Bench) {
 pub(crate) async fn reviewers_decide(bench: Bench) {
     let scope = bench.scope().await;
     let submission = Submission {
-        status: "pending",
+        status: AttemptStatus::Pending,
         ..passes("ada", GROUP, b"ada")
     };
     let pending = verify(&bench.db, scope, submission).await.unwrap();
@@ -410,23 +411,25 @@ pub(crate) async fn reviewers_decide(bench: Bench) {
 
     // Two reviewers at once: one decides, the other sees that it is decided.
     bench.pass(Duration::from_secs(60));
-    let tasks: Vec<_> = [("declined", "decline"), ("approved", "approve")]
-        .map(|(status, decision)| {
-            let (db, log_id) = (bench.db.clone(), pending.log_id());
-            tokio::spawn(async move {
-                store::transaction!(db, |tx| -> Result<bool, Error> {
-                    let attempt = attempts::get_for_update(tx, scope, log_id).await?.unwrap();
-                    if attempt.status != "pending" {
-                        return Ok(false);
-                    }
-                    attempts::decide(tx, scope, &attempt, status, decision, "reviewer", Some("looked"))
-                        .await?;
-                    Ok(true)
-                })
-                .unwrap()
+    let tasks: Vec<_> = [
+        (AttemptStatus::Declined, Decision::Decline),
+        (AttemptStatus::Approved, Decision::Approve),
+    ]
+    .map(|(status, decision)| {
+        let (db, log_id) = (bench.db.clone(), pending.log_id());
+        tokio::spawn(async move {
+            store::transaction!(db, |tx| -> Result<bool, Error> {
+                let attempt = attempts::get_for_update(tx, scope, log_id).await?.unwrap();
+                if attempt.status != AttemptStatus::Pending {
+                    return Ok(false);
+                }
+                attempts::decide(tx, scope, &attempt, status, decision, "reviewer", Some("looked")).await?;
+                Ok(true)
             })
+            .unwrap()
         })
-        .into();
+    })
+    .into();
     let mut decided = 0;
     for task in tasks {
         decided += u32::from(task.await.unwrap());

@@ -3,6 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use reference::status::AttemptStatus;
 use store::Scope;
 use uuid::Uuid;
 
@@ -45,7 +46,7 @@ async fn child() {
             label: &label,
             group: None,
             face: Some(face.as_bytes()),
-            status: "approved",
+            status: AttemptStatus::Approved,
         };
         let outcome = verify(&db, scope, submission).await.unwrap();
         println!(
@@ -119,7 +120,7 @@ pub(crate) async fn a_killed_process_leaves_nobody_half_registered(bench: Bench)
         label: &label,
         group: None,
         face: Some(b"new"),
-        status: "approved",
+        status: AttemptStatus::Approved,
     };
     let outcome = verify(&bench.db, scope, submission).await.unwrap();
     assert!(matches!(outcome, Outcome::Registered { .. }));

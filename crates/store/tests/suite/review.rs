@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reference::status::{AttemptStatus, Decision};
 use store::attempts::{self, Attempt, NewAttempt};
 use store::proposals::{self, NewProposal};
 use store::reason_templates;
@@ -32,7 +33,7 @@ async fn log(bench: &Bench, scope: Scope, flow_id: Uuid, (priority, codes, docum
             session_id: None,
             flow_id,
             flow_name: "Flow",
-            status: "pending",
+            status: AttemptStatus::Pending,
             success: false,
             codes,
             document_types: document,
@@ -157,7 +158,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
     .unwrap();
     let four = attempt(&bench, scope, 4).await;
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &four, "approve", Some(bob), Some("fits")).await
+        review::propose(tx, scope, &four, Decision::Approve, Some(bob), Some("fits")).await
     })
     .unwrap();
     drop(conn);
@@ -328,11 +329,19 @@ pub(crate) async fn notes_and_proposals_are_sealed(bench: Bench) {
     assert_eq!((logged.priority, logged.took_ms), (4, Some(12)));
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         review::add_note(tx, scope, &logged, ada, "called him").await?;
-        review::propose(tx, scope, &logged, "decline", Some(bob), Some("not his document")).await
+        review::propose(
+            tx,
+            scope,
+            &logged,
+            Decision::Decline,
+            Some(bob),
+            Some("not his document"),
+        )
+        .await
     })
     .unwrap();
     let again = store::transaction!(bench.db, |tx| -> Result<(), Error> {
-        review::propose(tx, scope, &logged, "approve", Some(ada), None).await
+        review::propose(tx, scope, &logged, Decision::Approve, Some(ada), None).await
     });
     assert!(matches!(again, Err(Error::Conflict)));
     let mut conn = bench.read().await;
@@ -343,8 +352,8 @@ pub(crate) async fn notes_and_proposals_are_sealed(bench: Bench) {
         .unwrap()
         .unwrap();
     assert_eq!(
-        (proposal.decision.as_str(), proposal.reason.as_deref()),
-        ("decline", Some("not his document"))
+        (proposal.decision, proposal.reason.as_deref()),
+        (Decision::Decline, Some("not his document"))
     );
     drop(conn);
     let dropped = async || {
@@ -594,7 +603,7 @@ pub(crate) async fn reviewers_keep_views_and_reasons(bench: Bench) {
     drop(conn);
     let id = store::transaction!(bench.db, |tx| -> Result<Uuid, Error> {
         saved_views::remove(tx, merchant_id, ada, "old").await?;
-        reason_templates::add(tx, merchant_id, "decline", "The document is a copy.", 9).await
+        reason_templates::add(tx, merchant_id, Decision::Decline, "The document is a copy.", 9).await
     })
     .unwrap();
     let other = bench.merchant().await.id;
@@ -615,6 +624,6 @@ pub(crate) async fn reviewers_keep_views_and_reasons(bench: Bench) {
         1
     );
     let reasons = reason_templates::list(&mut conn, merchant_id).await.unwrap();
-    assert_eq!((reasons[0].id, reasons[0].decision.as_str()), (id, "decline"));
+    assert_eq!((reasons[0].id, reasons[0].decision), (id, Decision::Decline));
     assert!(reason_templates::list(&mut conn, other).await.unwrap().is_empty());
 }

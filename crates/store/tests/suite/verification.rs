@@ -1,6 +1,7 @@
 //! The one transaction of a verification, as the server composes it, with the simplest rules that need all its steps:
 //! two faces are the same when their bytes are.
 
+use reference::status::AttemptStatus;
 use store::attempts::{self, NewAttempt};
 use store::audit::{self, Entry};
 use store::outbox::{self, NewEvent};
@@ -40,7 +41,7 @@ pub(crate) struct Submission<'a> {
     pub(crate) label: &'a str,
     pub(crate) group: Option<Uuid>,
     pub(crate) face: Option<&'a [u8]>,
-    pub(crate) status: &'a str,
+    pub(crate) status: AttemptStatus,
 }
 
 async fn search(
@@ -89,7 +90,7 @@ pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) ->
                 flow_id: Uuid::nil(),
                 flow_name: "Flow",
                 status: submission.status,
-                success: submission.status == "approved",
+                success: submission.status == AttemptStatus::Approved,
                 codes: "[]",
                 document_types: "[\"PASSPORT\"]",
                 request: "{\"firstName\":\"Ada\"}",

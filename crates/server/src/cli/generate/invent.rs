@@ -27,7 +27,7 @@ use verification::evidence::{
 use verification::flow::Flow;
 use verification::judge::{Judgement, examine};
 use verification::review::Priority;
-use verification::status::{AttemptStatus, StatusEvent, registration_status};
+use verification::status::{self, AttemptStatus, StatusEvent, registration_status};
 use verification::submission::{Context, FileField, Submission};
 
 use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
@@ -155,7 +155,7 @@ impl Inventor {
             name_words: name_words(&format!("{} {}", subject.given, subject.family)),
             external_user_id: subject.label,
             grouping_id: Some(self.places.group_id),
-            status: status.map(|status| status.as_str().to_owned()),
+            status,
             created_at,
             session,
             attempts,
@@ -251,7 +251,7 @@ impl Inventor {
             )),
             flow_id: *flow_id,
             flow_name: flow_name.clone(),
-            status: status.as_str().to_owned(),
+            status,
             success: judgement.success,
             codes: json!(judgement.codes).to_string(),
             document_types: json!(submission.document_types).to_string(),
@@ -315,7 +315,11 @@ impl Inventor {
         }
         let approve = rng.random_bool(0.7);
         let decision = Decision {
-            decision: if approve { "approve" } else { "decline" }.into(),
+            decision: if approve {
+                status::Decision::Approve
+            } else {
+                status::Decision::Decline
+            },
             actor: "generator".into(),
             reason: (!approve).then(|| pick(rng, &REASONS).to_owned()),
             at: (at + rng.random_range(5 * MINUTE..2 * DAY)).min(self.now),

@@ -14,6 +14,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use store::{Scope, bulk, flows, groups};
 use uuid::Uuid;
+use verification::group::GroupStatus;
 
 use self::invent::{Inventor, Places, external_user_id};
 use super::{block_on, data, say};
@@ -173,7 +174,7 @@ async fn group(
     let new = groups::NewGroup {
         name: NAME.into(),
         description: None,
-        status: "active".into(),
+        status: GroupStatus::Active,
         flow_ids: flows.iter().map(|(id, ..)| *id).collect(),
     };
     let group = store::transaction!(db, |tx| -> Result<groups::Group, store::Error> {

@@ -7,12 +7,14 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use store::reason_templates::{self, ReasonTemplate};
 use verification::hits::Disposition;
+use verification::status::{AttemptStatus, Decision};
 
 use super::checks::{self, Check};
 use super::decide::Sent;
 use super::fields::{self, Row, iso_date};
 use super::hits::{self, Hit, Known};
 use super::queue::harmless;
+use super::reasons;
 use super::timeline::{self, Event};
 use crate::app::applicant_view::{self, View};
 use crate::app::seen::PictureSeen;
@@ -69,7 +71,7 @@ struct ApplicantPage {
     page: Page,
     log_id: i64,
     facemap_id: String,
-    status: String,
+    status: AttemptStatus,
     name: String,
     facts: Vec<(String, String)>,
     codes: Vec<(u16, &'static str)>,
@@ -94,7 +96,7 @@ struct ApplicantPage {
     version: i64,
     asks_two: bool,
     /// Decision, who, why, whether it is the reader's own.
-    proposal: Option<(String, String, String, bool)>,
+    proposal: Option<(Decision, String, String, bool)>,
     /// Who holds the claim, and whether that is the reader.
     claim: Option<(String, bool)>,
     claimed_until: i64,
@@ -150,8 +152,10 @@ impl ApplicantPage {
         !self.suppressed.is_empty() || self.hits.iter().any(|hit| hit.suppressed)
     }
 
-    fn has_reasons(&self, decision: &str) -> bool {
-        self.reasons.iter().any(|reason| reason.decision == decision)
+    /// The account's reasons for a decision.
+    fn reasons_for(&self, decision: &Decision) -> Vec<&ReasonTemplate> {
+        let fits = |reason: &&ReasonTemplate| reason.decision == *decision;
+        self.reasons.iter().filter(fits).collect()
     }
 }
 
@@ -233,7 +237,7 @@ async fn render(
     let template = ApplicantPage {
         log_id,
         facemap_id: view.person.facemap_id.to_string(),
-        status: view.attempt.status.clone(),
+        status: view.attempt.status,
         name: people::name(&view.detail.info),
         facts: facts(&page, &view),
         waits: waits(
@@ -272,7 +276,7 @@ async fn render(
         asks_two: view.asks_two,
         proposal: view.proposal.as_ref().map(|proposal| {
             (
-                proposal.decision.clone(),
+                proposal.decision,
                 match &proposal.staff_id {
                     Some(staff_id) => view.staff_name(staff_id),
                     None => page.t("second.command_line"),
@@ -305,11 +309,11 @@ async fn render(
 
 /// Why an attempt waits for a person although nothing failed.
 fn waits(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
-    if view.attempt.status != "pending" {
+    if view.attempt.status != AttemptStatus::Pending {
         return None;
     }
     match view.decisions.last() {
-        Some(last) if last.decision == "reopen" => {
+        Some(last) if last.decision == Decision::Reopen => {
             let text = page.t1("review.why.reopened", "who", view.name_of(&last.actor));
             let reason = last.reason.as_deref().map(|reason| format!(" “{reason}”"));
             Some(text + &reason.unwrap_or_default())

@@ -231,6 +231,6 @@ async fn reason(
     let kept = reason_templates::list(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
     Ok(kept
         .into_iter()
-        .find(|reason| reason.id == id && reason.decision == reviews::name(decision).0)
+        .find(|reason| reason.id == id && reason.decision == decision)
         .map(|reason| reason.body))
 }

@@ -13,6 +13,7 @@ use store::attempts;
 use store::suppressions::{self, Suppression};
 use store::{people as store_people, registrations};
 use uuid::Uuid;
+use verification::status::AttemptStatus;
 
 use super::fields::iso_date;
 use super::timeline::{self, Event};
@@ -45,7 +46,7 @@ struct Row {
     dob: String,
     proven: bool,
     /// Label and status.
-    registrations: Vec<(String, String)>,
+    registrations: Vec<(String, Option<AttemptStatus>)>,
     last_active: i64,
     log_id: Option<i64>,
 }
@@ -76,12 +77,7 @@ impl PeoplePage {
                     registrations: found
                         .registrations
                         .iter()
-                        .map(|registration| {
-                            (
-                                registration.external_user_id.clone(),
-                                registration.status.clone().unwrap_or_default(),
-                            )
-                        })
+                        .map(|registration| (registration.external_user_id.clone(), registration.status))
                         .collect(),
                     log_id: found.log_id,
                 })

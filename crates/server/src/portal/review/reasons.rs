@@ -8,6 +8,7 @@ use axum_extra::extract::Form;
 use serde::Deserialize;
 use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
+use verification::status::Decision;
 
 use crate::app::Shared;
 use crate::app::reviews::MAX_REASON;
@@ -18,14 +19,15 @@ use crate::portal::session::Member;
 const PATH: &str = "/portal/queue/reasons";
 /// Reasons that an account may keep.
 const MOST: i64 = 50;
-const DECISIONS: [&str; 3] = ["decline", "approve", "reopen"];
+/// What reasons are for, in the order in which they are offered.
+pub const DECISIONS: [Decision; 3] = [Decision::Decline, Decision::Approve, Decision::Reopen];
 
 #[derive(Template)]
 #[template(path = "portal/reasons.html")]
 struct ReasonsPage {
     page: Page,
     reasons: Vec<ReasonTemplate>,
-    decisions: [&'static str; 3],
+    decisions: [Decision; 3],
     /// What was sent and not accepted, and why.
     sent: NewReason,
     fault: Option<String>,
@@ -74,14 +76,16 @@ pub async fn add(
     Form(form): Form<NewReason>,
 ) -> Result<Response, Problem> {
     let body = form.body.trim();
-    let is_known = DECISIONS.contains(&form.decision.as_str());
-    if !is_known || body.is_empty() || body.chars().count() > MAX_REASON {
-        let fault = page.t("review.reasons.wrong");
-        return render(&app, page, &member, form, Some(fault)).await;
-    }
+    let decision = match form.decision.parse::<Decision>() {
+        Ok(decision) if !body.is_empty() && body.chars().count() <= MAX_REASON => decision,
+        _ => {
+            let fault = page.t("review.reasons.wrong");
+            return render(&app, page, &member, form, Some(fault)).await;
+        }
+    };
     let merchant_id = member.scope()?.merchant_id;
     let added = store::transaction!(app.db, |tx| -> Result<Uuid, store::Error> {
-        reason_templates::add(tx, merchant_id, &form.decision, body, MOST).await
+        reason_templates::add(tx, merchant_id, decision, body, MOST).await
     });
     match added {
         Err(store::Error::LimitReached) => {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use store::attempts::Summary;
 use store::registrations::Registration;
 use uuid::Uuid;
+use verification::status::AttemptStatus;
 
 use super::queue::meanings;
 use crate::app::applicant_view::View;
@@ -20,8 +21,8 @@ pub struct Event {
     pub title: String,
     /// More; empty when there is none.
     pub text: String,
-    /// A status to show beside it; empty when there is none.
-    pub status: String,
+    /// A status to show beside it.
+    pub status: Option<AttemptStatus>,
     /// The attempt that it leads to.
     pub log_id: Option<i64>,
     /// It is about the attempt that is looked at.
@@ -47,7 +48,7 @@ pub fn of_person(
             },
             None => page.t("review.event.no_group"),
         },
-        status: registration.status.clone().unwrap_or_default(),
+        status: registration.status,
         log_id: None,
         here: false,
     });
@@ -63,7 +64,7 @@ pub fn of_person(
             .map(|(number, meaning)| format!("{number} {meaning}"))
             .collect::<Vec<_>>()
             .join("; "),
-        status: attempt.status.clone(),
+        status: Some(attempt.status),
         log_id: Some(attempt.log_id),
         here: here == Some(attempt.log_id),
     });
@@ -87,7 +88,7 @@ pub fn of_view(page: &Page, view: &View) -> Vec<Event> {
             &[("who", &view.name_of(&decision.actor))],
         ),
         text: decision.reason.clone().unwrap_or_default(),
-        status: String::new(),
+        status: None,
         log_id: None,
         here: true,
     }));
@@ -96,7 +97,7 @@ pub fn of_view(page: &Page, view: &View) -> Vec<Event> {
         kind: "note",
         title: page.t1("review.event.note", "who", view.staff_name(&note.staff_id)),
         text: note.text.clone(),
-        status: String::new(),
+        status: None,
         log_id: None,
         here: true,
     }));
