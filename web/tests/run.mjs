@@ -22,7 +22,7 @@ async function failing(files, concurrency) {
   return [...failed];
 }
 
-const first = await failing(all.sort(), 2);
+const first = await failing(all.sort(), 3);
 const second = first.length ? await failing(first.includes("?") ? all : first, 1) : [];
 for (const file of first) console.log(`# ${second.includes(file) ? "FAILED twice" : "flaky: passed alone"}: ${file}`);
 process.exitCode = second.length ? 1 : 0;

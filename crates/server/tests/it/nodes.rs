@@ -329,6 +329,9 @@ on_both!(nodes_register_with_key_and_lists, |backend| {
     assert!(page.contains("report cannot be read"), "{page}");
 });
 
+/// How long an answer about readiness may take: two seconds are promised, and a busy machine adds to them.
+const LONGEST: Duration = Duration::from_secs(5);
+
 /// A listener that takes connections and never answers.
 async fn silent() -> (String, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -336,16 +339,12 @@ async fn silent() -> (String, TcpListener) {
 }
 
 /// Asks for a part several times at once, until it is not ready and three seconds more, which is longer than an answer is kept. Each answer
-/// must come within two seconds (and what a busy machine adds).
+/// must come in time.
 async fn answers_in_time(server: &Server, name: &str) {
     let ask = async || {
         let begun = Instant::now();
         let part = server.part(name).await;
-        assert!(
-            begun.elapsed() < Duration::from_millis(2_500),
-            "{:?}",
-            begun.elapsed()
-        );
+        assert!(begun.elapsed() < LONGEST, "{:?}", begun.elapsed());
         part
     };
     let begun = Instant::now();
@@ -475,19 +474,11 @@ async fn readiness_answers_when_the_lists_hang() {
     assert!(made.success());
     let asked = Instant::now();
     let (ready, _) = server.part("sanctions").await;
-    assert!(
-        asked.elapsed() < Duration::from_millis(2_500),
-        "{ready} after {:?}",
-        asked.elapsed()
-    );
+    assert!(asked.elapsed() < LONGEST, "{ready} after {:?}", asked.elapsed());
     for _ in 0..5 {
         let asked = Instant::now();
         server.part("database").await;
-        assert!(
-            asked.elapsed() < Duration::from_millis(2_500),
-            "{:?}",
-            asked.elapsed()
-        );
+        assert!(asked.elapsed() < LONGEST, "{:?}", asked.elapsed());
     }
     // Screening either answers by the current list or not at all.
     let (status, found) = screened(&server, &demo, "Nightingale").await;

@@ -143,7 +143,7 @@ fn read(text: &str) -> Result<MerchantSettings, Vec<String>> {
 
 /// What can be read of settings that cannot be read as a whole; a member that cannot be read, and requires something of people, counts
 /// as set.
-pub fn salvaged(merchant: &Merchant) -> MerchantSettings {
+pub(super) fn salvaged(merchant: &Merchant) -> MerchantSettings {
     let strict = MerchantSettings {
         four_eyes: true,
         require_second_factor: true,
