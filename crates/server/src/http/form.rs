@@ -243,7 +243,7 @@ async fn read_parts(
             while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(&error))? {
                 file.too_large |= file.content.len() + chunk.len() as u64 > MAX_FILE_BYTES;
                 if !file.too_large {
-                    file.content.write(&chunk, spill_dir).map_err(Problem::internal)?;
+                    file.content.write(&chunk, spill_dir).map_err(not_kept)?;
                 }
             }
             form.files.insert(name, file);
@@ -302,6 +302,12 @@ fn unreadable(error: &multer::Error) -> Problem {
     Problem::validation(vec![format!("body - is not valid multipart/form-data: {error}")])
 }
 
+/// 503: a file of the request cannot be kept until it is read, mostly because the disk is full.
+fn not_kept(error: std::io::Error) -> Problem {
+    Problem::unavailable("The server has no room for the request's files; please try again shortly")
+        .because(error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,6 +341,22 @@ mod tests {
 
     fn part(name: &str, content: &str) -> String {
         format!("--X\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{content}\r\n")
+    }
+
+    #[tokio::test]
+    async fn a_file_that_the_disk_does_not_take_can_be_sent_again() {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("multipart/form-data; boundary=X"),
+        );
+        let body = format!("{}--X--\r\n", part("f", &"x".repeat(3 << 20)));
+        let folder = tempfile::tempdir().unwrap();
+        // What no file can be made in stands for a full disk: the error is the operating system's, too.
+        let missing = folder.path().join("missing");
+        let refused = read(&headers, chunked(body), &FIELDS, &missing).await;
+        let problem = refused.err().expect("nothing can be kept");
+        assert_eq!(problem.kind(), crate::error::Kind::Unavailable);
     }
 
     #[tokio::test]
