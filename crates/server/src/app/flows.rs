@@ -202,6 +202,9 @@ pub(super) async fn change(
 ) -> Result<Saved, Problem> {
     let (flow_id, seen, name) = (flow.id, flow.updated_at, flow.name.clone());
     let before: FlowContent = flow.into();
+    if read(&before).is_err() && by.actor == By::COMMAND_LINE.actor {
+        return repair(tx, scope, flow_id, &before, &content, by).await;
+    }
     let weaker = weakenings(&before, &content, retention_days)?;
     let mut state = four_eyes::of_account(tx, scope.merchant_id).await?;
     state.flow = parse(&before)?.settings.four_eyes;
@@ -222,6 +225,82 @@ pub(super) async fn change(
     let lines = weaker.into_iter().map(Line::from).collect();
     four_eyes::propose(tx, scope, change, subject, lines, by).await?;
     Ok(Saved::Proposed)
+}
+
+/// Puts a Flow's content in place of one that cannot be read. No second person can confirm a change of that, so it must not check less
+/// than what can be read of it.
+async fn repair(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    before: &FlowContent,
+    after: &FlowContent,
+    by: By<'_>,
+) -> Result<Saved, Problem> {
+    let merchant = store::merchants::get(tx, scope.merchant_id)
+        .await?
+        .ok_or_else(not_found)?;
+    let account = merchants::settings(&merchant)?.four_eyes;
+    let kept = salvaged(before, after);
+    let mut state = four_eyes::of_unreadable_account(tx, scope.merchant_id, account).await?;
+    state.flow = parse(&kept)?.settings.four_eyes;
+    let weaker = weakenings(&kept, after, None)?;
+    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+        return put(tx, scope, id, after, by.actor).await.map(Saved::Done);
+    }
+    let members: Vec<String> = weaker
+        .into_iter()
+        .map(|one| format!("{} ({})", one.member, one.from))
+        .collect();
+    let text = format!(
+        "The stored Flow cannot be read, and two people are required to check less. Repair it with {}; two members can then change \
+         it in the portal",
+        members.join(" and ")
+    );
+    Err(Problem::new(Kind::Conflict, text))
+}
+
+/// What can be read of a Flow that cannot be read as a whole, with the rest of `after`; a `fourEyes` that cannot be read counts as set.
+fn salvaged(before: &FlowContent, after: &FlowContent) -> FlowContent {
+    let mut kept = after.clone();
+    let parts: [fn(&FlowContent, &mut FlowContent); 6] = [
+        |from, to| to.default_fields.clone_from(&from.default_fields),
+        |from, to| to.default_document_types.clone_from(&from.default_document_types),
+        |from, to| to.country_overrides.clone_from(&from.country_overrides),
+        |from, to| to.geo_blocked_countries.clone_from(&from.geo_blocked_countries),
+        |from, to| to.min_age = from.min_age,
+        |from, to| to.max_age = from.max_age,
+    ];
+    for take in parts {
+        let mut trial = kept.clone();
+        take(before, &mut trial);
+        if read(&trial).is_ok() {
+            kept = trial;
+        }
+    }
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+    let Some(mut settings) = object(&after.settings) else {
+        return kept;
+    };
+    let with = |settings: &Map<String, Value>| FlowContent {
+        settings: Value::Object(settings.clone()).to_string(),
+        ..kept.clone()
+    };
+    let Some(stored) = object(&before.settings) else {
+        settings.insert("fourEyes".into(), Value::Bool(true));
+        return with(&settings);
+    };
+    for (name, value) in stored {
+        let is_four_eyes = name == "fourEyes";
+        let mut trial = settings.clone();
+        trial.insert(name.clone(), value);
+        if read(&with(&trial)).is_ok() {
+            settings = trial;
+        } else if is_four_eyes {
+            settings.insert(name, Value::Bool(true));
+        }
+    }
+    with(&settings)
 }
 
 /// The members by which a Flow checks less after a change.

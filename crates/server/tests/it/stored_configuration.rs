@@ -153,3 +153,44 @@ on_both!(a_flow_changed_by_hand_refuses, |backend| {
     server.sql("update flows set min_age = null").await;
     assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
 });
+
+on_both!(a_damaged_flow_is_repaired_by_the_command_line, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = demo["merchantId"].as_str().unwrap();
+    let flow = demo["flows"]["data-only"].as_str().unwrap();
+    let file = server.dir.path().join("flow.json");
+    let update = |content: Value| {
+        std::fs::write(&file, content.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        let flow = ["--sandbox", "--flow", flow, "--file", file];
+        let output = server.try_bonafide(&[&["flow", "update", "--merchant", id], &flow[..]].concat());
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let damage = async |sql: &'static str| {
+        server.sql(sql).await;
+        assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 503);
+    };
+    for sql in [
+        r#"update flows set settings = '{"matchThreshold":"x"}' where name = 'data-only'"#,
+        r#"update flows set settings = '{"reviewPolicy":"quorum"}' where name = 'data-only'"#,
+    ] {
+        damage(sql).await;
+        let (repaired, said) = update(json!({"minAge": 18}));
+        assert!(!repaired, "another member does not mend it: {said}");
+        let (repaired, said) = update(json!({"settings": {"matchThreshold": 80}}));
+        assert!(repaired, "{said}");
+        assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+    }
+    // What can be read still counts, and what cannot counts as required.
+    for sql in [
+        r#"update flows set settings = '{"fourEyes":"x","matchThreshold":85}' where name = 'data-only'"#,
+        r#"update flows set settings = '{"fourEyes":tr' where name = 'data-only'"#,
+    ] {
+        damage(sql).await;
+        let (repaired, said) = update(json!({"settings": {"matchThreshold": 84}}));
+        assert!(!repaired && said.contains("settings.fourEyes"), "{said}");
+        let (repaired, said) = update(json!({"settings": {"matchThreshold": 85, "fourEyes": true}}));
+        assert!(repaired, "{said}");
+        assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+    }
+});
