@@ -309,7 +309,11 @@ pub struct Subject<'a> {
     pub attempt: Option<&'a Attempt>,
 }
 
-/// Records an act that waits for a second person, in place of an earlier one of its kind for the same subject.
+/// Records an act that waits for a second person, in place of one of its kind for the same subject that no other person
+/// stands behind.
+///
+/// # Errors
+/// A conflict while another person's is pending.
 pub async fn propose(
     tx: &mut Tx,
     scope: Scope,
@@ -320,6 +324,15 @@ pub async fn propose(
 ) -> Result<Uuid, Problem> {
     if !matches!(change, Change::Member { .. }) {
         may_propose(tx, scope.merchant_id, by.staff_id).await?;
+        let pending = proposals::list(tx, scope).await?;
+        let is_same = |row: &Proposed| row.kind == change.kind() && row.subject == subject.id;
+        if pending
+            .into_iter()
+            .any(|row| is_same(&row) && row.staff_id.is_some() && row.staff_id != by.staff_id)
+        {
+            let text = "Another person's proposal is pending for this: confirm or reject it under Needs second approval first";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_pending"));
+        }
     }
     let kind = change.kind();
     let members: Vec<&str> = lines.iter().map(|line| line.member.as_str()).collect();

@@ -8,16 +8,16 @@ use super::{Browser, PASSWORD};
 use crate::harness::{Key, Server, on_both};
 
 /// The id of the first proposal that a page lists.
-fn proposal(page: &str) -> String {
+pub(super) fn proposal(page: &str) -> String {
     let from = page.find("/portal/second/").expect("a proposal") + "/portal/second/".len();
     page[from..].split('/').next().unwrap().to_owned()
 }
 
-async fn answer(browser: &Browser, id: &str, what: &str) -> super::Answer {
+pub(super) async fn answer(browser: &Browser, id: &str, what: &str) -> super::Answer {
     browser.post(&format!("/portal/second/{id}/{what}"), &[]).await
 }
 
-async fn waiting(browser: &Browser) -> String {
+pub(super) async fn waiting(browser: &Browser) -> String {
     browser.get("/portal/second").await.page()
 }
 

@@ -5,6 +5,7 @@ mod four_eyes;
 mod insight;
 mod operator;
 mod privacy;
+mod proposals;
 mod review;
 mod roles;
 mod scope;

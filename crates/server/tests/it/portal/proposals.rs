@@ -1,0 +1,30 @@
+//! Proposals that wait for a second person: what becomes of them while others are made.
+
+use super::Browser;
+use super::four_eyes::{answer, proposal, waiting};
+use crate::harness::{Server, on_both};
+
+on_both!(a_pending_proposal_is_not_replaced_by_another_person, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = demo["merchantId"].as_str().unwrap().to_owned();
+    let ada = Browser::sign_up(&server, &id, "admin").await;
+    let bob = Browser::sign_up(&server, &id, "admin").await;
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
+    // The command line may replace its own.
+    server.bonafide(&["merchant", "set", &id, "screeningThreshold=0.95"]);
+    server.bonafide(&["merchant", "set", &id, "screeningThreshold=0.9"]);
+    let first = proposal(&waiting(&ada).await);
+    answer(&ada, &first, "confirm").await.redirect();
+    // Ada stands behind it now.
+    let second = server.try_bonafide(&["merchant", "set", &id, "fourEyes=false"]);
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(!second.status.success() && said.contains("pending"), "{said}");
+    let page = waiting(&bob).await;
+    assert!(
+        page.contains("screeningThreshold") && !page.contains("fourEyes"),
+        "{page}"
+    );
+    answer(&bob, &first, "confirm").await.redirect();
+    let set = server.bonafide(&["merchant", "set", &id, "brandName=Acme"]);
+    assert!(set.contains(r#""screeningThreshold":0.9"#), "{set}");
+});
