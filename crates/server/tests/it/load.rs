@@ -139,7 +139,14 @@ async fn a_request_whose_decoder_is_killed_answers_503_and_leaves_nothing() {
 async fn a_file_that_takes_too_much_work_has_the_verdict_of_one_that_cannot_be_read() {
     let (server, demo) = Server::demo(Backend::Sqlite, &["--decode-seconds", "1"]).await;
     server.engines().await;
-    let (status, body) = endless(&server, &demo).await;
+    // On a busy machine the file's second of work may not be done in time: the answer says to try again, and no more.
+    let (status, body) = loop {
+        let (status, body) = endless(&server, &demo).await;
+        if status != 503 {
+            break (status, body);
+        }
+        assert_eq!(server.count("select count(*) from attempts").await, 0);
+    };
     assert_eq!(status, 200, "{body}");
     assert_eq!(body["idvResult"]["codes"], json!([2003]), "{body}");
     assert_eq!(server.count("select count(*) from attempts").await, 1);
