@@ -9,7 +9,7 @@ use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::flow::{FlowParts, StoredFlowError};
 use verification::flow_body::FlowChanges;
-use verification::four_eyes::{Act, Defaults, Weakening, flow_weakenings, needs_second};
+use verification::four_eyes::{Act, Defaults, State, Weakening, flow_weakenings, needs_second};
 
 use super::four_eyes::{self, By, Change, Line};
 use super::{App, merchants, webhooks};
@@ -242,8 +242,11 @@ async fn repair(
         .ok_or_else(not_found)?;
     let account = merchants::settings(&merchant)?.four_eyes;
     let kept = salvaged(before, after);
-    let mut state = four_eyes::of_unreadable_account(tx, scope.merchant_id, account).await?;
-    state.flow = parse(&kept)?.settings.four_eyes;
+    let state = State {
+        account,
+        flow: parse(&kept)?.settings.four_eyes,
+        ..State::default()
+    };
     let weaker = weakenings(&kept, after, None)?;
     if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
         return put(tx, scope, id, after, by.actor).await.map(Saved::Done);

@@ -456,8 +456,8 @@ pub async fn answer(
                 may_second(tx, scope.merchant_id, (waiting.staff_id, waiting.at), staff_id).await?;
             }
             // Whoever confirms may be who typed the command, so two people confirm where there are two.
-            let is_adopted = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
-            if waiting.staff_id.is_none() && is_adopted {
+            let needs_two = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
+            if waiting.staff_id.is_none() && needs_two {
                 proposals::adopt(tx, scope, id, staff_id).await?;
                 note(tx, scope, actor, "change.adopted", &id, &detail).await?;
                 return Ok(Answered::Adopted);
