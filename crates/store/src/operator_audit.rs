@@ -74,6 +74,15 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     execute!(tx, sql, CHAIN, &row.hash).map(|_| ())
 }
 
+/// Whether the trail has an act of a kind.
+///
+/// # Errors
+/// Database errors.
+pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
+    let sql = "select seq from operator_audit where action = $1 limit 1";
+    Ok(fetch!(optional, conn, (i64,), sql, action)?.is_some())
+}
+
 /// The newest rows before a place (or of all), newest first.
 ///
 /// # Errors

@@ -221,7 +221,12 @@ pub struct InstallationProposal {
 ///
 /// # Errors
 /// Database errors.
-pub async fn put_installation(tx: &mut Tx, kind: &str, subject: &str) -> Result<(), Error> {
+pub async fn put_installation(
+    tx: &mut Tx,
+    kind: &str,
+    subject: &str,
+    staff_id: Option<Uuid>,
+) -> Result<(), Error> {
     let waiting = installation(tx).await?;
     if waiting
         .iter()
@@ -234,13 +239,14 @@ pub async fn put_installation(tx: &mut Tx, kind: &str, subject: &str) -> Result<
     execute!(
         tx,
         "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
-         values ($1, null, $2, $3, $4, null, null, $5, $6)",
+         values ($1, null, $2, $3, $4, null, $7, $5, $6)",
         id,
         false,
         kind,
         subject,
         nothing,
         now,
+        staff_id,
     )
     .map(|_| ())
 }

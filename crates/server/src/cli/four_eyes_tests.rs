@@ -21,8 +21,8 @@ const COMMANDS: &[Row] = &[
     ("flow create", &[Act::MakeFlow]),
     ("flow update", &[Act::WeakenFlow]),
     ("lists remove", &[Act::RemoveList]),
-    // Another version of a list that is in use; a list that lost entities is refused by its own guard.
-    ("lists import", &[]),
+    // A version that lost most of its entities; the list's own guard refuses one that lost more than a few.
+    ("lists import", &[Act::RemoveList]),
     ("lists status", &[]),
     // Both create logins, which count when a colleague confirms them.
     ("portal invite", &[Act::CountMember]),

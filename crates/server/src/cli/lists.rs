@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use sanctions::import::Refusal;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
 use store::Db;
 
 use super::{block_on, data, say};
+use crate::app::installation_acts::{self, InstallationAct, Shrinkage};
+use crate::app::list_set;
 use crate::app::lists::PastWallets;
 use crate::app::operations::COMMAND_LINE;
-use crate::app::{list_removal, list_set};
 use crate::config::DataConfig;
 use crate::error::Problem;
 
@@ -34,7 +36,8 @@ enum Action {
         /// The SHA-256 that the publisher gives for the (single) file.
         #[arg(long)]
         sha256: Option<String>,
-        /// Accept a list that lost up to this share of its entities, in percent.
+        /// Accept a list that lost up to this share of its entities, in percent. Where two people are required, two operators must
+        /// confirm a loss of more than 20 percent.
         #[arg(long)]
         max_shrink: Option<u8>,
     },
@@ -60,12 +63,11 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
             sha256,
             max_shrink,
         } => {
-            let mut guards = Guards {
+            let guards = Guards {
                 expected_sha256: sha256,
                 ..Guards::default()
             };
-            guards.max_shrink_percent = max_shrink.unwrap_or(guards.max_shrink_percent);
-            block_on(import_all(&data, &files, guards))
+            block_on(import_all(&data, &files, guards, max_shrink))
         }
         Action::Remove { list } => block_on(remove(&data, &list)),
         Action::Status { json } => {
@@ -89,14 +91,19 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
 }
 
 /// Imports each list into this node's folder, then makes it the installation's.
-async fn import_all(config: &DataConfig, files: &[PathBuf], mut guards: Guards) -> anyhow::Result<()> {
+async fn import_all(
+    config: &DataConfig,
+    files: &[PathBuf],
+    mut guards: Guards,
+    max_shrink: Option<u8>,
+) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     let store = config.list_store()?;
     let _lock = store.lock()?;
     guards.installed = list_set::installed(&db).await?;
     let mut refused = 0;
     for group in by_list(files) {
-        match import(&store, &group, &guards) {
+        match import_guarded(&db, &store, &group, &guards, max_shrink).await? {
             Ok(report) => {
                 list_set::publish(&db, &store, &report.list, COMMAND_LINE, true)
                     .await
@@ -122,12 +129,67 @@ async fn import_all(config: &DataConfig, files: &[PathBuf], mut guards: Guards) 
     Ok(())
 }
 
+/// Imports a list that may shrink by `max_shrink` percent. Where two people are required, the command line only proposes that a list
+/// shrinks by more than the guards allow.
+async fn import_guarded(
+    db: &Db,
+    store: &ListStore,
+    files: &[&Path],
+    guards: &Guards,
+    max_shrink: Option<u8>,
+) -> anyhow::Result<Result<ImportReport, String>> {
+    let wide = Guards {
+        max_shrink_percent: max_shrink.unwrap_or(guards.max_shrink_percent),
+        ..guards.clone()
+    };
+    let failed = |problem: Problem| anyhow::anyhow!("{problem}");
+    let is_wider = wide.max_shrink_percent > guards.max_shrink_percent;
+    if !is_wider
+        || !installation_acts::needs_two(&mut db.read().await?)
+            .await
+            .map_err(failed)?
+    {
+        return Ok(import(store, files, &wide).map_err(|error| error.to_string()));
+    }
+    let refused = match import(store, files, guards) {
+        Err(StoreError::Refused {
+            list,
+            version,
+            refusal: Refusal::Shrinks { before, after, .. },
+            report,
+        }) => Shrinkage {
+            list,
+            version,
+            sha256: report.sha256.into_values().collect(),
+            before,
+            after,
+        },
+        imported => return Ok(imported.map_err(|error| error.to_string())),
+    };
+    if installation_acts::take_confirmed(db, &refused)
+        .await
+        .map_err(failed)?
+    {
+        return Ok(import(store, files, &wide).map_err(|error| error.to_string()));
+    }
+    let Shrinkage {
+        list, before, after, ..
+    } = refused.clone();
+    installation_acts::propose(db, &InstallationAct::ShrinkList(refused))
+        .await
+        .map_err(failed)?;
+    Ok(Err(format!(
+        "{list} was not imported: it shrinks from {before} to {after} entities, so two operators must confirm it in the console, under \
+         \"Lists\". Then run this command again."
+    )))
+}
+
 /// Takes a list out of the installation's set, then out of this node's folder: in this order a crash leaves a file that does not count.
 /// Where two people are required, the command line proposes, and is never the second.
 async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     if propose_removal(&db, list).await? {
-        return say("Proposed. Two operators must confirm it in the console, under \"Lists and models\".");
+        return say("Proposed. Two operators must confirm it in the console, under \"Lists\".");
     }
     let store = config.list_store()?;
     let _lock = store.lock()?;
@@ -145,11 +207,12 @@ async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
 /// Proposes the removal of a list where an account or a Flow requires two people; whether one does.
 async fn propose_removal(db: &Db, list: &str) -> anyhow::Result<bool> {
     let failed = |problem: Problem| anyhow::anyhow!("{problem}");
-    let needs_two = list_removal::needs_two(&mut db.read().await?)
+    let needs_two = installation_acts::needs_two(&mut db.read().await?)
         .await
         .map_err(failed)?;
     if needs_two {
-        list_removal::propose(db, list).await.map_err(failed)?;
+        let act = InstallationAct::RemoveList(list.to_owned());
+        installation_acts::propose(db, &act).await.map_err(failed)?;
     }
     Ok(needs_two)
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::app::four_eyes::{self, By};
 use crate::app::merchants::requires_second_factor;
-use crate::app::{App, operations};
+use crate::app::{App, installation_acts, operations};
 use crate::error::{Kind as ProblemKind, Problem};
 use crate::portal::permissions::Role;
 
@@ -119,6 +119,9 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
                 .parse()
                 .map_err(|()| Problem::internal("a member has an unknown role"))?;
             four_eyes::doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE)).await?;
+        }
+        if member.operator {
+            installation_acts::doubt(tx, member.id, By::COMMAND_LINE).await?;
         }
         Ok(password_link(tx, member.id, None).await?)
     })
@@ -290,7 +293,9 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
         (Kind::Operator, ..) => {
             staff::set_operator(tx, id, true).await?;
             tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
-            Ok(operations::record(tx, &by, "operator.joined", &id.to_string()).await?)
+            operations::record(tx, &by, "operator.joined", &id.to_string()).await?;
+            let inviter = four_eyes::named(invitation.invited_by);
+            Ok(installation_acts::doubt(tx, id, By::actor(&inviter)).await?)
         }
         (Kind::Member, Some(merchant_id), Some(role)) => {
             match staff::join(tx, merchant_id, id, role).await {

@@ -115,8 +115,8 @@ const FORMS: &[Row] = &[
     ("/portal/operator/jobs/{jobId}/run", &[]),
     ("/portal/operator/lists/reload", &[]),
     // Answers of the second operator.
-    ("/portal/operator/lists/removals/{removalId}/confirm", &[]),
-    ("/portal/operator/lists/removals/{removalId}/reject", &[]),
+    ("/portal/operator/proposals/{proposalId}/confirm", &[]),
+    ("/portal/operator/proposals/{proposalId}/reject", &[]),
     ("/portal/operator/merchants/{merchantId}/decide", &[]),
     ("/portal/operator/merchants/{merchantId}/limits", &[]),
     ("/portal/operator/operators/invite", &[]),

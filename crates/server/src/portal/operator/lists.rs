@@ -7,12 +7,12 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
-use store::proposals::InstallationProposal;
 use uuid::Uuid;
 
 use crate::app::four_eyes::Answered;
+use crate::app::installation_acts::{self, InstallationAct, Waiting};
 use crate::app::lists::PastWallets;
-use crate::app::{App, Shared, list_removal, list_set, operations};
+use crate::app::{App, Shared, list_set, operations};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
@@ -33,8 +33,8 @@ struct ListsPage {
     broken: Option<String>,
     models: Vec<Model>,
     models_broken: Option<String>,
-    /// Removals that wait for an operator, and whether the reader proposed them.
-    removals: Vec<(InstallationProposal, bool)>,
+    /// Acts on lists that wait for operators, and whether the reader proposed them.
+    acts: Vec<(Waiting, bool)>,
 }
 
 pub(super) async fn lists(
@@ -42,7 +42,7 @@ pub(super) async fn lists(
     member: Member,
     page: Page,
 ) -> Result<Response, Problem> {
-    let removals = list_removal::waiting(&mut app.db.read().await?).await?;
+    let acts = installation_acts::waiting(&mut app.db.read().await?).await?;
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
         let look = move || {
@@ -66,11 +66,12 @@ pub(super) async fn lists(
         imports: imports.unwrap_or_default(),
         broken: unreadable.or_else(|| app.lists.screener().err()),
         models,
-        removals: removals
+        acts: acts
             .into_iter()
-            .map(|removal| {
-                let is_own = removal.staff_id == Some(member.staff_id);
-                (removal, is_own)
+            .filter(|waiting| !matches!(waiting.act, InstallationAct::Operator { .. }))
+            .map(|waiting| {
+                let is_own = waiting.staff_id == Some(member.staff_id);
+                (waiting, is_own)
             })
             .collect(),
         models_broken: missing.or_else(|| app.engines.get().err().map(str::to_owned)),
@@ -108,7 +109,7 @@ pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<
     Ok(done("/portal/operator/lists", "operator.reloaded"))
 }
 
-pub(super) async fn confirm_removal(
+pub(super) async fn confirm(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
@@ -116,7 +117,7 @@ pub(super) async fn confirm_removal(
     answer(&app, &member, id, true).await
 }
 
-pub(super) async fn reject_removal(
+pub(super) async fn reject(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
@@ -125,16 +126,24 @@ pub(super) async fn reject_removal(
 }
 
 async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result<Response, Problem> {
-    let (answered, list) = list_removal::answer(&app.db, id, agrees, member.staff_id).await?;
-    let key = match answered {
-        Answered::Dropped => "change_rejected",
-        Answered::Adopted => "removal_adopted",
-        Answered::Done => {
+    let (answered, act) = installation_acts::answer(&app.db, id, agrees, member.staff_id).await?;
+    let page = match act {
+        InstallationAct::Operator { .. } => "/portal/operator/operators",
+        _ => "/portal/operator/lists",
+    };
+    let key = match (answered, act) {
+        (Answered::Dropped, _) => "change_rejected",
+        (Answered::Adopted, InstallationAct::RemoveList(_)) => "removal_adopted",
+        (Answered::Adopted, InstallationAct::ShrinkList(_)) => "shrinkage_adopted",
+        (Answered::Adopted, InstallationAct::Operator { .. }) => "operator_adopted",
+        (Answered::Done, InstallationAct::RemoveList(list)) => {
             remove(app, list, &member.actor()).await?;
             "change_confirmed"
         }
+        (Answered::Done, InstallationAct::ShrinkList(_)) => "shrinkage_confirmed",
+        (Answered::Done, InstallationAct::Operator { .. }) => "operator_confirmed",
     };
-    Ok(done("/portal/operator/lists", key))
+    Ok(done(page, key))
 }
 
 /// Removes a list from the installation's set, then from this node's folder. The wallets that it listed stay in the history of what was screened.

@@ -54,14 +54,14 @@ pub fn routes(routes: Routes) -> Routes {
         .get("/portal/operator/lists", Operate, lists::lists)
         .post("/portal/operator/lists/reload", Operate, lists::reload)
         .post(
-            "/portal/operator/lists/removals/{removalId}/confirm",
+            "/portal/operator/proposals/{proposalId}/confirm",
             Operate,
-            lists::confirm_removal,
+            lists::confirm,
         )
         .post(
-            "/portal/operator/lists/removals/{removalId}/reject",
+            "/portal/operator/proposals/{proposalId}/reject",
             Operate,
-            lists::reject_removal,
+            lists::reject,
         )
         .get("/portal/operator/jobs", Operate, jobs::jobs)
         .post("/portal/operator/jobs/{jobId}/run", Operate, jobs::run_job)

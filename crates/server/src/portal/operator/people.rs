@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::parse_id;
 use crate::app::accounts::joining;
 use crate::app::accounts::sign_up::{self, Waiting};
+use crate::app::installation_acts::{self, InstallationAct};
 use crate::app::{App, Shared, operations};
 use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done, html};
@@ -18,12 +19,45 @@ use crate::portal::shown;
 const OPERATORS: &str = "/portal/operator/operators";
 const SIGN_UPS: &str = "/portal/operator/sign-ups";
 
+/// An operator who does not count as a separate person yet.
+struct Doubt {
+    id: Uuid,
+    name: String,
+    /// The operator who let this one in; `None`: the command line.
+    let_in_by: Option<String>,
+    at: i64,
+    may_confirm: bool,
+}
+
+/// The operators in doubt, as an operator sees them.
+fn doubts(waiting: Vec<installation_acts::Waiting>, operators: &[StaffMember], me: Uuid) -> Vec<Doubt> {
+    let of = |id: Uuid| operators.iter().find(|operator| operator.id == id);
+    let is_me_doubted = waiting
+        .iter()
+        .any(|one| matches!(one.act, InstallationAct::Operator { staff_id, .. } if staff_id == me));
+    let doubt = |one: installation_acts::Waiting| {
+        let InstallationAct::Operator { staff_id, let_in_by } = one.act else {
+            return None;
+        };
+        Some(Doubt {
+            id: one.id,
+            // Who was shut out is not in doubt.
+            name: of(staff_id)?.name.clone(),
+            let_in_by: let_in_by.map(|by| of(by).map_or_else(|| by.to_string(), |by| by.name.clone())),
+            at: one.at,
+            may_confirm: !is_me_doubted && one.staff_id != Some(me),
+        })
+    };
+    waiting.into_iter().filter_map(doubt).collect()
+}
+
 #[derive(Template)]
 #[template(path = "portal/operator/operators.html")]
 struct OperatorsPage {
     page: Page,
     me: Uuid,
     operators: Vec<StaffMember>,
+    doubts: Vec<Doubt>,
     link: Option<String>,
 }
 
@@ -32,9 +66,14 @@ pub(super) async fn operators(
     page: Page,
     member: Member,
 ) -> Result<Response, Problem> {
+    let link = shown::take(&app, &member, OPERATORS).await?;
+    let mut conn = app.db.read().await?;
+    let operators = staff::operators(&mut conn).await?;
+    let waiting = installation_acts::waiting(&mut conn).await?;
     html(OperatorsPage {
-        link: shown::take(&app, &member, OPERATORS).await?,
-        operators: staff::operators(&mut app.db.read().await?).await?,
+        link,
+        doubts: doubts(waiting, &operators, member.staff_id),
+        operators,
         me: member.staff_id,
         page,
     })

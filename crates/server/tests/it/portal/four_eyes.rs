@@ -625,7 +625,7 @@ on_both!(nobody_alone_removes_a_list, |backend| {
     let ada = Browser::operator(&server).await;
     let bob = Browser::operator(&server).await;
     let page = ada.get("/portal/operator/lists").await.page();
-    let at = page.find("/portal/operator/lists/removals/").expect("a removal");
+    let at = page.find("/portal/operator/proposals/").expect("a removal");
     let path = page[at..].split("/confirm").next().unwrap();
     let confirm = format!("{path}/confirm");
     ada.post(&confirm, &[]).await.redirect();

@@ -4,6 +4,7 @@ mod accounts;
 mod four_eyes;
 mod insight;
 mod operator;
+mod operators_second;
 mod privacy;
 mod proposals;
 mod review;

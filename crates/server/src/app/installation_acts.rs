@@ -1,0 +1,374 @@
+//! Acts on the whole installation that need two operators where any account or Flow requires two people: a list is removed, a list
+//! shrinks, a new operator counts as a separate person. They concern every account and contain no personal data.
+//!
+//! The command line only proposes. It never carries out what it proposed.
+
+use serde::{Deserialize, Serialize};
+use store::proposals::{self, InstallationProposal};
+use store::{Conn, Db, audit, operator_audit, staff};
+use uuid::Uuid;
+use verification::four_eyes::{Act, needs_second};
+
+use super::four_eyes::{self, Answered, By};
+use crate::error::{Kind, Problem};
+
+/// Kinds of acts, as they are stored.
+const REMOVE_LIST: &str = "remove_list";
+const SHRINK_LIST: &str = "shrink_list";
+/// A shrinkage that two operators confirmed, until an import uses it.
+const SHRINK_CONFIRMED: &str = "shrink_list_confirmed";
+const OPERATOR: &str = "operator";
+
+/// A version of a list that has far fewer entities than the one in use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shrinkage {
+    /// The list.
+    pub list: String,
+    /// The new version.
+    pub version: String,
+    /// SHA-256 of its files, in hexadecimal, in the order of their names.
+    pub sha256: Vec<String>,
+    /// Entities of the version in use.
+    pub before: usize,
+    /// Entities of the new version.
+    pub after: usize,
+}
+
+/// An act on the installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InstallationAct {
+    /// A list is removed.
+    RemoveList(String),
+    /// A list may shrink.
+    ShrinkList(Shrinkage),
+    /// An operator counts as a separate person.
+    Operator {
+        /// The operator in doubt.
+        staff_id: Uuid,
+        /// The operator who let this one in; `None`: the command line.
+        let_in_by: Option<Uuid>,
+    },
+}
+
+impl InstallationAct {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::RemoveList(_) => REMOVE_LIST,
+            Self::ShrinkList(_) => SHRINK_LIST,
+            Self::Operator { .. } => OPERATOR,
+        }
+    }
+
+    /// As it is stored.
+    fn subject(&self) -> Result<String, Problem> {
+        Ok(match self {
+            Self::RemoveList(list) => list.clone(),
+            Self::ShrinkList(shrinkage) => serde_json::to_string(shrinkage).map_err(Problem::internal)?,
+            Self::Operator { staff_id, let_in_by } => {
+                format!("{staff_id} {}", four_eyes::named(*let_in_by))
+            }
+        })
+    }
+
+    /// What a row says; `None` for a kind that is no act that waits.
+    fn read(row: &InstallationProposal) -> Option<Result<Self, Problem>> {
+        let unreadable = |why: String| Problem::internal(format!("a proposal cannot be read: {why}"));
+        Some(match row.kind.as_str() {
+            REMOVE_LIST => Ok(Self::RemoveList(row.subject.clone())),
+            SHRINK_LIST => serde_json::from_str(&row.subject)
+                .map(Self::ShrinkList)
+                .map_err(|error| unreadable(error.to_string())),
+            OPERATOR => operator_of(&row.subject).ok_or_else(|| unreadable(row.subject.clone())),
+            _ => return None,
+        })
+    }
+
+    /// What the trail names.
+    fn named(&self) -> String {
+        match self {
+            Self::RemoveList(list) => list.clone(),
+            Self::ShrinkList(shrinkage) => format!("{} {}", shrinkage.list, shrinkage.version),
+            Self::Operator { staff_id, .. } => staff_id.to_string(),
+        }
+    }
+
+    /// The trail's word for a step.
+    fn step(&self, step: &str) -> String {
+        let act = match self {
+            Self::RemoveList(_) => "lists.removal",
+            Self::ShrinkList(_) => "lists.shrinkage",
+            Self::Operator { .. } => "operator.doubt",
+        };
+        format!("{act}_{step}")
+    }
+}
+
+fn operator_of(subject: &str) -> Option<InstallationAct> {
+    let (staff_id, by) = subject.split_once(' ')?;
+    let let_in_by = match by == By::COMMAND_LINE.actor {
+        true => None,
+        false => Some(super::applicant_view::staff_id(by)?),
+    };
+    let staff_id = staff_id.parse().ok()?;
+    Some(InstallationAct::Operator { staff_id, let_in_by })
+}
+
+/// An act that waits for operators.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Its id.
+    pub id: Uuid,
+    /// The act.
+    pub act: InstallationAct,
+    /// The operator who proposed it; `None`: the command line.
+    pub staff_id: Option<Uuid>,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// Whether an act on the installation needs two operators.
+pub async fn needs_two(conn: &mut Conn) -> Result<bool, Problem> {
+    for merchant in store::merchants::list(conn).await? {
+        let state = four_eyes::of_account(conn, merchant.id).await?;
+        if needs_second(Act::RemoveList, state) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Records an act that the command line proposes.
+pub async fn propose(db: &Db, act: &InstallationAct) -> Result<(), Problem> {
+    let subject = act.subject()?;
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        proposals::put_installation(tx, act.kind(), &subject, None).await?;
+        note(tx, By::COMMAND_LINE.actor, act, "proposed").await
+    })
+}
+
+async fn note(tx: &mut store::Tx, actor: &str, act: &InstallationAct, step: &str) -> Result<(), Problem> {
+    let entry = audit::Entry {
+        actor,
+        action: &act.step(step),
+        subject: &act.named(),
+        detail: "{}",
+    };
+    Ok(operator_audit::write(tx, &entry).await?)
+}
+
+/// The acts that wait for operators, oldest first.
+pub async fn waiting(conn: &mut Conn) -> Result<Vec<Waiting>, Problem> {
+    let mut all = Vec::new();
+    for row in proposals::installation(conn).await? {
+        match InstallationAct::read(&row) {
+            Some(Ok(act)) => all.push(Waiting {
+                id: row.id,
+                act,
+                staff_id: row.staff_id,
+                at: row.at,
+            }),
+            // It hides no other, and nobody can confirm it.
+            Some(Err(problem)) => tracing::error!(proposal = %row.id, "{problem}"),
+            None => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Whether an operator does not count as a separate person yet. A row that cannot be read counts against its operator too.
+async fn is_doubted(conn: &mut Conn, staff_id: Uuid) -> Result<bool, Problem> {
+    let begins = staff_id.to_string();
+    let rows = proposals::installation(conn).await?;
+    Ok(rows
+        .iter()
+        .any(|row| row.kind == OPERATOR && row.subject.starts_with(&begins)))
+}
+
+/// Puts in doubt that an operator is a separate person, where two people are required. The first two operators of an installation
+/// are not doubted, or there could never be a second one; an operator who was dismissed counts as one of them.
+pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, by: By<'_>) -> Result<(), Problem> {
+    if !needs_two(tx).await? {
+        return Ok(());
+    }
+    let others = staff::operators(tx).await?;
+    let others = others.iter().filter(|one| one.id != staff_id).count();
+    if others < 2 && !operator_audit::has(tx, "operator.dismissed").await? {
+        return Ok(());
+    }
+    let act = InstallationAct::Operator {
+        staff_id,
+        let_in_by: by.staff_id,
+    };
+    proposals::put_installation(tx, OPERATOR, &act.subject()?, by.staff_id).await?;
+    note(tx, by.actor, &act, "noted").await
+}
+
+/// Whether a third operator can confirm one who is in doubt.
+async fn others_vouch(conn: &mut Conn, doubted: Uuid, staff_id: Uuid) -> Result<bool, Problem> {
+    for other in staff::operators(conn).await? {
+        let is_third = other.id != staff_id && other.id != doubted && other.disabled_at.is_none();
+        if is_third && !is_doubted(conn, other.id).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// An operator's answer to an act, and the act. The first operator who agrees to what the command line proposed becomes its proposer.
+/// A second one confirms, and the caller then removes the list.
+pub async fn answer(
+    db: &Db,
+    id: Uuid,
+    agrees: bool,
+    staff_id: Uuid,
+) -> Result<(Answered, InstallationAct), Problem> {
+    store::transaction!(db, |tx| -> Result<(Answered, InstallationAct), Problem> {
+        if !staff::lock_operator(tx, staff_id).await? {
+            return Err(Problem::new(Kind::Forbidden, "You are no operator any more"));
+        }
+        if is_doubted(tx, staff_id).await? {
+            let text =
+                "Another operator must confirm that you are a separate person before your answer counts";
+            return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
+        }
+        let gone = || Problem::not_found("This proposal is no longer pending").named("proposal_gone");
+        let waiting = waiting(tx).await?.into_iter().find(|one| one.id == id);
+        let Waiting {
+            act,
+            staff_id: proposer,
+            at,
+            ..
+        } = waiting.ok_or_else(gone)?;
+        let actor = four_eyes::named(Some(staff_id));
+        if agrees {
+            let needs_two = match &act {
+                InstallationAct::Operator {
+                    staff_id: doubted, ..
+                } => {
+                    if *doubted == staff_id || proposer == Some(staff_id) {
+                        let text = "A different operator must confirm this one";
+                        return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
+                    }
+                    others_vouch(tx, *doubted, staff_id).await?
+                }
+                _ => true,
+            };
+            match proposer {
+                None if needs_two => {
+                    proposals::adopt_installation(tx, id, staff_id).await?;
+                    note(tx, &actor, &act, "adopted").await?;
+                    return Ok((Answered::Adopted, act));
+                }
+                Some(proposer) if !matches!(act, InstallationAct::Operator { .. }) => {
+                    may_second(tx, (proposer, at), staff_id).await?;
+                }
+                _ => {}
+            }
+        } else if matches!(act, InstallationAct::Operator { .. }) {
+            let text = "An operator cannot be rejected: confirm the operator, or shut the operator out";
+            return Err(Problem::invalid(text).named("member_in_doubt"));
+        }
+        if !proposals::take_installation(tx, id).await? {
+            return Err(gone());
+        }
+        if agrees && matches!(act, InstallationAct::ShrinkList(_)) {
+            proposals::put_installation(tx, SHRINK_CONFIRMED, &act.subject()?, Some(staff_id)).await?;
+        }
+        let (answered, step) = match agrees {
+            true => (Answered::Done, "confirmed"),
+            false => (Answered::Dropped, "rejected"),
+        };
+        note(tx, &actor, &act, step).await?;
+        Ok((answered, act))
+    })
+}
+
+/// Refuses a second operator who is the proposer or came after the proposal, and a proposer who does not count.
+async fn may_second(tx: &mut store::Tx, (proposer, at): (Uuid, i64), staff_id: Uuid) -> Result<(), Problem> {
+    let me = staff::get(tx, staff_id).await?;
+    let is_new = me.is_none_or(|me| me.created_at > at);
+    let is_gone = !staff::lock_operator(tx, proposer).await? || is_doubted(tx, proposer).await?;
+    if proposer == staff_id || is_new || is_gone {
+        let text = "Another operator, who had access when this was proposed, must confirm it";
+        return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
+    }
+    Ok(())
+}
+
+/// Uses up what two operators confirmed; whether they had confirmed exactly this shrinkage.
+pub async fn take_confirmed(db: &Db, shrinkage: &Shrinkage) -> Result<bool, Problem> {
+    let subject = serde_json::to_string(shrinkage).map_err(Problem::internal)?;
+    store::transaction!(db, |tx| -> Result<bool, Problem> {
+        let rows = proposals::installation(tx).await?;
+        let is_it = |row: &&InstallationProposal| row.kind == SHRINK_CONFIRMED && row.subject == subject;
+        match rows.iter().find(is_it) {
+            Some(row) => Ok(proposals::take_installation(tx, row.id).await?),
+            None => Ok(false),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_is_read_as_it_was_stored() {
+        let shrinkage = Shrinkage {
+            list: "invented".into(),
+            version: "2026-01-02".into(),
+            sha256: vec!["ab".into()],
+            before: 20,
+            after: 3,
+        };
+        let operator = |let_in_by| InstallationAct::Operator {
+            staff_id: Uuid::from_u128(1),
+            let_in_by,
+        };
+        for act in [
+            InstallationAct::RemoveList("a list".into()),
+            InstallationAct::ShrinkList(shrinkage),
+            operator(None),
+            operator(Some(Uuid::from_u128(2))),
+        ] {
+            let row = |subject| InstallationProposal {
+                id: Uuid::nil(),
+                kind: act.kind().to_owned(),
+                subject,
+                staff_id: None,
+                at: 0,
+            };
+            let read = InstallationAct::read(&row(act.subject().unwrap()));
+            assert_eq!(read.unwrap().unwrap(), act);
+        }
+        let confirmed = InstallationProposal {
+            id: Uuid::nil(),
+            kind: SHRINK_CONFIRMED.into(),
+            subject: "{}".into(),
+            staff_id: None,
+            at: 0,
+        };
+        assert!(InstallationAct::read(&confirmed).is_none(), "it no longer waits");
+    }
+
+    #[test]
+    fn what_is_not_understood_is_no_act() {
+        for (kind, subject) in [
+            (SHRINK_LIST, "{}"),
+            (SHRINK_LIST, "{\"newer\":1}"),
+            (OPERATOR, ""),
+            (OPERATOR, "x command line"),
+            (OPERATOR, "00000000-0000-0000-0000-000000000001 somebody"),
+        ] {
+            let row = InstallationProposal {
+                id: Uuid::nil(),
+                kind: kind.into(),
+                subject: subject.into(),
+                staff_id: None,
+                at: 0,
+            };
+            assert!(InstallationAct::read(&row).unwrap().is_err(), "{kind} {subject}");
+        }
+    }
+}
