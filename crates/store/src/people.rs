@@ -80,6 +80,19 @@ pub async fn set_proven(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(
     }
 }
 
+/// Takes the faces from a person, whose facemap is provisional again and keeps its id.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person.
+pub async fn unbind_faces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+    faces::remove(tx, scope, facemap_id).await?;
+    let sql = "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    match execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, false)? {
+        0 => Err(Error::Missing("person")),
+        _ => Ok(()),
+    }
+}
+
 fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
     Place {
         merchant_id: scope.merchant_id,

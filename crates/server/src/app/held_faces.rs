@@ -11,6 +11,7 @@ use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
+use verification::status::AttemptStatus;
 
 use super::face_replicas::{FaceReplicas, Replica};
 use super::identify::{Applicant, identify};
@@ -122,6 +123,7 @@ pub async fn prove(
         return Err(Problem::new(Kind::Conflict, text).named("face_outdated"));
     }
     let replica = replica.ok_or_else(|| Problem::internal("a held face without a replica to search"))?;
+    let before = store::faces::sequence(tx, scope).await?;
     let Applicant {
         identity,
         registration,
@@ -156,11 +158,61 @@ pub async fn prove(
     // As at submission: a face that resembles another person's does not open what was set aside for that person.
     detail.face_proven = !identity.near_duplicate;
     detail.similar = similar;
+    if store::faces::sequence(tx, scope).await? > before {
+        detail.bound_face = Some(held);
+    }
+    save(tx, scope, attempt, &detail).await
+}
+
+async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> Result<Attempt, Problem> {
     let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
     attempts::set_detail(tx, scope, attempt, &detail).await?;
     attempts::get(tx, scope, attempt.log_id)
         .await?
-        .ok_or_else(|| Problem::internal("an attempt vanished while it was being approved"))
+        .ok_or_else(|| Problem::internal("an attempt vanished while it was being decided on"))
+}
+
+/// Takes the face of an attempt that is being declined from the person to whom an earlier approval bound it, so that the real owner of
+/// the face is no duplicate. Another registered attempt that proved the face itself keeps it. Answers the attempt as it then is. The
+/// caller holds the account's serial step.
+pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Attempt, Problem> {
+    let mut detail = Detail::of(attempt)?;
+    let Some(bound) = detail.bound_face.take() else {
+        return Ok(attempt.clone());
+    };
+    let person = people::resolve(tx, scope, attempt.facemap_id)
+        .await?
+        .ok_or_else(|| Problem::internal("an attempt of nobody"))?
+        .facemap_id;
+    if proven_otherwise(tx, scope, person, attempt).await? {
+        return Ok(attempt.clone());
+    }
+    people::unbind_faces(tx, scope, person).await?;
+    tracing::info!(log_id = attempt.log_id, "a decline took a held face back");
+    detail.held_face = Some(bound);
+    detail.face_proven = false;
+    save(tx, scope, attempt, &detail).await
+}
+
+/// Whether another attempt that counts for the person proved the face.
+async fn proven_otherwise(
+    tx: &mut Tx,
+    scope: Scope,
+    person: Uuid,
+    attempt: &Attempt,
+) -> Result<bool, Problem> {
+    for log_id in attempts::log_ids(tx, scope, person).await? {
+        let Some(other) = attempts::get(tx, scope, log_id).await? else {
+            continue;
+        };
+        let counts = other.log_id != attempt.log_id
+            && other.registration_id.is_some()
+            && matches!(other.status, AttemptStatus::Approved | AttemptStatus::Pending);
+        if counts && Detail::of(&other)?.face_proven {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

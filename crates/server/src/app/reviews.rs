@@ -261,11 +261,11 @@ async fn carry_out(
         dispositions::allow_approval(tx, scope, attempt, wish.reason).await?;
     }
     // `wanted` began the account's serial step.
-    let proven = match status {
-        AttemptStatus::Approved => Some(held_faces::prove(tx, replica, scope, attempt).await?),
-        _ => None,
+    let attempt = match status {
+        AttemptStatus::Approved => &held_faces::prove(tx, replica, scope, attempt).await?,
+        AttemptStatus::Declined => &held_faces::unbind(tx, scope, attempt).await?,
+        _ => attempt,
     };
-    let attempt = proven.as_ref().unwrap_or(attempt);
     attempts::decide(tx, scope, attempt, status, wish.decision, wish.actor, wish.reason).await?;
     if let Some(registration_id) = attempt.registration_id {
         refresh_status(tx, scope, registration_id).await?;

@@ -1,6 +1,6 @@
 //! What an attempt's log keeps for reviewers, in its sealed `detail`: every measure behind a verdict, where on the pictures it was
 //! found, and what was screened but not counted. [`super::verify`] writes it. Only [`super::held_faces`] changes it, when an approval
-//! looks at a held face. It never decides anything.
+//! looks at a held face or a decline takes it back. It never decides anything.
 
 use std::collections::BTreeMap;
 
@@ -56,6 +56,9 @@ pub struct Detail {
     /// The face that a hold left unproven, until an approval proves it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_face: Option<HeldFace>,
+    /// The held face that an approval bound to the person, until the attempt is declined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_face: Option<HeldFace>,
     /// The Flow or the account required two people's decision.
     pub four_eyes: bool,
     /// Known faces near this one.

@@ -342,6 +342,7 @@ async fn record_in_one_transaction(
             names: screened.names().to_vec(),
             face_identified: face.is_some(),
             face_proven,
+            bound_face: None,
             held_face: gathered
                 .face
                 .as_ref()

@@ -101,6 +101,40 @@ on_both!(
     }
 );
 
+on_both!(a_portrait_that_was_approved_by_mistake_is_given_back, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    server.engines().await;
+    let attempt = held(&server, &demo, "thief").await;
+    assert!(approve(&server, &attempt).0);
+    let send = async |user: &str| {
+        let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": user}));
+        verify(&server, &demo, form).await.1
+    };
+    assert_eq!(codes(&send("real").await), [2307], "the face is the thief's");
+    server.bonafide(&["review", "reopen", &attempt]);
+    server.bonafide(&["review", "decline", &attempt, "--reason", "a copy"]);
+    assert_eq!(status(&server, &demo, "thief").await, "declined");
+    let real = send("real").await;
+    assert_eq!(real["success"], true, "{real}");
+    assert_eq!(status(&server, &demo, "real").await, "approved");
+    let (approved, said) = approve(&server, &attempt);
+    assert!(!approved && said.contains("2307"), "{said}");
+});
+
+on_both!(a_face_that_a_later_attempt_proved_stays_bound, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    server.engines().await;
+    let attempt = held(&server, &demo, "ada").await;
+    assert!(approve(&server, &attempt).0);
+    server.bonafide(&["review", "reopen", &attempt]);
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "ada"}));
+    let (_, own) = verify(&server, &demo, form).await;
+    assert_eq!(own["success"], true, "{own}");
+    server.bonafide(&["review", "decline", &attempt, "--reason", "a copy"]);
+    let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "other"}));
+    assert_eq!(codes(&verify(&server, &demo, form).await.1), [2307]);
+});
+
 on_both!(an_approval_proves_a_held_face, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     server.engines().await;
