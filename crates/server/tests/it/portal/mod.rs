@@ -2,6 +2,7 @@
 
 mod accounts;
 mod four_eyes;
+mod four_eyes_sweep;
 mod insight;
 mod operator;
 mod operators_second;

@@ -1,0 +1,236 @@
+//! Every form of the portal, sent twice by one person of each role with whatever lets an applicant pass: where two people
+//! are required, nothing that decides about an applicant changes. The forms are the code's own (`portal::table`).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use server::portal::permissions::{Action, Role, may};
+use server::portal::table;
+
+use super::review::{conclude, decide, listed, merchant, newest};
+use super::setup::send;
+use super::{Answer, Browser};
+use crate::harness::{Server, on_both};
+
+/// Forms that end the session of whoever goes through the table.
+const ENDS_THE_SESSION: [&str; 2] = ["/portal/sign-out", "/portal/account/sessions/end-all"];
+
+/// What lets applicants pass; each number may fall, and none may rise.
+async fn laxity(server: &Server) -> [i64; 6] {
+    [
+        server
+            .count("select count(*) from attempts where status = 'approved'")
+            .await,
+        server.count("select count(*) from suppressions").await,
+        server
+            .count(
+                "select count(*) from flows where not (settings like '%\"fourEyes\":true%'
+                 and settings like '%\"reviewPolicy\":\"always\"%' and settings like '%\"matchThreshold\":85%'
+                 and settings like '%\"retentionDays\":300%')",
+            )
+            .await,
+        server
+            .count("select count(*) from merchants where not settings like '%\"fourEyes\":true%'")
+            .await,
+        server
+            .count("select count(*) from merchants where not settings like '%\"screeningThreshold\":0.7%'")
+            .await,
+        // Members who decide, less those in doubt.
+        server
+            .count(
+                "select (select count(*) from memberships where disabled_at is null
+                     and role in ('owner', 'admin', 'compliance', 'reviewer'))
+                 - (select count(*) from proposals where kind = 'member')",
+            )
+            .await,
+    ]
+}
+
+/// What one person tries.
+struct Attack<'a> {
+    browser: &'a Browser,
+    flow: &'a str,
+    attempt: i64,
+    hit: &'a str,
+    colleague: &'a str,
+    /// Proposals of other people, of which this person is the second.
+    others: Vec<String>,
+}
+
+impl Attack<'_> {
+    /// A form's path, with what is there to be changed.
+    fn path(&self, form: &str, proposal: Option<&str>) -> String {
+        let nobody = uuid::Uuid::nil().to_string();
+        let part = |part: &str| match part {
+            "{logId}" => self.attempt.to_string(),
+            "{flowId}" => self.flow.to_owned(),
+            "{proposalId}" => proposal.unwrap_or(&nobody).to_owned(),
+            "{id}" if form.starts_with("/portal/staff/") => self.colleague.to_owned(),
+            part if part.starts_with('{') => nobody.clone(),
+            part => part.to_owned(),
+        };
+        form.split('/').map(part).collect::<Vec<_>>().join("/")
+    }
+
+    async fn send(&self, form: &str) -> Answer {
+        let proposals = match form.contains("{proposalId}") {
+            true => self.proposals().await,
+            false => Vec::new(),
+        };
+        let mut proposals = proposals.into_iter();
+        let own = proposals.find(|id| !self.others.contains(id));
+        let path = self.path(form, own.as_deref());
+        let lax = [
+            ("name", Some("Lax")),
+            ("fourEyes", None),
+            ("reviewPolicy", Some("never")),
+            ("matchThreshold", Some("10")),
+            ("retentionDays", Some("1")),
+            ("screeningThreshold", Some("0.99")),
+            ("requireSecondFactor", None),
+            ("do", Some("save")),
+        ];
+        if ["/portal/flows/new", "/portal/flows/{flowId}", "/portal/branding"].contains(&form) {
+            let shown = self.browser.get(&path).await;
+            if shown.status == 200 {
+                return send(self.browser, &path, &shown.body, &lax).await;
+            }
+        }
+        let shown = match form.contains("{logId}") {
+            true => self.attempt_page().await,
+            false => String::new(),
+        };
+        let version = shown.split("name=\"version\" value=\"").nth(1);
+        let version = version.map_or("0", |rest| rest.split('"').next().unwrap());
+        let fields = [
+            ("version", version),
+            ("reason", "it fits"),
+            ("hit", self.hit),
+            ("why", "name"),
+            ("flowId", self.flow),
+            ("days", "1"),
+            ("role", "owner"),
+            ("required", "false"),
+            ("do", "save"),
+        ];
+        self.browser.post(&path, &fields).await
+    }
+
+    /// The attempt's page, or the refusal to show it.
+    async fn attempt_page(&self) -> String {
+        let path = format!("/portal/applicants/{}", self.attempt);
+        self.browser.get(&path).await.body
+    }
+
+    /// The proposals that the person sees.
+    async fn proposals(&self) -> Vec<String> {
+        let page = self.browser.get("/portal/second").await.body;
+        let mut ids: Vec<String> = page
+            .split("/portal/second/")
+            .skip(1)
+            .filter_map(|part| part.split('/').next())
+            .filter(|id| uuid::Uuid::parse_str(id).is_ok())
+            .map(str::to_owned)
+            .collect();
+        ids.dedup();
+        ids
+    }
+
+    /// Takes back what was proposed, so that the next person is no second one.
+    async fn withdraw(&self) {
+        for id in self.proposals().await {
+            self.browser
+                .post(&format!("/portal/second/{id}/reject"), &[])
+                .await;
+        }
+        let page = self.attempt_page().await;
+        if let Some(rest) = page.split("name=\"version\" value=\"").nth(1) {
+            let version = rest.split('"').next().unwrap();
+            decide(self.browser, self.attempt, "reject", &[("version", version)]).await;
+        }
+    }
+}
+
+fn set_flow(server: &Server, demo: &Value, flow: &str) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let strict =
+        json!({"fourEyes": true, "reviewPolicy": "always", "matchThreshold": 85, "retentionDays": 300});
+    std::fs::write(file.path(), json!({ "settings": strict }).to_string()).unwrap();
+    server.bonafide(&[
+        "flow",
+        "update",
+        "--merchant",
+        merchant(demo),
+        "--flow",
+        flow,
+        "--sandbox",
+        "--file",
+        file.path().to_str().unwrap(),
+    ]);
+}
+
+on_both!(no_form_lets_an_applicant_pass_alone, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = merchant(&demo).to_owned();
+    let flow = demo["flows"]["data-only"].as_str().unwrap();
+    // Who is there before two people are required counts.
+    let mut people = Vec::new();
+    for role in Role::ALL {
+        people.push((role, Browser::sign_up(&server, &id, role.as_str()).await));
+    }
+    let colleague = Browser::sign_up(&server, &id, "developer").await;
+    let page = people[0].1.get("/portal/staff").await.page();
+    let colleague_id = page
+        .split("/portal/staff/")
+        .filter_map(|part| part.split('/').next())
+        .filter(|id| uuid::Uuid::parse_str(id).is_ok())
+        .last()
+        .expect("a member")
+        .to_owned();
+    drop(colleague);
+    set_flow(&server, &demo, flow);
+    server.bonafide(&["merchant", "set", &id, "fourEyes=true", "screeningThreshold=0.7"]);
+    let body = listed(&server, &demo, "waits").await;
+    let attempt = newest(&server).await;
+    let hit = body["kycResults"]["results"][0]["id"].as_str().unwrap();
+    conclude(&people[0].1, attempt).await;
+    let before = laxity(&server).await;
+
+    let mut forms = table();
+    forms.retain(|row| row.method == Method::POST && !ENDS_THE_SESSION.contains(&row.path));
+    // What a form deletes, nobody could try to change later.
+    forms.retain(|row| !row.path.ends_with("/delete"));
+    for (role, browser) in &people {
+        let mut attack = Attack {
+            browser,
+            flow,
+            attempt,
+            hit,
+            colleague: &colleague_id,
+            others: Vec::new(),
+        };
+        attack.others = attack.proposals().await;
+        let mut proposed = 0;
+        for row in &forms {
+            // The second time, whoever proposed may try to be the second person.
+            for _ in 0..2 {
+                let answer = attack.send(row.path).await;
+                let what = format!("{} as {role:?}: {} {}", row.path, answer.status, answer.body);
+                assert_ne!(answer.status, 500, "{what}");
+                if answer.status == 403 {
+                    break;
+                }
+                proposed += usize::from(answer.location.is_some_and(|to| to.contains("proposed")));
+            }
+            let after = laxity(&server).await;
+            let lax = before.iter().zip(after).any(|(before, after)| after > *before);
+            assert!(!lax, "{} as {role:?}: {before:?} {after:?}", row.path);
+        }
+        if may(Some(*role), false, Action::ManageRules) {
+            assert!(
+                proposed >= 6,
+                "{role:?} tried what lets applicants pass: {proposed}"
+            );
+        }
+        attack.withdraw().await;
+    }
+});
