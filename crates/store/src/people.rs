@@ -183,7 +183,7 @@ pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<
     delete(tx, scope, from).await
 }
 
-async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
+pub(crate) async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
     let sql = "select facemap_id, proven, created_at from people
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     fetch!(

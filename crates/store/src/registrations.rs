@@ -17,6 +17,8 @@ pub struct Registration {
     pub id: Uuid,
     /// The person.
     pub facemap_id: Uuid,
+    /// Whether a proven face is bound to the person.
+    pub is_proven: bool,
     /// The group; `None`: submitted without one, which is a scope of its own.
     pub grouping_id: Option<Uuid>,
     /// The merchant's label for the person.
@@ -33,6 +35,7 @@ pub struct Registration {
 struct Row {
     id: Uuid,
     facemap_id: Uuid,
+    proven: bool,
     grouping_id: Uuid,
     external_id_sealed: Vec<u8>,
     status: Option<Word<AttemptStatus>>,
@@ -45,7 +48,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "select r.id, r.facemap_id, r.grouping_id, r.external_id_sealed, r.status, r.created_at, r.last_active,
-                    p.wrapped_key
+                    p.wrapped_key, p.proven
              from registrations r join people p
                  on p.merchant_id = r.merchant_id and p.sandbox = r.sandbox and p.facemap_id = r.facemap_id
              where r.merchant_id = $1 and r.sandbox = $2 ",
@@ -60,6 +63,7 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Registration, 
         external_user_id: key.open_text(&place(scope, &row.id), &row.external_id_sealed)?,
         id: row.id,
         facemap_id: row.facemap_id,
+        is_proven: row.proven,
         grouping_id: from_column(row.grouping_id),
         status: row.status.map(AttemptStatus::from),
         created_at: row.created_at,
@@ -121,9 +125,11 @@ pub async fn create(
     external_user_id: &str,
 ) -> Result<Registration, Error> {
     let key = people::key(tx, scope, facemap_id).await?;
+    let person = people::get(tx, scope, facemap_id).await?;
     let registration = Registration {
         id: Uuid::now_v7(),
         facemap_id,
+        is_proven: person.is_some_and(|person| person.proven),
         grouping_id,
         external_user_id: external_user_id.into(),
         status: None,

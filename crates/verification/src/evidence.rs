@@ -6,8 +6,6 @@ use std::collections::BTreeSet;
 use reference::DocumentType;
 use serde::Serialize;
 
-pub use crate::screening::Screening;
-
 use crate::hold::Hold;
 
 /// Everything that was found about one submission.
@@ -21,10 +19,6 @@ pub struct Evidence {
     pub comparison: Option<Comparison>,
     /// Doubts about the selfie that only a person can settle.
     pub selfie_doubts: BTreeSet<Hold>,
-    /// The attempt came through the hosted page, whose session allows a further attempt after this one.
-    pub may_repeat: bool,
-    /// The sanctions screening.
-    pub screening: Screening,
 }
 
 /// What became of a picture.
@@ -269,17 +263,4 @@ impl Source {
             Source::Ocr => "OCR",
         }
     }
-}
-
-/// Who the applicant is among the account's people, as the store's serialised step tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// The person's facemap, provisional when no face is proven; of a duplicate, the existing one.
-    pub facemap_id: String,
-    /// The externalUserId is bound to another proven face in the account (2306).
-    pub id_belongs_to_another: bool,
-    /// The face is registered in the scope under another id, or under this one and approved (2307).
-    pub already_registered: bool,
-    /// A new facemap whose face nearly is a known one.
-    pub near_duplicate: bool,
 }

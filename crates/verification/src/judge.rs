@@ -1,8 +1,9 @@
 //! From evidence to an answer: which failure codes apply, whether the face is proven, what the attempt's status is, and
 //! the response (interface §2.5, decisions §4).
 //!
-//! It takes two steps, because who the applicant is among the account's people is found in the store's serialised
-//! step, which in turn needs to know whether the face is proven: [`examine`], then [`Examination::judge`].
+//! It takes two steps, because who the applicant is among the account's people is found in the account's serial step
+//! ([`crate::identity`]), which in turn needs to know whether the face is proven: [`examine`], once, then
+//! [`Examination::judge`] with the person and the screening of the person's names.
 
 mod documents;
 mod names;
@@ -15,12 +16,12 @@ use reference::DocumentType;
 
 use crate::codes::{Code, ResultObject};
 use crate::dates;
-use crate::evidence::{
-    Challenge, Evidence, FaceMatch, Identity, Liveness, MatchVerdict, PictureState, Source,
-};
+use crate::evidence::{Challenge, Evidence, FaceMatch, Liveness, MatchVerdict, PictureState, Source};
 use crate::flow::{Biometric, Flow};
 use crate::hold::Hold;
+use crate::identity::Identity;
 use crate::response::VerificationResponse;
+use crate::screening::Screening;
 use crate::settings::ReviewPolicy;
 use crate::status::AttemptStatus;
 use crate::submission::Submission;
@@ -34,6 +35,7 @@ pub struct Examination<'a> {
     /// Codes with the source that told, in order of precedence.
     findings: BTreeMap<Code, Source>,
     holds: BTreeSet<Hold>,
+    is_uncertain: bool,
     face_is_proven: bool,
     face_awaits_approval: bool,
 }
@@ -72,16 +74,11 @@ pub fn examine<'a>(
     let policy = flow.review_policy();
     let declared_country = submission.document_country();
     let mut holds = BTreeSet::new();
+    let mut is_uncertain = false;
     for document in &evidence.documents {
         documents::examine_pictures(document, &mut find);
         documents::examine_document(document, declared_country, today, &mut find);
-        if documents::is_in_doubt(document, declared_country) {
-            if evidence.may_repeat || policy == ReviewPolicy::Never {
-                find(Code::MrzUnreadable, Source::Mrz);
-            } else {
-                holds.insert(Hold::UncertainReading);
-            }
-        }
+        is_uncertain |= documents::is_in_doubt(document, declared_country);
     }
     let wants_challenge =
         submission.via_bearer && submission.document_configuration(flow).biometric() == Biometric::Liveness;
@@ -101,9 +98,6 @@ pub fn examine<'a>(
     if let Some(code) = age_failure(flow, submission, evidence, today) {
         find(code, Source::Ocr);
     }
-    if evidence.screening.is_match() {
-        find(Code::SanctionsMatch, Source::Ocr);
-    }
     let idv_passed = !findings
         .keys()
         .any(|code| code.info().object == ResultObject::Idv);
@@ -119,6 +113,7 @@ pub fn examine<'a>(
         evidence,
         findings,
         holds,
+        is_uncertain,
         face_is_proven: face_matches && selfie_is_beyond_doubt,
         face_awaits_approval: face_matches && !selfie_is_beyond_doubt,
     }
@@ -137,28 +132,46 @@ impl Examination<'_> {
         self.face_awaits_approval
     }
 
-    /// The outcome, now that it is known who the applicant is.
-    pub fn judge(mut self, identity: &Identity) -> Judgement {
+    /// The outcome, now that it is known who the applicant is, which hits count for this person, and whether the
+    /// hosted page's session allows a further attempt.
+    pub fn judge(&self, identity: &Identity, screening: &Screening, may_repeat: bool) -> Judgement {
+        let policy = self.flow.review_policy();
+        let mut findings = self.findings.clone();
+        let mut holds = self.holds.clone();
+        let mut find = |code: Code| {
+            findings.entry(code).or_insert(default_source(code));
+        };
+        if self.is_uncertain && (may_repeat || policy == ReviewPolicy::Never) {
+            find(Code::MrzUnreadable);
+        } else if self.is_uncertain {
+            holds.insert(Hold::UncertainReading);
+        }
+        if screening.is_match() {
+            find(Code::SanctionsMatch);
+        }
         if identity.id_belongs_to_another {
-            self.findings.entry(Code::UserIdExists).or_insert(Source::Ocr);
+            find(Code::UserIdExists);
         }
         if identity.already_registered {
-            self.findings
-                .entry(Code::UserAlreadyRegistered)
-                .or_insert(Source::Ocr);
+            find(Code::UserAlreadyRegistered);
         }
-        let policy = self.flow.review_policy();
         let near_duplicate = identity.near_duplicate && policy != ReviewPolicy::Never;
         let reviewable = |code: &Code| matches!(code, Code::SanctionsMatch | Code::SimilarityBelowThreshold);
-        let success = self.findings.is_empty() && self.holds.is_empty() && !near_duplicate;
+        let success = findings.is_empty() && holds.is_empty() && !near_duplicate;
         let status = if success && policy == ReviewPolicy::Always {
             AttemptStatus::Pending
         } else if success {
             AttemptStatus::Approved
-        } else if self.findings.keys().all(reviewable) && policy != ReviewPolicy::Never {
+        } else if findings.keys().all(reviewable) && policy != ReviewPolicy::Never {
             AttemptStatus::Pending
         } else {
             AttemptStatus::Failed
+        };
+        let outcome = Outcome {
+            examination: self,
+            findings: &findings,
+            screening,
+            identity,
         };
         let objects = [
             ResultObject::Idv,
@@ -169,25 +182,38 @@ impl Examination<'_> {
         ];
         let first_of_each = objects
             .iter()
-            .filter_map(|object| self.codes_of(*object).first().copied());
+            .filter_map(|object| outcome.codes_of(*object).first().copied());
         let mut reasons: Vec<String> = first_of_each.map(|code| code.info().meaning.to_owned()).collect();
         if near_duplicate {
             reasons.push("Face resembles another registered person; awaiting review".to_owned());
         }
-        if !self.holds.is_empty() {
+        if !holds.is_empty() {
             reasons.push(Hold::MESSAGE.to_owned());
         }
         Judgement {
             status,
             success,
-            codes: objects.iter().flat_map(|object| self.codes_of(*object)).collect(),
-            holds: self.holds.iter().copied().collect(),
+            codes: objects
+                .iter()
+                .flat_map(|object| outcome.codes_of(*object))
+                .collect(),
+            holds: holds.iter().copied().collect(),
             forced: self.submission.forced_code(),
-            response: self.respond(success, status, reasons.first().cloned(), identity),
+            response: outcome.respond(success, status, reasons.first().cloned()),
             reasons,
         }
     }
+}
 
+/// What [`respond`] makes the response of.
+struct Outcome<'a> {
+    examination: &'a Examination<'a>,
+    findings: &'a BTreeMap<Code, Source>,
+    screening: &'a Screening,
+    identity: &'a Identity,
+}
+
+impl Outcome<'_> {
     /// The codes of a result object, in order of precedence.
     fn codes_of(&self, object: ResultObject) -> Vec<Code> {
         self.findings

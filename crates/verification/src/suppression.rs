@@ -14,6 +14,24 @@ pub struct ClearedListing {
     pub entity_id: String,
     /// The reviewed hit's score in ten-thousandths: see [`score`].
     pub score: i64,
+    /// A second person confirmed it.
+    pub is_confirmed: bool,
+}
+
+/// Whether what was found about a person concerns an attempt of theirs. It does not where a face proved the person and the
+/// attempt's own face did not: the label alone is anybody's who submits it.
+#[must_use]
+pub fn concerns(face_proven: bool, person_is_proven: bool) -> bool {
+    face_proven || !person_is_proven
+}
+
+/// The cleared listings that count: where two people are required, only those that a second person confirmed.
+#[must_use]
+pub fn counting(cleared: Vec<ClearedListing>, needs_two: bool) -> Vec<ClearedListing> {
+    cleared
+        .into_iter()
+        .filter(|listing| !needs_two || listing.is_confirmed)
+        .collect()
 }
 
 /// A hit's score in ten-thousandths, to which screening rounds.
@@ -76,6 +94,31 @@ mod tests {
             list: list.into(),
             entity_id: entity_id.into(),
             score,
+            is_confirmed: true,
+        }
+    }
+
+    #[test]
+    fn where_two_are_required_one_persons_finding_does_not_count() {
+        let alone = ClearedListing {
+            is_confirmed: false,
+            ..cleared("ofac", "a", 9000)
+        };
+        let both = cleared("eu", "a", 9000);
+        let known = vec![alone.clone(), both.clone()];
+        assert_eq!(counting(known.clone(), true), [both.clone()]);
+        assert_eq!(counting(known, false), [alone, both]);
+    }
+
+    #[test]
+    fn a_label_alone_opens_nothing_that_was_found_about_a_proven_person() {
+        for (face_proven, person_is_proven, expected) in [
+            (true, true, true),
+            (true, false, true),
+            (false, false, true),
+            (false, true, false),
+        ] {
+            assert_eq!(concerns(face_proven, person_is_proven), expected);
         }
     }
 

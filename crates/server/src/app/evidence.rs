@@ -19,7 +19,7 @@ use verification::evidence::{
     FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
     SideEvidence,
 };
-use verification::hold::Hold;
+use verification::picture::{self, Recognised, Resemblance};
 use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
@@ -75,8 +75,7 @@ pub fn gather(
         timings: &mut gathered.timings,
         seen: &mut gathered.seen,
         selfie: None,
-        is_selfie_a_document: false,
-        is_selfie_a_portrait: false,
+        resemblance: Resemblance::default(),
     };
     let (mut selfie, face) = looker.selfie()?;
     let mut readings: Vec<Vec<DocumentReading>> = Vec::new();
@@ -85,13 +84,13 @@ pub fn gather(
         gathered.evidence.documents.push(document);
         readings.push(sides);
     }
-    // The very picture of a document has a code.
-    let is_copy = looker.is_selfie_a_portrait && !looker.is_selfie_a_document;
-    if let (true, Some(selfie)) = (looker.is_selfie_a_document, &mut selfie) {
-        selfie.liveness = Liveness::NotLive;
-        if let Some(liveness) = &mut looker.seen.liveness {
-            liveness.same_picture = true;
-        }
+    let resemblance = looker.resemblance;
+    if let Some(selfie) = &mut selfie {
+        let doubt = picture::judge_resemblance(selfie, resemblance);
+        gathered.evidence.selfie_doubts.extend(doubt);
+    }
+    if let Some(liveness) = &mut gathered.seen.liveness {
+        liveness.same_picture = resemblance.is_document;
     }
     let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
     gathered.seen.fields = compared
@@ -102,9 +101,6 @@ pub fn gather(
     gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
     gathered.evidence.comparison = compared;
     gathered.evidence.selfie = selfie;
-    if is_copy {
-        gathered.evidence.selfie_doubts.insert(Hold::Copy);
-    }
     gathered.face = face;
     Ok(gathered)
 }
@@ -118,10 +114,8 @@ struct Looker<'a> {
     seen: &'a mut Seen,
     /// Of the selfie's pixels.
     selfie: Option<[u8; 32]>,
-    /// The very picture of a document was sent as the selfie: nobody was in front of the camera.
-    is_selfie_a_document: bool,
-    /// The selfie's face is so like a document's portrait that it is the same picture.
-    is_selfie_a_portrait: bool,
+    /// Of the selfie with the documents' pictures.
+    resemblance: Resemblance,
 }
 
 fn fingerprint(picture: &Picture) -> [u8; 32] {
@@ -204,7 +198,7 @@ impl Looker<'_> {
             .collect();
         let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
             (Some(selfie), Some(portrait)) => {
-                self.is_selfie_a_portrait |= faces::distance(selfie, portrait) <= COPY_DISTANCE;
+                self.resemblance.is_portrait |= faces::distance(selfie, portrait) <= COPY_DISTANCE;
                 Some(match_faces(selfie, portrait, settings))
             }
             _ => None,
@@ -260,7 +254,7 @@ impl Looker<'_> {
                 }
                 Some(Ok(decoded)) => decoded,
             };
-            self.is_selfie_a_document |= self.selfie == Some(fingerprint(&decoded.picture));
+            self.resemblance.is_document |= self.selfie == Some(fingerprint(&decoded.picture));
             let mut seen = PictureSeen::decoded(&decoded);
             let looked = self.look(&decoded.picture, document_type, side, &mut seen)?;
             // Of a PDF the page that is gone on with: the first one, until one holds a document.
@@ -304,10 +298,11 @@ impl Looker<'_> {
         let reading = read.map_err(no_engine)?;
         let size = (picture.width, picture.height);
         seen.add_reading(&reading, size);
+        let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
         let mut looked = Looked {
             side: SideEvidence {
                 state: PictureState::Processed,
-                shows: shows(&reading, document_type, side),
+                shows: picture::shows(recognised(reading.kind), is_empty, document_type, side),
                 faces: 0,
             },
             reading,
@@ -371,21 +366,15 @@ fn no_engine(error: impl std::fmt::Display) -> Problem {
         .because(error)
 }
 
-/// Whether a picture shows something else than was declared: only where that is certain.
-fn shows(reading: &DocumentReading, declared: DocumentType, side: Side) -> Shows {
-    let empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
-    let other = match (reading.kind, declared) {
-        (DocumentKind::None, _) => side == Side::Front || empty,
-        (DocumentKind::Unknown, _) => false,
-        (DocumentKind::Passport, declared) => declared != DocumentType::Passport,
-        (DocumentKind::Visa, _) => true,
-        // A card that calls itself a licence may be a learner's permit, which is an ID_CARD; an ID card's and a
-        // residence permit's design differ in words only, which the issuers choose.
-        (DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard, declared) => {
-            declared == DocumentType::Passport
-        }
-    };
-    if other { Shows::Other } else { Shows::Declared }
+/// What a picture was recognised as, in the rules' words.
+fn recognised(kind: DocumentKind) -> Recognised {
+    match kind {
+        DocumentKind::None => Recognised::Nothing,
+        DocumentKind::Unknown => Recognised::Unknown,
+        DocumentKind::Passport => Recognised::Passport,
+        DocumentKind::Visa => Recognised::Visa,
+        DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard => Recognised::Card,
+    }
 }
 
 fn match_from(settings: &Settings) -> f32 {

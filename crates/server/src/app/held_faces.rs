@@ -11,6 +11,7 @@ use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
 use uuid::Uuid;
+use verification::identity::Place;
 use verification::status::AttemptStatus;
 
 use super::face_replicas::{FaceReplicas, Replica};
@@ -134,8 +135,10 @@ pub async fn prove(
         scope,
         replica,
         Some(&face),
-        attempt.grouping_id,
-        &attempt.external_user_id,
+        Place {
+            grouping_id: attempt.grouping_id,
+            external_user_id: &attempt.external_user_id,
+        },
     )
     .await?;
     if identity.id_belongs_to_another {

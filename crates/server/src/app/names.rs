@@ -2,8 +2,8 @@
 //! those that the same proven face used in earlier attempts (`decisions.md` §10).
 //!
 //! The earlier names are certain only inside the account's serial step, which finds the person. [`look_ahead`] therefore
-//! reads and screens them before the step, for the person whose face is nearest then. [`in_step`] uses that result, and
-//! screens again only if the person or the person's attempts have changed in between.
+//! reads and screens them before the step, for the person whose face is nearest then. [`in_step`] only compares: if the
+//! person or the person's attempts have changed in between, the step ends and the caller begins again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use store::attempts::{self, Attempt};
 use store::{Conn, Scope, Tx, people};
 use uuid::Uuid;
 use verification::dates;
-use verification::evidence::Screening;
 use verification::names::{ScreenedName, combine, distinct};
+use verification::screening::Screening;
 use verification::status::AttemptStatus;
 
 use super::lists::Lists;
 use super::merchants::MerchantSettings;
 use super::seen::Detail;
-use super::{App, Shared, cpu, screening_hits};
+use super::{Shared, cpu, screening_hits};
 use crate::error::Problem;
 
 /// The answer while nobody can be screened.
@@ -142,27 +142,24 @@ pub async fn look_ahead(
     })
 }
 
-/// The screening that counts for the person whom the account's serial step found.
+/// The screening that counts for the person whom the account's serial step found; `None` if that person is known by names
+/// that were not screened ahead.
 ///
 /// # Errors
-/// See [`screen`]; 503 where an earlier attempt cannot be read.
+/// 503 where an earlier attempt cannot be read.
 pub async fn in_step(
     tx: &mut Tx,
-    app: &App,
     scope: Scope,
     person: Uuid,
     own: &Screened,
     ahead: &Ahead,
-    settings: &MerchantSettings,
-) -> Result<Screening, Problem> {
+) -> Result<Option<Screening>, Problem> {
     let earlier = of_person(tx, scope, person, &ahead.earlier).await?;
     let known = earlier.into_values().flatten();
     let names = distinct(own.names.iter().cloned().chain(known));
     let screened = [Some(own), ahead.screened.as_ref()].into_iter().flatten();
-    match screened.into_iter().find(|screened| screened.names == names) {
-        Some(screened) => Ok(screened.screening.clone()),
-        None => screen(&app.lists, &names, scope.sandbox, settings),
-    }
+    let found = screened.into_iter().find(|screened| screened.names == names);
+    Ok(found.map(|screened| screened.screening.clone()))
 }
 
 /// Whether a person is known by a name, or by data of one, under which an attempt was not screened.

@@ -9,7 +9,7 @@ use store::{Conn, Db, Error, Scope, Tx, people, review};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
 use verification::hits::Disposition;
-use verification::screening::{Screening, ScreeningHit, StoredScreening};
+use verification::screening::{ScreeningHit, StoredScreening};
 use verification::suppression::{self, ClearedListing};
 
 use super::four_eyes::{By, Change};
@@ -21,11 +21,12 @@ use crate::error::{Kind, Problem};
 pub const REASONS: [&str; 5] = ["name", "birth_date", "nationality", "gender", "other"];
 
 /// The rows as the rule reads them.
-fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
+pub fn cleared(known: &[Suppression]) -> Vec<ClearedListing> {
     let listing = |row: &Suppression| ClearedListing {
         list: row.list.clone(),
         entity_id: row.entity_id.clone(),
         score: row.score,
+        is_confirmed: row.confirmed_by.is_some(),
     };
     known.iter().map(listing).collect()
 }
@@ -35,8 +36,8 @@ pub fn covers(known: &[Suppression], hit: &ScreeningHit) -> bool {
     suppression::covers(&cleared(known), hit)
 }
 
-/// What was found not to mean the person of an attempt; `None` where that must not concern the attempt: the person was proven by a face,
-/// and the attempt's own face did not prove that it is theirs ([`Detail::face_proven`]). The label alone is anybody's who submits it.
+/// What was found not to mean the person of an attempt; `None` where that does not concern the attempt, whose face was proven or not
+/// ([`Detail::face_proven`]): see [`suppression::concerns`].
 pub async fn of_attempt(
     conn: &mut Conn,
     scope: Scope,
@@ -44,29 +45,16 @@ pub async fn of_attempt(
     face_proven: bool,
 ) -> Result<Option<Vec<Suppression>>, Error> {
     let person = people::resolve(conn, scope, facemap_id).await?;
-    if !face_proven && person.is_some_and(|person| person.proven) {
+    if !suppression::concerns(face_proven, person.is_some_and(|person| person.proven)) {
         return Ok(None);
     }
     suppressions::of_person(conn, scope, facemap_id).await.map(Some)
-}
-
-/// The screening as it counts for a person, and the hits that do not count: see [`suppression::apply`].
-pub fn apply(known: &[Suppression], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
-    suppression::apply(&cleared(known), screening)
 }
 
 /// The screening in an attempt's stored response. A response that cannot be read refuses: it must never look like one without hits.
 pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
     StoredScreening::of_response(&attempt.response)
         .map_err(|fault| seen::unreadable(attempt.log_id, "response", &fault))
-}
-
-/// The hits set aside that count: where two people are required, only those that a second person confirmed.
-pub fn counting(known: Vec<Suppression>, needs_two: bool) -> Vec<Suppression> {
-    known
-        .into_iter()
-        .filter(|entry| !needs_two || entry.confirmed_by.is_some())
-        .collect()
 }
 
 /// What became of setting a hit aside.

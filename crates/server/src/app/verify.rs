@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use faces::Embedding;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -21,13 +20,14 @@ use store::{DataKey, Scope, Tx, audit, people};
 use tracing::Instrument;
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
-use verification::evidence::Evidence;
 use verification::flow::Flow;
-use verification::judge::{Judgement, examine};
+use verification::identity::Place;
+use verification::judge::{Examination, Judgement, examine};
 use verification::names::{ScreenedName, of_documents};
 use verification::requirements;
 use verification::review::Priority;
 use verification::submission::{Context, FileField, Submission, SubmittedFile};
+use verification::suppression;
 
 use super::admissions::Admission;
 use super::evidence::{Gathered, gather};
@@ -227,19 +227,70 @@ async fn record(
         };
         recording.app.objects.put_sealed(&object, sealed).await?;
     }
-    let recorded = record_in_one_transaction(&recording, attempt_id, &key, &claim).await;
+    let recorded = examine_and_record(&recording, attempt_id, &key, &claim).await;
     if let (Ok(_), Some(admission)) = (&recorded, recording.admission.take()) {
         admission.recorded();
     }
     claim.settle(recorded)
 }
 
-async fn record_in_one_transaction(
+/// Why a recording was rolled back.
+enum Stop {
+    /// The person is known by names under which the attempt was not screened: screen them, then record again.
+    ScreenFirst(Uuid),
+    Problem(Problem),
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Self {
+        Stop::Problem(error.into())
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(problem)
+    }
+}
+
+/// How often a recording begins, while other attempts of the same person come in between.
+const MOST_RECORDINGS: usize = 5;
+
+/// Examines once, then records. The names of the person are screened outside the transaction, so that nobody waits for that: if the
+/// person is another one than was expected, or has new names, the transaction is rolled back and begins again.
+async fn examine_and_record(
     recording: &Recording,
     attempt_id: Uuid,
     key: &DataKey,
     claim: &Claim,
 ) -> Result<Answer, Problem> {
+    let examination = examine(
+        &recording.against.flow,
+        &recording.submission,
+        &recording.gathered.evidence,
+        recording.today,
+    );
+    let mut person = None;
+    for _ in 0..MOST_RECORDINGS {
+        let attempt = (attempt_id, key);
+        match record_in_one_transaction(recording, &examination, person, attempt, claim).await {
+            Ok(answer) => return Ok(answer),
+            Err(Stop::ScreenFirst(found)) => person = Some(found),
+            Err(Stop::Problem(problem)) => return Err(problem),
+        }
+    }
+    Err(Problem::unavailable(
+        "Other attempts of this person are being recorded; please try again shortly",
+    ))
+}
+
+async fn record_in_one_transaction(
+    recording: &Recording,
+    examination: &Examination<'_>,
+    person: Option<Uuid>,
+    (attempt_id, key): (Uuid, &DataKey),
+    claim: &Claim,
+) -> Result<Answer, Stop> {
     let Recording {
         app,
         caller,
@@ -248,19 +299,18 @@ async fn record_in_one_transaction(
         gathered,
         screened,
         texts,
-        today,
+        today: _,
         settings,
         started,
         admission: _,
     } = recording;
     let scope = caller.scope;
-    let evidence: &Evidence = &gathered.evidence;
     let replica = app.faces.of(scope);
-    let proven = |examination: &verification::judge::Examination<'_>| -> Option<&Embedding> {
-        gathered.face.as_ref().filter(|_| examination.face_is_proven())
-    };
+    let face = gathered.face.as_ref().filter(|_| examination.face_is_proven());
     let mut ahead = Ahead::default();
-    if let Some(face) = proven(&examine(&against.flow, submission, evidence, *today)) {
+    if let Some(person) = person {
+        ahead = names::look_ahead(app, scope, person, screened, settings).await?;
+    } else if let Some(face) = face {
         // Up to date to some sequence without the account's lock; inside it only what came after is read.
         let mut replica = replica.lock().await;
         replica
@@ -273,37 +323,31 @@ async fn record_in_one_transaction(
         }
     }
     let mut replica = replica.lock().await;
-    store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
-        let examination = examine(&against.flow, submission, evidence, *today);
-        let face = proven(&examination);
+    let place = Place {
+        grouping_id: against.grouping_id,
+        external_user_id: submission.external_user_id(),
+    };
+    store::transaction!(app.db, |tx| -> Result<Answer, Stop> {
         let Applicant {
             identity,
             facemap_id,
             registration,
             similar,
-        } = identify(
-            tx,
-            scope,
-            &mut replica,
-            face,
-            against.grouping_id,
-            submission.external_user_id(),
-        )
-        .await?;
+        } = identify(tx, scope, &mut replica, face, place).await?;
         // Only now it is known whose earlier names count, and which listings a reviewer set aside for this person.
         let screening = match face {
-            Some(_) => names::in_step(tx, app, scope, facemap_id, screened, &ahead, settings).await?,
+            Some(_) => names::in_step(tx, scope, facemap_id, screened, &ahead)
+                .await?
+                .ok_or(Stop::ScreenFirst(facemap_id))?,
             None => screened.screening().clone(),
         };
         let face_proven = face.is_some() && !identity.near_duplicate;
-        let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven)
-            .await?
-            // Nothing is set aside for an attempt that does not prove its person: every hit counts.
-            .unwrap_or_default();
-        // Where two people are required, what one person alone set aside counts again.
         let four_eyes = against.flow.settings.four_eyes || settings.four_eyes;
-        let known = suppressions::counting(known, four_eyes);
-        let (screening, suppressed) = suppressions::apply(&known, &screening);
+        // Nothing is set aside for an attempt that does not prove its person: every hit counts.
+        let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven).await?;
+        let cleared = known.map_or_else(Vec::new, |known| suppressions::cleared(&known));
+        let (screening, suppressed) =
+            suppression::apply(&suppression::counting(cleared, four_eyes), &screening);
         let session = match against.session_id {
             Some(id) => Some(
                 store::admissions::use_attempt(tx, scope, id)
@@ -312,17 +356,13 @@ async fn record_in_one_transaction(
             ),
             None => None,
         };
-        let counting = Evidence {
-            screening,
-            may_repeat: submission.via_bearer
-                && session
-                    .as_ref()
-                    .is_some_and(|session| session.attempts < session.max_attempts),
-            ..evidence.clone()
-        };
-        let judgement = examine(&against.flow, submission, &counting, *today).judge(&identity);
+        let may_repeat = submission.via_bearer
+            && session
+                .as_ref()
+                .is_some_and(|session| session.attempts < session.max_attempts);
+        let judgement = examination.judge(&identity, &screening, may_repeat);
         let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
-        let info = ApplicantInfo::of_attempt(submission, evidence);
+        let info = ApplicantInfo::of_attempt(submission, &gathered.evidence);
         let words = name_words(submission, &info);
         people::index_name(tx, scope, facemap_id, words.iter().map(String::as_str)).await?;
         let detail = Detail {

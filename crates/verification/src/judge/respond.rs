@@ -2,10 +2,10 @@
 
 use super::documents::accepted_mrz;
 use super::names::{agrees, compares, reliable};
-use super::{Examination, all_match, rounded, weakest_match};
+use super::{Outcome, all_match, rounded, weakest_match};
 use crate::codes::ResultObject;
 use crate::dates;
-use crate::evidence::{Comparison, DocumentEvidence, Identity, MatchVerdict, MrzRead};
+use crate::evidence::{Comparison, DocumentEvidence, MatchVerdict, MrzRead};
 use crate::response::{
     DocumentOutcome, DocumentResult, Failure, IdvResult, KycResults, Metadata, MetadataDocument,
     MetadataInfo, MinimumAgeResult, MrzContent, MrzData, OcrComparison, OcrResult, Passing, Total,
@@ -14,13 +14,12 @@ use crate::response::{
 use crate::screening::{KycStatus, ScreeningHit};
 use crate::status::{AttemptStatus, sdk_status};
 
-impl Examination<'_> {
+impl Outcome<'_> {
     pub(super) fn respond(
         &self,
         success: bool,
         status: AttemptStatus,
         message: Option<String>,
-        identity: &Identity,
     ) -> VerificationResponse {
         VerificationResponse {
             success,
@@ -30,17 +29,17 @@ impl Examination<'_> {
             ocr_result: self.ocr_result(),
             minimum_age_result: self.minimum_age_result(),
             kyc_results: self.kyc_results(),
-            passing: success.then(|| self.passing(identity)),
+            passing: success.then(|| self.passing()),
         }
     }
 
     fn idv_result(&self, status: AttemptStatus) -> IdvResult {
         let failure = Failure::of(self.codes_of(ResultObject::Idv));
-        let session_id = self.submission.session_id().map(str::to_owned);
+        let session_id = self.examination.submission.session_id().map(str::to_owned);
         IdvResult {
             success: failure.is_none(),
-            facematch: all_match(self.evidence),
-            similarity_score: rounded(weakest_match(self.evidence).map_or(0.0, |m| m.similarity)),
+            facematch: all_match(self.examination.evidence),
+            similarity_score: rounded(weakest_match(self.examination.evidence).map_or(0.0, |m| m.similarity)),
             failure,
             sdk_status: session_id.is_some().then(|| sdk_status(status)),
             session_id,
@@ -51,7 +50,7 @@ impl Examination<'_> {
         let codes = self.codes_of(ResultObject::Document);
         let source = codes.first().and_then(|code| self.findings.get(code)).copied();
         let failure = Failure::of(codes);
-        (failure.is_some() || !self.evidence.documents.is_empty()).then_some(DocumentResult {
+        (failure.is_some() || !self.examination.evidence.documents.is_empty()).then_some(DocumentResult {
             success: failure.is_none(),
             failure,
             source,
@@ -60,16 +59,19 @@ impl Examination<'_> {
 
     fn ocr_result(&self) -> Option<OcrResult> {
         let failure = Failure::of(self.codes_of(ResultObject::Ocr));
-        (failure.is_some() || compares(self.flow, self.submission)).then(|| OcrResult {
-            success: failure.is_none(),
-            matches: failure.is_none() && self.evidence.comparison.as_ref().is_some_and(agrees),
-            failure,
+        (failure.is_some() || compares(self.examination.flow, self.examination.submission)).then(|| {
+            OcrResult {
+                success: failure.is_none(),
+                matches: failure.is_none()
+                    && self.examination.evidence.comparison.as_ref().is_some_and(agrees),
+                failure,
+            }
         })
     }
 
     fn minimum_age_result(&self) -> Option<MinimumAgeResult> {
         let failure = Failure::of(self.codes_of(ResultObject::MinimumAge));
-        let bounded = self.flow.min_age.is_some() || self.flow.max_age.is_some();
+        let bounded = self.examination.flow.min_age.is_some() || self.examination.flow.max_age.is_some();
         (failure.is_some() || bounded).then_some(MinimumAgeResult {
             success: failure.is_none(),
             failure,
@@ -77,7 +79,7 @@ impl Examination<'_> {
     }
 
     fn kyc_results(&self) -> KycResults {
-        let screening = &self.evidence.screening;
+        let screening = self.screening;
         let failure = Failure::of(self.codes_of(ResultObject::Kyc));
         let mut results = screening.results.clone();
         if failure.is_some() && results.is_empty() {
@@ -101,10 +103,10 @@ impl Examination<'_> {
         }
     }
 
-    fn passing(&self, identity: &Identity) -> Passing {
-        let (submission, documents) = (self.submission, &self.evidence.documents);
+    fn passing(&self) -> Passing {
+        let (submission, documents) = (self.examination.submission, &self.examination.evidence.documents);
         let text = |field| submission.get(field).map(str::to_owned);
-        let configured = compares(self.flow, submission);
+        let configured = compares(self.examination.flow, submission);
         Passing {
             metadata: Metadata {
                 external_user_id: submission.external_user_id().to_owned(),
@@ -124,10 +126,11 @@ impl Examination<'_> {
                     .collect(),
             },
             documents_processed: documents.len(),
-            facemap_id: identity.facemap_id.clone(),
+            facemap_id: self.identity.facemap_id.clone(),
             document_results: documents.iter().map(outcome).collect(),
             mrz_data: documents.iter().find_map(accepted_mrz).map(mrz_data),
             ocr_comparison: self
+                .examination
                 .evidence
                 .comparison
                 .as_ref()

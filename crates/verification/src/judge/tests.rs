@@ -108,9 +108,31 @@ fn compared(source: Source, matches: Option<bool>) -> ComparedField {
     }
 }
 
-/// Evidence without fault for documents of these types.
-fn evidence(types: &[DocumentType]) -> Evidence {
-    Evidence {
+/// Everything that a judgement is made of, but who the applicant is.
+#[derive(Default)]
+struct Found {
+    evidence: Evidence,
+    screening: Screening,
+    may_repeat: bool,
+}
+
+impl std::ops::Deref for Found {
+    type Target = Evidence;
+
+    fn deref(&self) -> &Evidence {
+        &self.evidence
+    }
+}
+
+impl std::ops::DerefMut for Found {
+    fn deref_mut(&mut self) -> &mut Evidence {
+        &mut self.evidence
+    }
+}
+
+/// Evidence without fault for documents of these types, and a screening without hits.
+fn evidence(types: &[DocumentType]) -> Found {
+    let evidence = Evidence {
         documents: types.iter().copied().map(document).collect(),
         selfie: Some(SelfieEvidence {
             state: PictureState::Processed,
@@ -123,6 +145,10 @@ fn evidence(types: &[DocumentType]) -> Evidence {
             warnings: vec![],
         }),
         ..Evidence::default()
+    };
+    Found {
+        evidence,
+        ..Found::default()
     }
 }
 
@@ -149,12 +175,12 @@ fn known() -> Identity {
     }
 }
 
-fn judge_all(flow: &Flow, submission: &Submission, evidence: &Evidence, identity: &Identity) -> Judgement {
-    examine(flow, submission, evidence, TODAY).judge(identity)
+fn judge_all(flow: &Flow, submission: &Submission, found: &Found, identity: &Identity) -> Judgement {
+    examine(flow, submission, found, TODAY).judge(identity, &found.screening, found.may_repeat)
 }
 
 /// Judges evidence about documents of Utopia.
-fn judge_types(types: &[DocumentType], change: impl Fn(&mut Evidence, &mut Identity)) -> Judgement {
+fn judge_types(types: &[DocumentType], change: impl Fn(&mut Found, &mut Identity)) -> Judgement {
     let (mut evidence, mut identity) = (evidence(types), known());
     change(&mut evidence, &mut identity);
     judge_all(&flow(), &submission(types, &[], &sandbox()), &evidence, &identity)
@@ -164,7 +190,7 @@ fn numbers(judgement: &Judgement) -> Vec<u16> {
     judgement.codes.iter().map(|code| code.number()).collect()
 }
 
-type Change = fn(&mut Evidence, &mut Identity);
+type Change = fn(&mut Found, &mut Identity);
 
 /// Code, document types, the specimen or situation that shows it, and its evidence.
 const ROWS: &[(u16, &[DocumentType], &str, Change)] = &[
@@ -405,7 +431,7 @@ fn every_code_can_be_forced_in_the_sandbox() {
         let (flow, submission) = (flow(), submission(&[Passport], &fields, &sandbox()));
         let examination = examine(&flow, &submission, &evidence, TODAY);
         assert!(!examination.face_is_proven(), "a forced failure binds no face");
-        let judgement = examination.judge(&known());
+        let judgement = examination.judge(&known(), &Screening::default(), false);
         assert_eq!(
             (numbers(&judgement), judgement.forced),
             (vec![info.number], Some(*code))

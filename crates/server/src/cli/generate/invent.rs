@@ -21,12 +21,14 @@ use verification::applicant_info::ApplicantInfo;
 use verification::dates;
 use verification::evidence::{
     BarcodeFinding, Challenge, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence,
-    Evidence, FaceMatch, Identity, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, Screening,
-    SelfieEvidence, Shows, SideEvidence, Source,
+    Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
+    SideEvidence, Source,
 };
 use verification::flow::Flow;
+use verification::identity::Identity;
 use verification::judge::{Judgement, examine};
 use verification::review::Priority;
+use verification::screening::Screening;
 use verification::status::{self, AttemptStatus, StatusEvent, registration_status};
 use verification::submission::{Context, FileField, Submission};
 
@@ -233,12 +235,13 @@ impl Inventor {
         )]
         let submission =
             Submission::parse(&texts, BTreeMap::new(), &context).expect("invented applicants are valid");
-        let mut evidence = evidence(rng, subject, fault, today);
-        evidence.screening = self.screen(subject);
-        let judgement = examine(flow, &submission, &evidence, today).judge(&Identity {
+        let evidence = evidence(rng, subject, fault, today);
+        let identity = Identity {
             facemap_id: subject.facemap_id.to_string(),
             ..Identity::default()
-        });
+        };
+        let screening = self.screen(subject);
+        let judgement = examine(flow, &submission, &evidence, today).judge(&identity, &screening, false);
         let took_ms = rng.random_range(700..3_000);
         let detail = detail(rng, &submission, &evidence, &judgement, flow, took_ms);
         let (status, decision) = self.review(rng, judgement.status, at);

@@ -23,7 +23,10 @@ fn judged(flow: &Flow, types: &[DocumentType], change: Change) -> (Judgement, bo
     let submission = submission(types, &[], &sandbox());
     let examination = examine(flow, &submission, &evidence, TODAY);
     let proven = examination.face_is_proven();
-    (examination.judge(&identity), proven)
+    (
+        examination.judge(&identity, &evidence.screening, evidence.may_repeat),
+        proven,
+    )
 }
 
 fn named(field: &str, source: Source, matches: Option<bool>, score: f64) -> ComparedField {

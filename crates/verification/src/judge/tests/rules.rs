@@ -55,7 +55,7 @@ fn several_documents_are_all_judged() {
 
 #[test]
 fn what_is_on_a_back_that_the_flow_does_not_ask_for_is_not_missed() {
-    let without_back = |e: &mut Evidence, _: &mut Identity| {
+    let without_back = |e: &mut Found, _: &mut Identity| {
         e.documents[0].back = None;
         e.documents[0].mrz = MrzFinding::NotFound;
         e.documents[0].barcode = BarcodeFinding::NotFound;
@@ -206,7 +206,8 @@ fn a_submission_without_documents_passes_without_a_face() {
     );
     let examination = examine(&plain, &submission, &evidence, TODAY);
     assert!(!examination.face_is_proven());
-    let body = serde_json::to_value(examination.judge(&known()).response).expect("JSON");
+    let body = serde_json::to_value(examination.judge(&known(), &Screening::default(), false).response)
+        .expect("JSON");
     assert_eq!(
         body["idvResult"],
         json!({"success": true, "facematch": false, "similarityScore": 0.0})
@@ -369,12 +370,7 @@ fn ages_are_inclusive_and_come_from_the_document() {
     };
     let by_form = |dob: &str| {
         let submission = submit(&[("dob", dob)], &[], &live());
-        numbers(&judge_all(
-            &data_only,
-            &submission,
-            &Evidence::default(),
-            &known(),
-        ))
+        numbers(&judge_all(&data_only, &submission, &Found::default(), &known()))
     };
     assert_eq!(
         (by_form("11/21/2008"), by_form("11/22/2008")),
@@ -382,7 +378,7 @@ fn ages_are_inclusive_and_come_from_the_document() {
     );
     let without = submit(&[], &[], &live());
     assert_eq!(
-        numbers(&judge_all(&data_only, &without, &Evidence::default(), &known())),
+        numbers(&judge_all(&data_only, &without, &Found::default(), &known())),
         [2703]
     );
 }
@@ -450,7 +446,7 @@ fn an_applicant_never_sees_under_which_further_names_was_searched() {
             tokens: vec![],
         };
         let found = crate::screening::tests::hit("demo-1", &["demo"], 0.9);
-        e.screening = crate::evidence::Screening {
+        e.screening = crate::screening::Screening {
             results: vec![crate::screening::ScreeningHit {
                 matched_names: vec![by.clone()],
                 explanation: Some(vec![explanation]),

@@ -1,0 +1,247 @@
+//! A row per case of `decisions.md` §4, *Faces and people* and *Duplicates*.
+
+use super::*;
+
+const GROUP: Option<Uuid> = Some(Uuid::from_u128(100));
+const OTHER_GROUP: Option<Uuid> = Some(Uuid::from_u128(101));
+const PERSON: Uuid = Uuid::from_u128(1);
+const PROVISIONAL: Uuid = Uuid::from_u128(2);
+const STRANGER: Uuid = Uuid::from_u128(3);
+const HERE: Place<'_> = Place {
+    grouping_id: GROUP,
+    external_user_id: "ada",
+};
+
+/// A registration; its id is the facemap's and the group's together, so that tests can name it.
+fn registered(label: &str, facemap_id: Uuid, is_proven: bool, grouping_id: Option<Uuid>) -> Registered {
+    Registered {
+        id: id(facemap_id, grouping_id),
+        facemap_id,
+        is_proven,
+        grouping_id,
+        external_user_id: label.into(),
+        status: Some(AttemptStatus::Pending),
+    }
+}
+
+fn id(facemap_id: Uuid, grouping_id: Option<Uuid>) -> Uuid {
+    Uuid::from_u128(facemap_id.as_u128() * 1_000 + grouping_id.map_or(0, |group| group.as_u128()))
+}
+
+fn approved(registration: Registered) -> Registered {
+    Registered {
+        status: Some(AttemptStatus::Approved),
+        ..registration
+    }
+}
+
+/// An account with these registrations, of which those of the label "ada" come first.
+fn account(all: &[Registered]) -> Account {
+    let of_label = all.iter().filter(|one| one.external_user_id == "ada").cloned();
+    Account {
+        of_label: of_label.collect(),
+        of_people: all.to_vec(),
+    }
+}
+
+fn hit(person: Uuid, nearness: Nearness) -> FaceHit {
+    FaceHit { person, nearness }
+}
+
+fn plan(facemap: Facemap, registration: Registration) -> Plan {
+    Plan::new(facemap, registration)
+}
+
+#[test]
+fn without_a_proven_face_the_label_decides() {
+    let rows: &[(&str, &[Registered], Plan)] = &[
+        ("nobody", &[], plan(Facemap::NewProvisional, Registration::New)),
+        (
+            "registered here",
+            &[registered("ada", PROVISIONAL, false, GROUP)],
+            plan(
+                Facemap::Known(PROVISIONAL),
+                Registration::Known(id(PROVISIONAL, GROUP)),
+            ),
+        ),
+        (
+            "registered elsewhere",
+            &[registered("ada", PERSON, true, OTHER_GROUP)],
+            plan(Facemap::Known(PERSON), Registration::New),
+        ),
+        (
+            "the label's person is here under another label",
+            &[
+                registered("ada", PERSON, true, OTHER_GROUP),
+                registered("eve", PERSON, true, GROUP),
+            ],
+            plan(Facemap::NewProvisional, Registration::New),
+        ),
+    ];
+    for (what, registrations, expected) in rows {
+        assert_eq!(plan_unproven(HERE, &account(registrations)), *expected, "{what}");
+    }
+}
+
+#[test]
+fn a_face_that_nobody_has_is_bound() {
+    let near = [hit(STRANGER, Nearness::NearDuplicate)];
+    let far = [hit(STRANGER, Nearness::Unknown)];
+    let rows: &[(&str, &[FaceHit], &[Registered], Plan)] = &[
+        ("nobody", &[], &[], plan(Facemap::NewPerson, Registration::New)),
+        ("far", &far, &[], plan(Facemap::NewPerson, Registration::New)),
+        (
+            "near",
+            &near,
+            &[],
+            Plan {
+                near_duplicate: true,
+                ..plan(Facemap::NewPerson, Registration::New)
+            },
+        ),
+        (
+            "provisional here",
+            &[],
+            &[registered("ada", PROVISIONAL, false, GROUP)],
+            plan(
+                Facemap::Bind(PROVISIONAL),
+                Registration::Known(id(PROVISIONAL, GROUP)),
+            ),
+        ),
+        (
+            "provisional elsewhere",
+            &[],
+            &[registered("ada", PROVISIONAL, false, OTHER_GROUP)],
+            plan(Facemap::Bind(PROVISIONAL), Registration::New),
+        ),
+        (
+            "the label belongs to another proven face",
+            &near,
+            &[registered("ada", PERSON, true, OTHER_GROUP)],
+            Plan {
+                id_belongs_to_another: true,
+                ..plan(Facemap::NewProvisional, Registration::None)
+            },
+        ),
+    ];
+    for (what, hits, registrations, expected) in rows {
+        assert_eq!(
+            plan_proven(HERE, hits, &account(registrations)),
+            *expected,
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_known_face_registers_once_in_a_group() {
+    let same = [hit(PERSON, Nearness::Same)];
+    let known = |registration| plan(Facemap::Known(PERSON), registration);
+    let duplicate = Plan {
+        already_registered: true,
+        ..known(Registration::None)
+    };
+    let own = registered("ada", PERSON, true, GROUP);
+    let rows: &[(&str, &[Registered], Plan)] = &[
+        (
+            "under this label",
+            std::slice::from_ref(&own),
+            known(Registration::Known(own.id)),
+        ),
+        (
+            "under this label, approved",
+            &[approved(own.clone())],
+            Plan {
+                already_registered: true,
+                ..known(Registration::Known(own.id))
+            },
+        ),
+        (
+            "under another label",
+            &[registered("eve", PERSON, true, GROUP)],
+            duplicate.clone(),
+        ),
+        (
+            "elsewhere only",
+            &[registered("eve", PERSON, true, OTHER_GROUP)],
+            known(Registration::New),
+        ),
+        (
+            "the label is provisional here",
+            &[
+                registered("eve", PERSON, true, OTHER_GROUP),
+                registered("ada", PROVISIONAL, false, GROUP),
+            ],
+            Plan {
+                merge: vec![PROVISIONAL],
+                ..known(Registration::Known(id(PROVISIONAL, GROUP)))
+            },
+        ),
+        (
+            "the provisional facemap is registered where the person is, and here",
+            &[
+                registered("eve", PERSON, true, OTHER_GROUP),
+                registered("ada", PROVISIONAL, false, GROUP),
+                registered("ada", PROVISIONAL, false, OTHER_GROUP),
+            ],
+            duplicate.clone(),
+        ),
+        (
+            "the provisional facemap is registered where the person is, not here",
+            &[
+                registered("eve", PERSON, true, OTHER_GROUP),
+                registered("ada", PROVISIONAL, false, OTHER_GROUP),
+            ],
+            known(Registration::New),
+        ),
+        (
+            "the label belongs to another proven face",
+            &[registered("ada", STRANGER, true, OTHER_GROUP)],
+            Plan {
+                id_belongs_to_another: true,
+                ..known(Registration::None)
+            },
+        ),
+    ];
+    for (what, registrations, expected) in rows {
+        assert_eq!(
+            plan_proven(HERE, &same, &account(registrations)),
+            *expected,
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn only_two_near_faces_or_the_band_are_doubtful() {
+    let (near, far) = (
+        hit(PERSON, Nearness::Same),
+        hit(STRANGER, Nearness::NearDuplicate),
+    );
+    let band = hit(PERSON, Nearness::NearDuplicate);
+    let own = registered("ada", PERSON, true, OTHER_GROUP);
+    for (what, hits, registrations, expected) in [
+        ("one near face", &[near][..], [own.clone()], false),
+        ("a look-alike", &[near, far], [own.clone()], true),
+        (
+            "a look-alike of an approved person",
+            &[near, far],
+            [approved(own.clone())],
+            false,
+        ),
+        ("the label's person in the band", &[band], [own], true),
+    ] {
+        let plan = plan_proven(HERE, hits, &account(&registrations));
+        assert_eq!(plan.near_duplicate, expected, "{what}");
+        assert_eq!(plan.facemap, Facemap::Known(PERSON), "{what}");
+    }
+    let plan = plan_proven(
+        HERE,
+        &[near, far],
+        &account(&[registered("eve", PERSON, true, GROUP)]),
+    );
+    assert!(
+        plan.already_registered && !plan.near_duplicate,
+        "a duplicate is no near-duplicate"
+    );
+}

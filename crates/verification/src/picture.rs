@@ -1,0 +1,123 @@
+//! What pictures show: whether a document's picture is of another type than was declared, and whether a selfie is a
+//! picture of the documents. It sees no pixels; engines say what they recognised.
+
+use reference::DocumentType;
+
+use crate::evidence::{Liveness, SelfieEvidence, Shows};
+use crate::hold::Hold;
+use crate::submission::Side;
+
+/// What a picture was recognised as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognised {
+    /// No document.
+    Nothing,
+    /// A document of a type that cannot be told.
+    Unknown,
+    /// A passport.
+    Passport,
+    /// A visa.
+    Visa,
+    /// A driving licence, an identity card or a residence permit.
+    Card,
+}
+
+/// Whether a picture shows something else than was declared: only where that is certain. `is_empty`: nothing was read
+/// on it, neither text nor codes.
+#[must_use]
+pub fn shows(recognised: Recognised, is_empty: bool, declared: DocumentType, side: Side) -> Shows {
+    let other = match recognised {
+        // Some backs are blank but for a barcode.
+        Recognised::Nothing => side == Side::Front || is_empty,
+        Recognised::Unknown => false,
+        Recognised::Passport => declared != DocumentType::Passport,
+        Recognised::Visa => true,
+        // A card that calls itself a licence may be a learner's permit, which is an ID_CARD; an ID card's and a
+        // residence permit's design differ in words only, which the issuers choose.
+        Recognised::Card => declared == DocumentType::Passport,
+    };
+    if other { Shows::Other } else { Shows::Declared }
+}
+
+/// How a selfie resembles the pictures of the documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resemblance {
+    /// Its pixels are those of a document's picture.
+    pub is_document: bool,
+    /// Its face is so like a document's portrait that it is the same picture.
+    pub is_portrait: bool,
+}
+
+/// What a selfie's resemblance means (`decisions.md` §10, *Copies*): the very picture of a document is not live (2104);
+/// a copy of the portrait is a doubt that a person settles.
+pub fn judge_resemblance(selfie: &mut SelfieEvidence, resemblance: Resemblance) -> Option<Hold> {
+    if resemblance.is_document {
+        selfie.liveness = Liveness::NotLive;
+        return None;
+    }
+    resemblance.is_portrait.then_some(Hold::Copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use DocumentType::{Drivers, IdCard, Passport, ResidencyCard};
+    use Side::{Back, Front};
+
+    use super::*;
+    use crate::evidence::{Challenge, PictureState};
+
+    #[test]
+    fn only_what_is_certainly_something_else_is() {
+        let types = [Passport, Drivers, IdCard, ResidencyCard];
+        // recognised, empty, side → the declared types for which it is something else
+        let rows: &[(Recognised, bool, Side, &[DocumentType])] = &[
+            (Recognised::Nothing, true, Front, &types),
+            (Recognised::Nothing, false, Front, &types),
+            (Recognised::Nothing, true, Back, &types),
+            (Recognised::Nothing, false, Back, &[]),
+            (Recognised::Unknown, false, Front, &[]),
+            (Recognised::Unknown, true, Back, &[]),
+            (
+                Recognised::Passport,
+                false,
+                Front,
+                &[Drivers, IdCard, ResidencyCard],
+            ),
+            (Recognised::Visa, false, Front, &types),
+            (Recognised::Card, false, Front, &[Passport]),
+        ];
+        for (recognised, is_empty, side, others) in rows {
+            for declared in types {
+                let expected = match others.contains(&declared) {
+                    true => Shows::Other,
+                    false => Shows::Declared,
+                };
+                let found = shows(*recognised, *is_empty, declared, *side);
+                assert_eq!(found, expected, "{recognised:?} {is_empty} {side:?} {declared:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_picture_of_the_document_is_not_live_and_a_portrait_is_a_doubt() {
+        for (is_document, is_portrait, liveness, doubt) in [
+            (false, false, Liveness::Live, None),
+            (false, true, Liveness::Live, Some(Hold::Copy)),
+            (true, false, Liveness::NotLive, None),
+            (true, true, Liveness::NotLive, None),
+        ] {
+            let mut selfie = SelfieEvidence {
+                state: PictureState::Processed,
+                faces: 1,
+                liveness: Liveness::Live,
+                challenge: Challenge::Absent,
+            };
+            let resemblance = Resemblance {
+                is_document,
+                is_portrait,
+            };
+            assert_eq!(judge_resemblance(&mut selfie, resemblance), doubt);
+            assert_eq!(selfie.liveness, liveness);
+        }
+    }
+}
