@@ -77,6 +77,13 @@ pub struct StoredFlowError {
     part: String,
 }
 
+impl StoredFlowError {
+    /// The member, such as `settings.reviewPolicy`.
+    pub fn member(&self) -> &str {
+        &self.part
+    }
+}
+
 fn damaged(part: impl Into<String>) -> StoredFlowError {
     StoredFlowError { part: part.into() }
 }

@@ -51,6 +51,8 @@ pub fn routes(routes: Routes) -> Routes {
 
 struct Row {
     flow: Flow,
+    /// It cannot be read, so nothing else is known of it.
+    is_damaged: bool,
     documents: String,
     biometric: &'static str,
     overrides: usize,
@@ -69,19 +71,26 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     let groups = groups::list(&app, scope).await?;
     let mut rows = Vec::new();
     for flow in flows::list(&app, scope).await? {
-        let rules = flows::parse(&flow.clone().into())?;
-        let types = &rules.defaults.document_types;
-        let names: Vec<String> = types.iter().map(|each| words::document(&page, *each)).collect();
-        rows.push(Row {
-            documents: words::list(&page, &names, "or"),
-            biometric: match types.is_empty() {
-                true => "",
-                false => rules.defaults.biometric().as_str(),
-            },
-            overrides: rules.overrides.len(),
+        let mut row = Row {
+            is_damaged: true,
+            documents: String::new(),
+            biometric: "",
+            overrides: 0,
             groups: holding(&groups, &flow),
             flow,
-        });
+        };
+        // A Flow that cannot be read hides no other.
+        if let Ok(rules) = flows::read(&row.flow.clone().into()) {
+            let types = &rules.defaults.document_types;
+            let names: Vec<String> = types.iter().map(|each| words::document(&page, *each)).collect();
+            row.is_damaged = false;
+            row.documents = words::list(&page, &names, "or");
+            row.overrides = rules.overrides.len();
+            if !types.is_empty() {
+                row.biometric = rules.defaults.biometric().as_str();
+            }
+        }
+        rows.push(row);
     }
     html(ListPage { page, rows })
 }
@@ -221,6 +230,18 @@ async fn new(member: Member, page: Page) -> Result<Response, Problem> {
     .show(Faults::default())
 }
 
+/// A Flow that cannot be read: what to do instead of an editor that could not save it.
+#[derive(Template)]
+#[template(path = "portal/flows/damaged.html")]
+struct DamagedPage {
+    page: Page,
+    flow: Flow,
+    /// What cannot be read.
+    member: String,
+    /// The command that repairs it.
+    command: String,
+}
+
 async fn edit(
     State(app): State<Shared>,
     member: Member,
@@ -228,6 +249,19 @@ async fn edit(
     PathText(id): PathText,
 ) -> Result<Response, Problem> {
     let flow = flows::get(&app, member.scope()?, &id).await?;
+    if let Err(fault) = flows::read(&flow.clone().into()) {
+        let mode = if member.sandbox { " --sandbox" } else { "" };
+        let merchant_id = member.merchant()?.id;
+        return html(DamagedPage {
+            command: format!(
+                "bonafide flow update --merchant {merchant_id} --flow {}{mode} --file flow.json",
+                flow.id
+            ),
+            member: fault.member().to_owned(),
+            page,
+            flow,
+        });
+    }
     Editor {
         page,
         member,

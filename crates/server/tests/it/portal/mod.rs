@@ -1,6 +1,7 @@
 //! The portal, used with a browser's manners but without a browser: cookies, forms, redirects. Scripts and looks are tested in `web/tests`.
 
 mod accounts;
+mod damaged_flow;
 mod four_eyes;
 mod four_eyes_sweep;
 mod insight;
