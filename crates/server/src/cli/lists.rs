@@ -189,7 +189,7 @@ async fn import_guarded(
 async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     if propose_removal(&db, list).await? {
-        return say("Proposed. Two operators must confirm it in the console, under \"Lists\".");
+        return say("Proposed. Two operators must confirm it in the console, under \"Lists and models\".");
     }
     let store = config.list_store()?;
     let _lock = store.lock()?;
