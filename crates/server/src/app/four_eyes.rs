@@ -620,5 +620,6 @@ pub async fn doubt(
         .map(|_| ())
 }
 
+pub mod pages;
 #[cfg(test)]
 mod tests;

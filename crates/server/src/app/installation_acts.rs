@@ -3,8 +3,11 @@
 //!
 //! The command line only proposes. It never carries out what it proposed.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use store::proposals::{self, InstallationProposal};
+use store::staff::StaffMember;
 use store::{Conn, Db, audit, operator_audit, staff};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
@@ -84,6 +87,15 @@ impl InstallationAct {
         })
     }
 
+    /// The list that it is about; empty for an operator.
+    pub fn list(&self) -> &str {
+        match self {
+            Self::RemoveList(list) => list,
+            Self::ShrinkList(shrinkage) => &shrinkage.list,
+            Self::Operator { .. } => "",
+        }
+    }
+
     /// What the trail names.
     fn named(&self) -> String {
         match self {
@@ -116,7 +128,7 @@ fn operator_of(subject: &str) -> Option<InstallationAct> {
 
 /// An act that waits for operators.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct PendingAct {
     /// Its id.
     pub id: Uuid,
     /// The act.
@@ -158,11 +170,11 @@ async fn note(tx: &mut store::Tx, actor: &str, act: &InstallationAct, step: &str
 }
 
 /// The acts that wait for operators, oldest first.
-pub async fn waiting(conn: &mut Conn) -> Result<Vec<Waiting>, Problem> {
+pub async fn waiting(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
     let mut all = Vec::new();
     for row in proposals::installation(conn).await? {
         match InstallationAct::read(&row) {
-            Some(Ok(act)) => all.push(Waiting {
+            Some(Ok(act)) => all.push(PendingAct {
                 id: row.id,
                 act,
                 staff_id: row.staff_id,
@@ -174,6 +186,98 @@ pub async fn waiting(conn: &mut Conn) -> Result<Vec<Waiting>, Problem> {
         }
     }
     Ok(all)
+}
+
+/// Why an operator may not confirm an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The operator proposed it, or let in the one whom it is about.
+    Own,
+    /// It is about the operator.
+    Subject,
+    /// Another operator must first confirm that this one is a separate person.
+    NotCounted,
+    /// The operator's login is newer than the proposal.
+    TooNew,
+    /// The proposer is no operator any more, or is in doubt.
+    ProposerGone,
+}
+
+/// The operators, as far as confirming goes.
+pub struct Operators {
+    active: Vec<StaffMember>,
+    doubted: BTreeSet<Uuid>,
+}
+
+impl Operators {
+    /// Those who are not shut out, with the acts that wait.
+    pub fn new(operators: Vec<StaffMember>, waiting: &[PendingAct]) -> Operators {
+        let doubted = waiting.iter().filter_map(|one| match one.act {
+            InstallationAct::Operator { staff_id, .. } => Some(staff_id),
+            _ => None,
+        });
+        Operators {
+            doubted: doubted.collect(),
+            active: operators
+                .into_iter()
+                .filter(|one| one.disabled_at.is_none())
+                .collect(),
+        }
+    }
+
+    /// Why an operator may not confirm an act; `None`: nothing is in the way.
+    pub fn obstacle(&self, waiting: &PendingAct, me: Uuid) -> Option<Obstacle> {
+        let active = |id: Uuid| self.active.iter().find(|one| one.id == id);
+        if self.doubted.contains(&me) {
+            return Some(Obstacle::NotCounted);
+        }
+        if waiting.staff_id == Some(me) {
+            return Some(Obstacle::Own);
+        }
+        if let InstallationAct::Operator { staff_id, .. } = waiting.act {
+            return (staff_id == me).then_some(Obstacle::Subject);
+        }
+        let proposer = waiting.staff_id?;
+        if active(proposer).is_none() || self.doubted.contains(&proposer) {
+            return Some(Obstacle::ProposerGone);
+        }
+        let is_new = active(me).is_none_or(|me| me.created_at > waiting.at);
+        is_new.then_some(Obstacle::TooNew)
+    }
+
+    /// Whether another operator could confirm an act after `me`.
+    fn another_confirms(&self, waiting: &PendingAct, me: Uuid) -> bool {
+        let mut others = self.active.iter().filter(|other| other.id != me);
+        others.any(|other| self.obstacle(waiting, other.id).is_none())
+    }
+
+    /// Whether too few operators may confirm an act.
+    pub fn nobody_confirms(&self, waiting: &PendingAct) -> bool {
+        let able = self
+            .active
+            .iter()
+            .filter(|one| self.obstacle(waiting, one.id).is_none());
+        able.count() < if waiting.staff_id.is_none() { 2 } else { 1 }
+    }
+}
+
+fn refusal(obstacle: Obstacle) -> Problem {
+    let (slug, text) = match obstacle {
+        Obstacle::NotCounted => (
+            "not_counted",
+            "Another operator must confirm that you are a separate person before your answer counts",
+        ),
+        Obstacle::Subject => ("proposal_own", "A different operator must confirm this one"),
+        Obstacle::Own | Obstacle::TooNew => (
+            "proposal_own",
+            "Another operator, who had access when this was proposed, must confirm it",
+        ),
+        Obstacle::ProposerGone => (
+            "proposer_gone",
+            "The proposer is no longer an operator whose answer counts: reject this and run the command again",
+        ),
+    };
+    Problem::new(Kind::Forbidden, text).named(slug)
 }
 
 /// Whether an operator does not count as a separate person yet. A row that cannot be read counts against its operator too.
@@ -204,17 +308,6 @@ pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, by: By<'_>) -> Result<(),
     note(tx, by.actor, &act, "noted").await
 }
 
-/// Whether a third operator can confirm one who is in doubt.
-async fn others_vouch(conn: &mut Conn, doubted: Uuid, staff_id: Uuid) -> Result<bool, Problem> {
-    for other in staff::operators(conn).await? {
-        let is_third = other.id != staff_id && other.id != doubted && other.disabled_at.is_none();
-        if is_third && !is_doubted(conn, other.id).await? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// An operator's answer to an act, and the act. The first operator who agrees to what the command line proposed becomes its proposer.
 /// A second one confirms, and the caller then removes the list.
 pub async fn answer(
@@ -233,37 +326,32 @@ pub async fn answer(
             return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
         }
         let gone = || Problem::not_found("This proposal is no longer pending").named("proposal_gone");
-        let waiting = waiting(tx).await?.into_iter().find(|one| one.id == id);
-        let Waiting {
-            act,
-            staff_id: proposer,
-            at,
-            ..
-        } = waiting.ok_or_else(gone)?;
+        let all = waiting(tx).await?;
+        let operators = Operators::new(staff::operators(tx).await?, &all);
+        let waiting = all.into_iter().find(|one| one.id == id).ok_or_else(gone)?;
         let actor = four_eyes::named(Some(staff_id));
         if agrees {
-            let needs_two = match &act {
-                InstallationAct::Operator {
-                    staff_id: doubted, ..
-                } => {
-                    if *doubted == staff_id || proposer == Some(staff_id) {
-                        let text = "A different operator must confirm this one";
-                        return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
-                    }
-                    others_vouch(tx, *doubted, staff_id).await?
-                }
-                _ => true,
-            };
-            match proposer {
-                None if needs_two => {
-                    proposals::adopt_installation(tx, id, staff_id).await?;
-                    note(tx, &actor, &act, "adopted").await?;
-                    return Ok((Answered::Adopted, act));
-                }
-                Some(proposer) if !matches!(act, InstallationAct::Operator { .. }) => {
-                    may_second(tx, (proposer, at), staff_id).await?;
-                }
-                _ => {}
+            if let Some(proposer) = waiting.staff_id {
+                // Not dismissed between this check and the act.
+                staff::lock_operator(tx, proposer).await?;
+            }
+            if let Some(obstacle) = operators.obstacle(&waiting, staff_id) {
+                return Err(refusal(obstacle));
+            }
+        }
+        let is_of_operator = matches!(waiting.act, InstallationAct::Operator { .. });
+        // Whoever confirms an operator may be who typed the command, so two operators confirm where there are two.
+        let needs_two = !is_of_operator || operators.another_confirms(&waiting, staff_id);
+        let PendingAct {
+            act,
+            staff_id: proposer,
+            ..
+        } = waiting;
+        if agrees {
+            if proposer.is_none() && needs_two {
+                proposals::adopt_installation(tx, id, staff_id).await?;
+                note(tx, &actor, &act, "adopted").await?;
+                return Ok((Answered::Adopted, act));
             }
         } else if matches!(act, InstallationAct::Operator { .. }) {
             let text = "An operator cannot be rejected: confirm the operator, or shut the operator out";
@@ -282,18 +370,6 @@ pub async fn answer(
         note(tx, &actor, &act, step).await?;
         Ok((answered, act))
     })
-}
-
-/// Refuses a second operator who is the proposer or came after the proposal, and a proposer who does not count.
-async fn may_second(tx: &mut store::Tx, (proposer, at): (Uuid, i64), staff_id: Uuid) -> Result<(), Problem> {
-    let me = staff::get(tx, staff_id).await?;
-    let is_new = me.is_none_or(|me| me.created_at > at);
-    let is_gone = !staff::lock_operator(tx, proposer).await? || is_doubted(tx, proposer).await?;
-    if proposer == staff_id || is_new || is_gone {
-        let text = "Another operator, who had access when this was proposed, must confirm it";
-        return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
-    }
-    Ok(())
 }
 
 /// Uses up what two operators confirmed; whether they had confirmed exactly this shrinkage.

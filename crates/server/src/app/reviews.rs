@@ -169,6 +169,8 @@ pub async fn second(
             // The command line does not count as a person: the first person who agrees becomes the proposer,
             // and a second one confirms.
             review::adopt(tx, scope, log_id, staff_id).await?;
+            // The proposer has nothing more to do here: their claim must not hold up the second person.
+            review::release(tx, scope, log_id, Some(staff_id)).await?;
             note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
             return Ok(Outcome::Proposed);
         }

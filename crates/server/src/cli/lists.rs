@@ -180,7 +180,7 @@ async fn import_guarded(
         .map_err(failed)?;
     Ok(Err(format!(
         "{list} was not imported: it shrinks from {before} to {after} entities, so two operators must confirm it in the console, under \
-         \"Lists\". Then run this command again."
+         \"Lists and models\". Then run this command again."
     )))
 }
 

@@ -13,6 +13,7 @@ use reference::Country;
 use super::flows::form::Sent;
 use super::page::{Page, done, html};
 use super::permissions::Action;
+use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 use crate::app::merchants::{Changed, MerchantSettings};
@@ -226,7 +227,10 @@ async fn save(
     } else {
         match merchants::change_settings(&app, &member.caller()?, &changes).await {
             Ok(Changed::Done) => return Ok(done("/portal/branding", "saved")),
-            Ok(Changed::Proposed) => return Ok(done("/portal/branding", "change_proposed")),
+            Ok(Changed::Proposed) => {
+                let confirms = (Action::ManageCompany, "change_proposed");
+                return proposed(&app, &member, "/portal/branding", confirms).await;
+            }
             Err(problem) if problem.kind() == Kind::Invalid => problem.errors().to_vec(),
             Err(problem) => return Err(problem),
         }

@@ -23,6 +23,7 @@ pub mod operator;
 pub mod page;
 pub mod permissions;
 pub mod privacy;
+pub mod proposal;
 pub mod review;
 pub mod routes;
 pub mod screening;

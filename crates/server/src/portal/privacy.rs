@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::page::{Page, done, html};
 use super::permissions::Action;
+use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 use crate::app::flows::Saved;
@@ -118,7 +119,10 @@ async fn set_retention(
     };
     match retention::set(&app, member.scope()?, flow_id, days, &member.actor()).await? {
         Saved::Done(_) => Ok(done("/portal/privacy", "saved")),
-        Saved::Proposed => Ok(done("/portal/privacy", "change_proposed")),
+        Saved::Proposed => {
+            let confirms = (Action::ManageRules, "change_proposed");
+            proposed(&app, &member, "/portal/privacy", confirms).await
+        }
     }
 }
 

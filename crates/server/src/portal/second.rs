@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use axum_extra::extract::Form;
 use store::review::{self, After, Filter, Order};
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
 use super::permissions::Action;
+use super::proposal::{Offer, Seen};
 use super::routes::Routes;
 use super::session::Member;
+use crate::app::four_eyes::pages::{self, Members, Proposed};
 use crate::app::four_eyes::{self, Answered, Change, Waiting};
 use crate::app::{Shared, applicant_view};
 use crate::error::{Kind, Problem};
@@ -45,8 +48,8 @@ struct Row {
     name: String,
     /// Where the subject is shown.
     link: Option<String>,
-    is_own: bool,
-    may_answer: bool,
+    /// What the reader may do with it.
+    offer: Offer,
     /// Why the act needs a second approval, where there are several reasons.
     because: String,
 }
@@ -84,25 +87,31 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         MOST_ATTEMPTS,
     )
     .await?;
-    let members: Vec<Option<Uuid>> = waiting.iter().map(about).collect();
+    let members: Vec<Option<Uuid>> = waiting.iter().map(|one| Proposed::from(one).about).collect();
     let mentioned = waiting
         .iter()
         .map(|waiting| waiting.staff_id)
         .chain(members.iter().copied())
         .chain(attempts.iter().map(|attempt| attempt.proposed_by));
     let names = applicant_view::names(&mut conn, mentioned.flatten().collect()).await?;
+    let colleagues = Members::of(&mut conn, scope.merchant_id).await?;
+    let mut offers = Vec::with_capacity(waiting.len());
+    for one in &waiting {
+        let outdated = pages::outdated(&mut conn, scope.merchant_id, one).await?;
+        offers.push(Offer::new(&page, &member, &colleagues, &one.into(), outdated));
+    }
     drop(conn);
     let who = |staff_id: Option<Uuid>| named(&page, &names, staff_id);
     let rows = waiting
         .into_iter()
         .zip(members)
-        .map(|(waiting, about)| Row {
+        .zip(offers)
+        .map(|((waiting, about), offer)| Row {
             kind: waiting.change.kind(),
             who: who(waiting.staff_id),
             name: about.map_or_else(|| waiting.name.clone(), |id| who(Some(id))),
             link: link(&waiting),
-            is_own: waiting.staff_id == Some(member.staff_id),
-            may_answer: member.may(waiting.change.action()) && about != Some(member.staff_id),
+            offer,
             because: because(&page, &waiting.change),
             waiting,
         })
@@ -124,14 +133,6 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         rows,
         decisions,
     })
-}
-
-/// The member whom an act is about.
-fn about(waiting: &Waiting) -> Option<Uuid> {
-    match waiting.change {
-        Change::Member { .. } => waiting.subject.split(' ').next()?.parse().ok(),
-        _ => None,
-    }
 }
 
 fn named(page: &Page, names: &BTreeMap<Uuid, String>, staff_id: Option<Uuid>) -> String {
@@ -163,19 +164,27 @@ async fn confirm(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
+    Form(seen): Form<Seen>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, true).await
+    answer(&app, &member, id, true, &seen).await
 }
 
 async fn reject(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
+    Form(seen): Form<Seen>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, false).await
+    answer(&app, &member, id, false, &seen).await
 }
 
-async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result<Response, Problem> {
+async fn answer(
+    app: &Shared,
+    member: &Member,
+    id: Uuid,
+    agrees: bool,
+    seen: &Seen,
+) -> Result<Response, Problem> {
     let scope = member.scope()?;
     let (_, waiting) = four_eyes::get(&mut app.db.read().await?, scope, id).await?;
     let is_own = waiting.staff_id == Some(member.staff_id);
@@ -183,6 +192,7 @@ async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result
     if !member.may(waiting.change.action()) && !withdraws {
         return Err(Problem::new(Kind::Forbidden, "Your role does not allow this"));
     }
+    seen.check(waiting.at)?;
     let by = (member.staff_id, member.actor());
     let answered = four_eyes::answer(&app.db, scope, id, agrees, (by.0, &by.1)).await?;
     let key = match answered {

@@ -22,6 +22,7 @@ use crate::error::Problem;
 use crate::http::path::PathText;
 use crate::portal::page::{Page, done, html};
 use crate::portal::permissions::Action;
+use crate::portal::proposal::proposed;
 use crate::portal::routes::{SECOND_FACTOR, safe_next};
 use crate::portal::session::{Member, same_site_referrer};
 use crate::portal::shown;
@@ -342,7 +343,10 @@ pub(super) async fn require_second_factor(
     Ok(
         match staff::require_second_factor(&app, manager(&member)?, required).await? {
             Changed::Done => done(HERE, key),
-            Changed::Proposed => done(HERE, "change_proposed"),
+            Changed::Proposed => {
+                let confirms = (Action::ManageCompany, "change_proposed");
+                proposed(&app, &member, HERE, confirms).await?
+            }
         },
     )
 }

@@ -22,6 +22,7 @@ use self::words::Line;
 use super::links::LinkMade;
 use super::page::{Page, done, html};
 use super::permissions::Action;
+use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 use crate::app::flows::{self, Draft, Saved};
@@ -32,6 +33,9 @@ use crate::websdk;
 
 /// The country that the editor shows first.
 const LOOK: &str = "DEU";
+
+/// What confirms a change of a Flow, and what the page says of the proposal.
+const NEW_RULES: (Action, &str) = (Action::ManageRules, "change_proposed");
 
 /// This area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -323,7 +327,7 @@ async fn store(
     };
     let faults = match saved {
         Some(Ok(Saved::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
-        Some(Ok(Saved::Proposed)) => return Ok(done("/portal/flows", "change_proposed")),
+        Some(Ok(Saved::Proposed)) => return proposed(app, &member, "/portal/flows", NEW_RULES).await,
         Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
         None => Faults::default(),
     };
@@ -404,7 +408,7 @@ async fn duplicate(
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
     match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
         Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
-        Saved::Proposed => Ok(done("/portal/flows", "change_proposed")),
+        Saved::Proposed => proposed(&app, &member, "/portal/flows", NEW_RULES).await,
     }
 }
 

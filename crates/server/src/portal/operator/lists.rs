@@ -7,10 +7,11 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
+use store::staff;
 use uuid::Uuid;
 
 use crate::app::four_eyes::Answered;
-use crate::app::installation_acts::{self, InstallationAct, Waiting};
+use crate::app::installation_acts::{self, InstallationAct, Obstacle, Operators, PendingAct};
 use crate::app::lists::PastWallets;
 use crate::app::{App, Shared, list_set, operations};
 use crate::error::Problem;
@@ -33,8 +34,47 @@ struct ListsPage {
     broken: Option<String>,
     models: Vec<Model>,
     models_broken: Option<String>,
-    /// Acts on lists that wait for operators, and whether the reader proposed them.
-    acts: Vec<(Waiting, bool)>,
+    /// Acts on lists that wait for operators.
+    acts: Vec<ListAct>,
+}
+
+/// An act that waits, and what the reader may do with it.
+struct ListAct {
+    waiting: PendingAct,
+    is_own: bool,
+    /// The keys of the sentences that say why something is missing, and what comes next.
+    notes: Vec<&'static str>,
+    may_confirm: bool,
+}
+
+impl ListAct {
+    fn new(operators: &Operators, me: Uuid, waiting: PendingAct) -> ListAct {
+        let obstacle = operators.obstacle(&waiting, me);
+        let mut notes: Vec<&str> = obstacle
+            .into_iter()
+            .map(|obstacle| match obstacle {
+                Obstacle::Own | Obstacle::Subject => "operator.lists.why.own",
+                Obstacle::ProposerGone => "operator.lists.why.proposer_gone",
+                Obstacle::NotCounted => "operator.lists.why.not_counted",
+                Obstacle::TooNew => "operator.lists.why.too_new",
+            })
+            .collect();
+        if waiting.staff_id.is_none() && obstacle.is_none() {
+            notes.push("operator.lists.support_hint");
+        }
+        if operators.nobody_confirms(&waiting) && obstacle != Some(Obstacle::ProposerGone) {
+            notes.push(match waiting.staff_id {
+                Some(_) => "operator.lists.nobody",
+                None => "operator.lists.nobody.command_line",
+            });
+        }
+        ListAct {
+            is_own: waiting.staff_id == Some(me),
+            may_confirm: obstacle.is_none(),
+            notes,
+            waiting,
+        }
+    }
 }
 
 pub(super) async fn lists(
@@ -42,7 +82,10 @@ pub(super) async fn lists(
     member: Member,
     page: Page,
 ) -> Result<Response, Problem> {
-    let acts = installation_acts::waiting(&mut app.db.read().await?).await?;
+    let mut conn = app.db.read().await?;
+    let acts = installation_acts::waiting(&mut conn).await?;
+    let operators = Operators::new(staff::operators(&mut conn).await?, &acts);
+    drop(conn);
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
         let look = move || {
@@ -69,10 +112,7 @@ pub(super) async fn lists(
         acts: acts
             .into_iter()
             .filter(|waiting| !matches!(waiting.act, InstallationAct::Operator { .. }))
-            .map(|waiting| {
-                let is_own = waiting.staff_id == Some(member.staff_id);
-                (waiting, is_own)
-            })
+            .map(|waiting| ListAct::new(&operators, member.staff_id, waiting))
             .collect(),
         models_broken: missing.or_else(|| app.engines.get().err().map(str::to_owned)),
         page,

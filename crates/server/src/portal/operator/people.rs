@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::parse_id;
 use crate::app::accounts::joining;
 use crate::app::accounts::sign_up::{self, Waiting};
-use crate::app::installation_acts::{self, InstallationAct};
+use crate::app::installation_acts::{self, InstallationAct, Operators, PendingAct};
 use crate::app::{App, Shared, operations};
 use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done, html};
@@ -30,12 +30,10 @@ struct Doubt {
 }
 
 /// The operators in doubt, as an operator sees them.
-fn doubts(waiting: Vec<installation_acts::Waiting>, operators: &[StaffMember], me: Uuid) -> Vec<Doubt> {
+fn doubts(waiting: Vec<PendingAct>, operators: &[StaffMember], me: Uuid) -> Vec<Doubt> {
     let of = |id: Uuid| operators.iter().find(|operator| operator.id == id);
-    let is_me_doubted = waiting
-        .iter()
-        .any(|one| matches!(one.act, InstallationAct::Operator { staff_id, .. } if staff_id == me));
-    let doubt = |one: installation_acts::Waiting| {
+    let confirming = Operators::new(operators.to_vec(), &waiting);
+    let doubt = |one: PendingAct| {
         let InstallationAct::Operator { staff_id, let_in_by } = one.act else {
             return None;
         };
@@ -45,7 +43,7 @@ fn doubts(waiting: Vec<installation_acts::Waiting>, operators: &[StaffMember], m
             name: of(staff_id)?.name.clone(),
             let_in_by: let_in_by.map(|by| of(by).map_or_else(|| by.to_string(), |by| by.name.clone())),
             at: one.at,
-            may_confirm: !is_me_doubted && one.staff_id != Some(me),
+            may_confirm: confirming.obstacle(&one, me).is_none(),
         })
     };
     waiting.into_iter().filter_map(doubt).collect()

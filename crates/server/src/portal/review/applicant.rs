@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use store::reason_templates::{self, ReasonTemplate};
+use store::review::Proposal;
 use verification::hits::Disposition;
 use verification::status::{AttemptStatus, Decision};
 
@@ -17,11 +18,13 @@ use super::queue::harmless;
 use super::reasons;
 use super::timeline::{self, Event};
 use crate::app::applicant_view::{self, View};
+use crate::app::four_eyes::pages::Members;
 use crate::app::seen::PictureSeen;
 use crate::app::{Shared, people, suppressions};
 use crate::error::{Family, Problem};
 use crate::portal::page::{Page, html};
 use crate::portal::permissions::Action;
+use crate::portal::proposal::Offer;
 use crate::portal::session::Member;
 use crate::portal::shown;
 
@@ -95,8 +98,8 @@ struct ApplicantPage {
     all_numbers: String,
     version: i64,
     asks_two: bool,
-    /// Decision, who, why, whether it is the reader's own.
-    proposal: Option<(Decision, String, String, bool)>,
+    /// What is proposed and by whom, why, and what the reader may do with it.
+    proposal: Option<(String, String, Offer)>,
     /// Who holds the claim, and whether that is the reader.
     claim: Option<(String, bool)>,
     claimed_until: i64,
@@ -116,6 +119,14 @@ struct ApplicantPage {
 }
 
 impl ApplicantPage {
+    /// Whether claiming helps the reader: a proposer only waits for a second person.
+    fn may_claim(&self) -> bool {
+        let is_own = |(_, _, offer): &(String, String, Offer)| offer.is_own;
+        self.may_decide
+            && self.status == AttemptStatus::Pending
+            && !self.proposal.as_ref().is_some_and(is_own)
+    }
+
     /// Whether the reader may decide now: nobody else holds it.
     fn free(&self) -> bool {
         self.claim.as_ref().is_none_or(|(_, own)| *own)
@@ -225,6 +236,15 @@ async fn render(
     let scope = member.scope()?;
     let view = applicant_view::open(app, scope, log_id, &member.actor()).await?;
     let reasons = reason_templates::list(&mut app.db.read().await?, scope.merchant_id).await?;
+    let proposal = match &view.proposal {
+        Some(proposal) => {
+            let members = Members::of(&mut app.db.read().await?, scope.merchant_id).await?;
+            let offer = Offer::new(&page, member, &members, &proposal.into(), None);
+            let reason = proposal.reason.clone().unwrap_or_default();
+            Some((says(&page, &view, proposal), reason, offer))
+        }
+        None => None,
+    };
     let tables = view.detail.seen.documents.iter().map(|document| Table {
         document: page.word("review.document", &document.document_type),
         rows: fields::rows(&view.request, document, &view.detail.seen.fields),
@@ -274,17 +294,7 @@ async fn render(
         all_numbers: all_numbers(&view)?,
         version: view.version,
         asks_two: view.asks_two,
-        proposal: view.proposal.as_ref().map(|proposal| {
-            (
-                proposal.decision,
-                match &proposal.staff_id {
-                    Some(staff_id) => view.staff_name(staff_id),
-                    None => page.t("second.command_line"),
-                },
-                proposal.reason.clone().unwrap_or_default(),
-                proposal.staff_id == Some(member.staff_id),
-            )
-        }),
+        proposal,
         claim: view.claim.map(|claim| {
             (
                 view.staff_name(&claim.staff_id),
@@ -305,6 +315,18 @@ async fn render(
         page,
     };
     html(template).map(IntoResponse::into_response)
+}
+
+/// What is proposed, and by whom.
+fn says(page: &Page, view: &View, proposal: &Proposal) -> String {
+    let decision = page.word("review.decision", proposal.decision.as_str());
+    match &proposal.staff_id {
+        Some(staff_id) => {
+            let who = view.staff_name(staff_id);
+            page.tf("review.proposal", &[("who", &who), ("decision", &decision)])
+        }
+        None => page.t1("review.proposal.command_line", "decision", decision),
+    }
 }
 
 /// Why an attempt waits for a person although nothing failed.

@@ -17,6 +17,7 @@ use crate::app::{Shared, dispositions, sessions};
 use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done};
 use crate::portal::permissions::Action;
+use crate::portal::proposal::{proposed, version_missing};
 use crate::portal::routes::Routes;
 use crate::portal::session::Member;
 use crate::portal::shown;
@@ -111,7 +112,7 @@ pub fn routes(routes: Routes) -> Routes {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Sent {
-    /// The state that was looked at.
+    /// The state that was reviewed; decisions require it.
     pub version: Option<i64>,
     /// Why, as typed.
     pub reason: String,
@@ -129,6 +130,13 @@ pub struct Sent {
     pub why: String,
     /// The queue that one came from.
     pub q: String,
+}
+
+impl Sent {
+    /// The state of the attempt that was reviewed. Without it a decision could fall on another one.
+    fn reviewed(&self) -> Result<i64, Problem> {
+        self.version.ok_or_else(version_missing)
+    }
 }
 
 async fn carry_out(
@@ -153,22 +161,24 @@ async fn carry_out(
                 reason: reason.as_deref(),
                 actor: &actor,
                 staff_id: Some(member.staff_id),
-                version: form.version,
+                version: Some(form.reviewed()?),
                 dispositions: &[],
             };
             match (
                 reviews::decide(&app.db, &app.faces, scope, &wish).await?,
                 decision,
             ) {
-                (Outcome::Proposed, _) => "proposed",
+                (Outcome::Proposed, _) => {
+                    return proposed(app, member, &here, (Action::Decide, "proposed")).await;
+                }
                 (_, Decision::Approve) => "approved",
                 (_, Decision::Decline) => "declined",
                 (_, Decision::Reopen) => "reopened",
             }
         }
         Act::Second(agrees) => {
-            let outcome =
-                reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, form.version).await?;
+            let version = Some(form.reviewed()?);
+            let outcome = reviews::second(&app.db, &app.faces, scope, log_id, agrees, by, version).await?;
             match (agrees, outcome) {
                 (false, _) => "rejected",
                 (true, Outcome::Proposed) => "adopted",
@@ -202,7 +212,10 @@ async fn carry_out(
         Act::NotThisPerson => {
             match suppressions::suppress(&app.db, scope, log_id, &form.hit, &form.why, by).await? {
                 SetAside::Done => "suppressed",
-                SetAside::Proposed => "change_proposed",
+                SetAside::Proposed => {
+                    let confirms = (Action::Suppress, "change_proposed");
+                    return proposed(app, member, &here, confirms).await;
+                }
             }
         }
         Act::Link => {

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::review::{conclude, decide, listed, merchant, newest, open, status_of, version};
+use super::review::{self, conclude, decide, listed, merchant, newest, open, status_of};
+use super::second::shown_version;
 use super::setup::send;
 use super::{Browser, PASSWORD};
 use crate::harness::{Key, Server, on_both};
@@ -14,7 +15,9 @@ pub(super) fn proposal(page: &str) -> String {
 }
 
 pub(super) async fn answer(browser: &Browser, id: &str, what: &str) -> super::Answer {
-    browser.post(&format!("/portal/second/{id}/{what}"), &[]).await
+    let version = shown_version(&browser.get("/portal/second").await.body, id);
+    let form = [("version", version.as_str())];
+    browser.post(&format!("/portal/second/{id}/{what}"), &form).await
 }
 
 pub(super) async fn waiting(browser: &Browser) -> String {
@@ -96,7 +99,7 @@ on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
         ("disposition", "same_person"),
         ("because", "same passport number"),
     ];
-    let seen = version(&open(&ada, log_id).await);
+    let seen = review::version(&open(&ada, log_id).await);
     decide(&ada, log_id, "disposition", &same).await.redirect();
     let late = decide(&ada, log_id, "approve", &[("version", &seen), ("reason", "x")]).await;
     assert_eq!(late.status, 409, "another tab changed the disposition meanwhile");
@@ -107,7 +110,7 @@ on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
         "{page}"
     );
     let form = [
-        ("version", version(&page)),
+        ("version", review::version(&page)),
         ("reason", "a licence of the authority is on file".to_owned()),
     ];
     let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -12,6 +12,7 @@ mod proposals;
 mod review;
 mod roles;
 mod scope;
+mod second;
 mod setup;
 
 use reqwest::header::{COOKIE, HOST, LOCATION, ORIGIN, REFERER, SET_COOKIE};

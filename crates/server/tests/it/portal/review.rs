@@ -3,7 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Answer, Browser};
+use super::second::shown_version;
+use super::{Answer, Browser, four_eyes};
 use crate::harness::{Backend, Key, Server, on_both};
 use crate::verify::{specimen, verify};
 
@@ -64,9 +65,15 @@ pub(super) async fn conclude(browser: &Browser, log_id: i64) {
 }
 
 pub(super) async fn decide(browser: &Browser, log_id: i64, what: &str, form: &[(&str, &str)]) -> Answer {
-    browser
-        .post(&format!("/portal/applicants/{log_id}/{what}"), form)
-        .await
+    let path = format!("/portal/applicants/{log_id}");
+    let mut form = form.to_vec();
+    let decides = ["approve", "decline", "reopen", "confirm", "reject"].contains(&what);
+    let seen;
+    if decides && !form.iter().any(|(name, _)| *name == "version") {
+        seen = shown_version(&browser.get(&path).await.body, "");
+        form.push(("version", &seen));
+    }
+    browser.post(&format!("{path}/{what}"), &form).await
 }
 
 on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
@@ -488,12 +495,9 @@ on_both!(four_eyes_outlive_the_flows_setting, |backend| {
     set(false);
     // That needs two people itself.
     let page = ada.get("/portal/second").await.page();
-    let confirm = page.split("action=\"").find_map(|part| {
-        let path = part.split('"').next().unwrap();
-        path.ends_with("/confirm").then(|| path.to_owned())
-    });
+    let proposed = four_eyes::proposal(&page);
     for browser in [&ada, &bob] {
-        browser.post(confirm.as_deref().unwrap(), &[]).await.redirect();
+        four_eyes::answer(browser, &proposed, "confirm").await.redirect();
     }
     listed(&server, &demo, "three").await;
     conclude(&bob, newest(&server).await).await;

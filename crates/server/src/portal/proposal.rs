@@ -1,0 +1,138 @@
+//! What a page offers on a proposal: the buttons that the server accepts, and why others are missing. The rules are `app::four_eyes`'.
+
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::flows::words;
+use super::page::{Page, done};
+use super::permissions::{Action, Who};
+use super::session::Member;
+use crate::app::Shared;
+use crate::app::four_eyes::pages::{Members, Obstacle, Outdated, Proposed};
+use crate::error::Problem;
+
+/// What the reader may do with a proposal.
+pub struct Offer {
+    /// Agreeing.
+    pub may_confirm: bool,
+    /// Agreeing makes the reader the proposer only.
+    pub is_support: bool,
+    /// Rejecting, or withdrawing one's own.
+    pub may_drop: bool,
+    /// The reader proposed it.
+    pub is_own: bool,
+    /// Why something is missing, and what comes next.
+    pub notes: Vec<String>,
+}
+
+impl Offer {
+    /// What a member may do with a proposal.
+    pub fn new(
+        page: &Page,
+        member: &Member,
+        members: &Members,
+        proposed: &Proposed,
+        outdated: Option<Outdated>,
+    ) -> Offer {
+        let obstacle = members.obstacle(proposed, member.staff_id);
+        let may_confirm = outdated.is_none() && obstacle.is_none();
+        let is_support = members.is_support(proposed);
+        let roles = roles(page, proposed.action);
+        let say = |key: &str| page.t1(key, "roles", &roles);
+        let mut notes = Vec::new();
+        if let Some(outdated) = outdated {
+            notes.push(page.t(match outdated {
+                Outdated::Changed => "second.outdated",
+                Outdated::NameTaken => "second.name_taken",
+            }));
+        } else {
+            notes.extend(obstacle.map(|obstacle| say(why(obstacle, proposed))));
+            if may_confirm && is_support {
+                notes.push(page.t("second.support_hint"));
+            }
+            if members.is_stuck(proposed) && obstacle != Some(Obstacle::ProposerGone) {
+                notes.push(say(match (proposed.about, proposed.by) {
+                    (Some(_), _) => "second.nobody.member",
+                    (None, None) => "second.nobody.command_line",
+                    (None, Some(_)) => "second.nobody",
+                }));
+            }
+        }
+        Offer {
+            may_confirm,
+            is_support,
+            may_drop: members.may_drop(proposed, member.staff_id),
+            is_own: proposed.by == Some(member.staff_id),
+            notes,
+        }
+    }
+}
+
+/// The key of the sentence that says why a member may not confirm.
+fn why(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
+    match obstacle {
+        Obstacle::Own if proposed.about.is_some() => "second.why.let_in",
+        Obstacle::Own => "second.why.own",
+        Obstacle::Subject => "second.why.subject",
+        Obstacle::Role => "second.why.role",
+        Obstacle::NotCounted => "second.why.not_counted",
+        Obstacle::TooNew => "second.why.too_new",
+        Obstacle::ProposerGone => "second.why.proposer_gone",
+        Obstacle::ProposerNotCounted => "second.why.proposer_not_counted",
+    }
+}
+
+/// The names of the roles that may do something.
+fn roles(page: &Page, action: Action) -> String {
+    let Who::Roles(roles) = action.who() else {
+        return String::new();
+    };
+    let names: Vec<String> = roles
+        .iter()
+        .map(|role| page.word("role", role.as_str()))
+        .collect();
+    words::list(page, &names, "or")
+}
+
+/// After a form that proposed something: on to a page, which says so, and what to do if nobody else may confirm it.
+pub async fn proposed(
+    app: &Shared,
+    member: &Member,
+    path: &str,
+    (action, key): (Action, &str),
+) -> Result<Response, Problem> {
+    let members = Members::of(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
+    if !members.is_alone(member.staff_id, action) {
+        return Ok(done(path, key));
+    }
+    let role = match action {
+        Action::ManageCompany => "company",
+        Action::Decide => "decide",
+        _ => "rules",
+    };
+    Ok(done(path, &format!("proposed_alone_{role}")))
+}
+
+/// The state of a proposal that a form was made from.
+#[derive(Deserialize)]
+pub struct Seen {
+    version: Option<i64>,
+}
+
+impl Seen {
+    /// Refuses an answer to a proposal in another state than `at`. Otherwise a person who only wanted to support a proposal of the
+    /// command line could confirm a colleague's.
+    pub fn check(&self, at: i64) -> Result<(), Problem> {
+        if self.version.ok_or_else(version_missing)? == at {
+            return Ok(());
+        }
+        let text = "This proposal has changed since you opened the page: read it again, then answer it";
+        Err(Problem::new(crate::error::Kind::Conflict, text).named("proposal_changed"))
+    }
+}
+
+/// The refusal of a form that does not say which state of its subject was reviewed.
+pub fn version_missing() -> Problem {
+    let text = "version - is required: reload the page and try again";
+    Problem::invalid(text).named("version_required")
+}
