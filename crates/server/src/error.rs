@@ -213,6 +213,12 @@ impl Problem {
         }
     }
 
+    /// 503: a disk of the server has no space left.
+    pub fn disk_full(cause: impl std::fmt::Display) -> Self {
+        let text = "The server's disk is full, so the request was not carried out. The server's operator must free space on the disk; then send the request again";
+        Problem::unavailable(text).because(cause)
+    }
+
     /// 500: the client learns nothing but that it was our fault; the cause goes to the log.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         let message = "Something went wrong on our side; the request id finds it in the server's log";
@@ -336,6 +342,8 @@ impl From<store::Error> for Problem {
             store::Error::Objects(cause) => {
                 Problem::unavailable("The object store does not answer").because(cause)
             }
+            store::Error::DatabaseFull(cause) => Problem::disk_full(cause),
+            store::Error::ObjectsFull(cause) => Problem::disk_full(cause),
             store::Error::LeaseLost => Problem::new(
                 Kind::Conflict,
                 "Another request with this Idempotency-Key has taken over; repeat the request to get its answer",

@@ -178,6 +178,15 @@ impl Db {
         }
     }
 
+    /// The durable part's file on SQLite. PostgreSQL has its files elsewhere.
+    #[must_use]
+    pub fn path(&self) -> Option<&std::path::Path> {
+        match &self.pools {
+            Pools::Sqlite { main, .. } => Some(main.path()),
+            Pools::Postgres(_) => None,
+        }
+    }
+
     /// Of the keyring that this process works with: see [`Keyring::fingerprint`].
     #[must_use]
     pub fn key_fingerprint(&self) -> String {
@@ -289,7 +298,7 @@ impl Db {
     /// Writes a row and deletes it: whether the database takes writes now, for readiness checks.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when its disk is full or cannot be written; [`Error::Database`].
+    /// [`Error::DatabaseFull`]; [`Error::Unavailable`] when its disk cannot be written; [`Error::Database`].
     pub async fn check_writes(&self) -> Result<(), Error> {
         let id = uuid::Uuid::new_v4();
         crate::transaction!(self, |tx| -> Result<(), Error> {

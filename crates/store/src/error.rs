@@ -28,10 +28,13 @@ pub enum Error {
     Schema,
     /// A migration could not be applied.
     #[error("migration failed: {0}")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    Migration(sqlx::migrate::MigrateError),
     /// No connection, or none became free in time. Trying again later may help.
     #[error("the database is not available: {0}")]
-    Unavailable(#[source] sqlx::Error),
+    Unavailable(sqlx::Error),
+    /// The database's disk has no space left. The same statement succeeds once there is space.
+    #[error("the database's disk is full: {0}")]
+    DatabaseFull(sqlx::Error),
     /// The database refused a statement.
     #[error("database error: {0}")]
     Database(#[source] sqlx::Error),
@@ -66,7 +69,49 @@ pub enum Error {
     Config(String),
     /// An object could not be written, read or deleted.
     #[error("object store: {0}")]
-    Objects(#[from] object_store::Error),
+    Objects(object_store::Error),
+    /// The object store's disk has no space left.
+    #[error("the object store's disk is full: {0}")]
+    ObjectsFull(object_store::Error),
+}
+
+// The texts above contain their causes. A `source` besides would make `{:#}` print each cause twice.
+impl From<sqlx::migrate::MigrateError> for Error {
+    fn from(error: sqlx::migrate::MigrateError) -> Self {
+        Self::Migration(error)
+    }
+}
+
+impl From<object_store::Error> for Error {
+    fn from(error: object_store::Error) -> Self {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+        while let Some(found) = cause {
+            if found.downcast_ref().is_some_and(no_space) {
+                return Self::ObjectsFull(error);
+            }
+            cause = found.source();
+        }
+        Self::Objects(error)
+    }
+}
+
+/// Whether the system reports a full disk or an exhausted quota.
+fn no_space(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// Whether a statement failed because the database's disk is full.
+pub(crate) fn is_full(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(error) => no_space(error),
+        // SQLITE_FULL; SQLSTATE 53100 disk_full.
+        sqlx::Error::Database(error) => match sqlite_code(error.as_ref()) {
+            Some(code) => code == 13,
+            None => error.code().is_some_and(|code| code == "53100"),
+        },
+        _ => false,
+    }
 }
 
 impl From<sqlx::Error> for Error {
@@ -74,6 +119,7 @@ impl From<sqlx::Error> for Error {
         match &error {
             sqlx::Error::Database(database) if database.is_unique_violation() => Self::Conflict,
             sqlx::Error::Database(database) if is_temporary(database.as_ref()) => Self::Unavailable(error),
+            _ if is_full(&error) => Self::DatabaseFull(error),
             sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::Io(_)

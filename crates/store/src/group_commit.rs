@@ -18,6 +18,7 @@
 //!
 //! This module knows no table. The owner of a member must await only its statements, because all others wait.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Error};
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
-use crate::error::ends_transaction;
+use crate::error::{ends_transaction, is_full};
 
 /// Members of one group at most.
 const MOST: usize = 64;
@@ -60,7 +61,7 @@ struct Slot {
     conn: Option<SqliteConnection>,
     state: State,
     /// Who waits for the outer commit.
-    released: Vec<oneshot::Sender<Result<(), Arc<str>>>>,
+    released: Vec<oneshot::Sender<Result<(), Arc<Failure>>>>,
     begun: Instant,
     is_closed: bool,
 }
@@ -89,8 +90,39 @@ pub(crate) struct Member {
     /// None once it has ended.
     slot: Option<OwnedMutexGuard<Slot>>,
     writer: Writer,
-    /// A statement failed in a way that can have ended the outer transaction.
-    is_broken: bool,
+    /// Why the outer transaction can have ended: the statement that failed.
+    failed: Option<Failure>,
+}
+
+/// An error of the group, as each of its members gets it: sqlx's errors cannot be cloned.
+struct Failure {
+    text: String,
+    is_full: bool,
+}
+
+impl Failure {
+    fn of(error: &Error) -> Self {
+        Self {
+            text: error.to_string(),
+            is_full: is_full(error),
+        }
+    }
+
+    fn because(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            is_full: false,
+        }
+    }
+
+    fn error(&self) -> Error {
+        let text = format!("the transaction was not committed: {}", self.text);
+        if self.is_full {
+            Error::Io(io::Error::new(io::ErrorKind::StorageFull, text))
+        } else {
+            Error::Protocol(text)
+        }
+    }
 }
 
 /// Counts one who queues, for as long as it lives.
@@ -148,7 +180,7 @@ impl Writer {
         let mut member = Member {
             slot: Some(slot),
             writer: self.clone(),
-            is_broken: false,
+            failed: None,
         };
         // Dropped in the middle of this, the member rolls back what it began.
         member.slot().join(&self.0.options).await?;
@@ -186,10 +218,15 @@ impl Writer {
     }
 
     /// Ends a member. The task that runs this must not be cancelled.
-    async fn end(self, mut slot: OwnedMutexGuard<Slot>, end: End, is_broken: bool) -> Result<(), Error> {
-        if is_broken || slot.state != State::Member {
-            let text = "a statement ended the transaction";
-            return Err(slot.fail(&Error::Protocol(text.into())).await);
+    async fn end(
+        self,
+        mut slot: OwnedMutexGuard<Slot>,
+        end: End,
+        failed: Option<Failure>,
+    ) -> Result<(), Error> {
+        if failed.is_some() || slot.state != State::Member {
+            let failure = failed.unwrap_or_else(|| Failure::because("a statement ended the transaction"));
+            return Err(slot.fail(failure).await);
         }
         if end == End::Undo && slot.released.is_empty() {
             return slot.end_group(ROLLBACK).await;
@@ -200,7 +237,7 @@ impl Writer {
         }
         let sql = if end == End::Keep { RELEASE } else { UNDO };
         if let Err(error) = slot.run(sql).await {
-            return Err(slot.fail(&error).await);
+            return Err(slot.fail(Failure::of(&error)).await);
         }
         slot.state = State::Open;
         if is_last {
@@ -244,10 +281,10 @@ impl Writer {
     }
 }
 
-fn outcome(committed: Result<Result<(), Arc<str>>, oneshot::error::RecvError>) -> Result<(), Error> {
+fn outcome(committed: Result<Result<(), Arc<Failure>>, oneshot::error::RecvError>) -> Result<(), Error> {
     match committed {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(text)) => Err(Error::Protocol(text.to_string())),
+        Ok(Err(failure)) => Err(failure.error()),
         Err(_) => Err(Error::WorkerCrashed),
     }
 }
@@ -294,7 +331,7 @@ impl Slot {
                 Ok(())
             }
             Err(error) => {
-                self.fail(&error).await;
+                self.fail(Failure::of(&error)).await;
                 Err(error)
             }
         }
@@ -304,7 +341,7 @@ impl Slot {
     async fn recover(&mut self) {
         if matches!(self.state, State::Changing | State::Member) {
             let text = "a transaction was cut off";
-            self.fail(&Error::Protocol(text.into())).await;
+            self.fail(Failure::because(text)).await;
         }
     }
 
@@ -320,19 +357,19 @@ impl Slot {
                 }
                 Ok(())
             }
-            Err(error) => Err(self.fail(&error).await),
+            Err(error) => Err(self.fail(Failure::of(&error)).await),
         }
     }
 
     /// Gives the group up: closing the connection rolls everything back. Answers the error for its last member.
-    async fn fail(&mut self, error: &Error) -> Error {
-        let text: Arc<str> = format!("the transaction was not committed: {error}").into();
+    async fn fail(&mut self, failure: Failure) -> Error {
+        let failure = Arc::new(failure);
         self.disconnect().await;
         self.state = State::Idle;
         for member in self.released.drain(..) {
-            let _ = member.send(Err(Arc::clone(&text)));
+            let _ = member.send(Err(Arc::clone(&failure)));
         }
-        Error::Protocol(text.to_string())
+        failure.error()
     }
 }
 
@@ -356,12 +393,14 @@ impl Member {
 
     /// Reports a statement's error: some end the whole group.
     pub(crate) fn failed(&mut self, error: &Error) {
-        self.is_broken |= ends_transaction(error);
+        if self.failed.is_none() && ends_transaction(error) {
+            self.failed = Some(Failure::of(error));
+        }
     }
 
     /// Whether a statement failed in a way that can have ended the group.
     pub(crate) fn is_broken(&self) -> bool {
-        self.is_broken
+        self.failed.is_some()
     }
 
     /// Keeps what was written, durably.
@@ -379,7 +418,7 @@ impl Member {
         let Some(slot) = self.slot.take() else {
             return Ok(());
         };
-        let ending = self.writer.clone().end(slot, end, self.is_broken);
+        let ending = self.writer.clone().end(slot, end, self.failed.take());
         tokio::spawn(ending).await.map_err(|_| Error::WorkerCrashed)?
     }
 }
@@ -392,7 +431,7 @@ impl Drop for Member {
         }
         // Without a runtime, the next owner of the connection notices it.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let ending = self.writer.clone().end(slot, End::Undo, self.is_broken);
+            let ending = self.writer.clone().end(slot, End::Undo, self.failed.take());
             runtime.spawn(ending);
         }
     }

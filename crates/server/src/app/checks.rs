@@ -105,34 +105,71 @@ pub fn clock() -> Check {
     }
 }
 
-/// Free space where the data lie, and whether other users can open the folder.
-pub fn disk(folder: &Path) -> Check {
-    const NAME: &str = "disk";
-    const GIB: f64 = (1_u64 << 30) as f64;
-    match rustix::fs::statvfs(folder) {
-        Err(error) => Check::bad(NAME, format!("{}: {error}", folder.display())),
-        Ok(found) => {
-            let free = found.f_bavail as f64 * found.f_frsize as f64 / GIB;
-            let text = format!("{free:.1} GiB free in {}", folder.display());
-            match free {
-                ..0.5 => Check::bad(NAME, format!("{text}: make room at once")),
-                ..5.0 => Check::look(NAME, format!("{text}: make room")),
-                _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
-                    NAME,
-                    format!("{text}; other users can open this folder: chmod 700"),
-                ),
-                _ => Check::ok(NAME, text),
-            }
-        }
+/// Below this many free bytes a disk counts as full: what a small write still gets, the next upload does not.
+const SCARCE: u64 = 512 << 20;
+/// Below this many free bytes somebody should make room.
+const LITTLE: u64 = 5 << 30;
+/// What to do about a full disk.
+const MAKE_ROOM: &str = "free space on it, or enlarge it";
+
+/// The bytes that this program may still write to a folder's disk.
+fn free_bytes(folder: &Path) -> rustix::io::Result<u64> {
+    let found = rustix::fs::statvfs(folder)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// `12.3 GiB`; less than one of them in MiB.
+fn size(bytes: u64) -> String {
+    match bytes {
+        ..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{:.1} GiB", bytes as f64 / (1_u64 << 30) as f64),
     }
 }
 
-/// Whether the database answers and has this version's schema.
+/// Free space where the data lie, and whether other users can open the folder.
+pub fn disk(folder: &Path) -> Check {
+    const NAME: &str = "disk";
+    let free = match free_bytes(folder) {
+        Ok(free) => free,
+        Err(error) => return Check::bad(NAME, format!("{}: {error}", folder.display())),
+    };
+    let text = format!("{} free in {}", size(free), folder.display());
+    match free {
+        ..SCARCE => Check::bad(NAME, format!("{text}: make room at once")),
+        SCARCE..LITTLE => Check::look(NAME, format!("{text}: make room")),
+        _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
+            NAME,
+            format!("{text}; other users can open this folder: chmod 700"),
+        ),
+        _ => Check::ok(NAME, text),
+    }
+}
+
+/// Whether the database has this version's schema, takes writes, and has space for more.
 pub async fn database(db: &Db) -> Check {
+    const NAME: &str = "database";
     let kind = database_kind(db);
-    match db.check_schema().await {
-        Ok(()) => Check::ok("database", format!("{kind}, schema up to date")),
-        Err(error) => Check::bad("database", error.to_string()),
+    let works = async {
+        db.check_schema().await?;
+        db.check_writes().await
+    };
+    match works.await {
+        Ok(()) => {}
+        Err(error @ store::Error::DatabaseFull(_)) => {
+            return Check::bad(NAME, format!("{kind}: {error}: {MAKE_ROOM}"));
+        }
+        Err(error) => return Check::bad(NAME, error.to_string()),
+    }
+    let folder = db.path().and_then(Path::parent);
+    match folder.and_then(|folder| free_bytes(folder).ok()) {
+        Some(free @ ..SCARCE) => Check::bad(
+            NAME,
+            format!(
+                "{kind}: its disk is almost full ({} free): {MAKE_ROOM}",
+                size(free)
+            ),
+        ),
+        _ => Check::ok(NAME, format!("{kind}, schema up to date")),
     }
 }
 
@@ -152,6 +189,9 @@ pub async fn objects(objects: &Objects, url: &str) -> Check {
     };
     match answer {
         Ok(()) => Check::ok("objects", url),
+        Err(error @ store::Error::ObjectsFull(_)) => {
+            Check::bad("objects", format!("{url}: {error}: {MAKE_ROOM}"))
+        }
         Err(error) => Check::bad("objects", format!("{url}: {error}")),
     }
 }
@@ -278,5 +318,18 @@ mod tests {
     fn a_folder_that_is_not_there_has_no_room() {
         assert_eq!(disk(Path::new("/no/such/folder")).state, State::Bad);
         assert_ne!(disk(Path::new("/")).text, "");
+    }
+
+    #[test]
+    fn what_is_less_than_a_gibibyte_is_counted_in_mebibytes() {
+        for (bytes, text) in [
+            (0, "0 MiB"),
+            (40 << 20, "40 MiB"),
+            ((1 << 30) - 1, "1023 MiB"),
+            (1 << 30, "1.0 GiB"),
+            (12_345 << 20, "12.1 GiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
     }
 }

@@ -177,12 +177,22 @@ impl App {
         let database = async {
             self.db.check_writes().await.map_err(|error| {
                 tracing::warn!(%error, "the database does not accept writes");
-                "the database does not accept writes: check its disk and its log".to_owned()
+                match error {
+                    store::Error::DatabaseFull(_) => {
+                        "the database's disk is full: free space on it".to_owned()
+                    }
+                    _ => "the database does not accept writes: check its disk and its log".to_owned(),
+                }
             })
         };
         let objects = async {
             let answer = self.objects.ping().await;
-            answer.map_err(|_| "the object store does not answer".to_owned())
+            answer.map_err(|error| match error {
+                store::Error::ObjectsFull(_) => {
+                    "the object store's disk is full: free space on it".to_owned()
+                }
+                _ => "the object store does not answer".to_owned(),
+            })
         };
         // All at once: together they take no longer than the slowest.
         let (database, key, objects, sanctions) = tokio::join!(

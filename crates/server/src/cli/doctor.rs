@@ -1,5 +1,5 @@
 //! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It creates no folder, key, database
-//! or schema; it writes and deletes one small object where the object store exists. What every process looks at too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
+//! or schema; it writes and deletes one row where the schema exists and one small object where the object store exists. What every process looks at too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
 
 use std::path::Path;
 use std::sync::Arc;

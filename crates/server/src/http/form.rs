@@ -304,8 +304,12 @@ fn unreadable(error: &multer::Error) -> Problem {
 
 /// 503: a file of the request cannot be kept until it is read, mostly because the disk is full.
 fn not_kept(error: std::io::Error) -> Problem {
-    Problem::unavailable("The server has no room for the request's files; please try again shortly")
-        .because(error)
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Problem::disk_full(error),
+        _ => Problem::unavailable("The server cannot store the request's files; please try again shortly")
+            .because(error),
+    }
 }
 
 #[cfg(test)]

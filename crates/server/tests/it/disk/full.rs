@@ -87,19 +87,25 @@ async fn a_full_disk_refuses_writes_and_recovers() {
         let refused = create_group(&server, &merchant.sandbox, &format!("full {number}")).await;
         assert_eq!(refused.status(), 503, "write {number}");
         assert!(refused.headers().contains_key(RETRY_AFTER));
+        says_full(&refused.text().await.unwrap());
     }
     let many = (0..16).map(|number| {
         let name = format!("together {number}");
         let (server, key) = (&server, &merchant.sandbox);
-        async move { create_group(server, key, &name).await.status() }
+        async move { create_group(server, key, &name).await }
     });
-    for status in futures_util::future::join_all(many).await {
-        assert_eq!(status, 503);
+    for refused in futures_util::future::join_all(many).await {
+        assert_eq!(refused.status(), 503);
+        says_full(&refused.text().await.unwrap());
     }
     let (status, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
     assert_eq!(status, 200, "{groups}");
     until_ready(&server, "database", false).await;
     until_ready(&server, "objects", false).await;
+    for part in ["database", "objects"] {
+        let (_, detail) = server.part(part).await;
+        assert!(detail.contains("disk is full"), "{part}: {detail}");
+    }
 
     disk.free();
     let freed = Instant::now();
@@ -118,6 +124,42 @@ async fn a_full_disk_refuses_writes_and_recovers() {
     assert!(!text.contains("full") && !text.contains("together"), "{text}");
 }
 
+fn says_full(answer: &str) {
+    assert!(
+        answer.contains("disk is full") && answer.contains("free space"),
+        "{answer}"
+    );
+}
+
+/// The database is not called well, and each cause is printed once.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_reports_a_full_disk() {
+    let server = Server::start_in(tempfile::tempdir().unwrap(), Vec::new(), &[]).await;
+    server.merchant(true);
+    let disk = Disk::new();
+    disk.fill();
+    let variable = ("DISK_FULL", disk.flag().display().to_string());
+    let environment = behind_shim(server.dir.path(), disk.tools.path(), &[variable]);
+    let output = try_command(server.dir.path(), &environment, &["doctor"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    for name in ["database", "objects"] {
+        let line = said
+            .lines()
+            .find(|line| line.split_whitespace().nth(1) == Some(name))
+            .unwrap();
+        assert!(
+            line.starts_with("BAD ") && line.contains("disk is full") && line.contains("free space"),
+            "{line}"
+        );
+        for cause in ["database or disk is full", "No space left on device"] {
+            assert!(line.matches(cause).count() <= 1, "{line}");
+        }
+    }
+    disk.free();
+    let said = String::from_utf8(server.try_bonafide(&["doctor"]).stdout).unwrap();
+    assert!(!said.contains("BAD   objects"), "{said}");
+}
+
 /// Rate limits alone are written here: they have their own file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_refuses_what_cannot_be_counted() {
@@ -128,6 +170,7 @@ async fn a_full_disk_refuses_what_cannot_be_counted() {
     disk.fill();
     let (status, body) = server.get("/v2/public/groups", &merchant.sandbox).await;
     assert_eq!(status, 503, "{body}");
+    says_full(&body.to_string());
     disk.free();
     assert_eq!(server.get("/v2/public/groups", &merchant.sandbox).await.0, 200);
 }
