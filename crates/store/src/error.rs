@@ -37,17 +37,19 @@ pub enum Error {
     DatabaseFull(sqlx::Error),
     /// The database refused a statement.
     #[error("database error: {0}")]
-    Database(#[source] sqlx::Error),
+    Database(sqlx::Error),
     /// Sealed data do not open: wrong key, changed bytes, or bytes of another row.
     #[error("sealed data do not open")]
     Sealed,
     /// The keyring's file cannot be used.
-    #[error("keyring {path}: {reason}")]
+    #[error("keyring {path}: {reason}. {fix}")]
     Keyring {
         /// The file.
         path: String,
         /// What is wrong with it.
         reason: String,
+        /// What to do, as a sentence without its full stop.
+        fix: &'static str,
     },
     /// The keyring's file does not exist.
     #[error("keyring {path}: no such file")]
@@ -117,9 +119,9 @@ pub(crate) fn is_full(error: &sqlx::Error) -> bool {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match &error {
+            _ if is_full(&error) => Self::DatabaseFull(error),
             sqlx::Error::Database(database) if database.is_unique_violation() => Self::Conflict,
             sqlx::Error::Database(database) if is_temporary(database.as_ref()) => Self::Unavailable(error),
-            _ if is_full(&error) => Self::DatabaseFull(error),
             sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::Io(_)

@@ -265,7 +265,7 @@ impl Keyring {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Self::open(path).map(|keyring| (keyring, KeyringOrigin::Found))
             }
-            Err(error) => Err(unusable(path, &error.to_string())),
+            Err(error) => Err(not_written(path, &error)),
         }
     }
 
@@ -278,43 +278,48 @@ impl Keyring {
             std::io::ErrorKind::NotFound => Error::NoKeyring {
                 path: path.display().to_string(),
             },
-            _ => unusable(path, &error.to_string()),
+            _ => not_read(path, &error),
         })?;
         let mut text = Zeroizing::new(String::new());
         let read = opened.take(MAX_FILE + 1).read_to_string(&mut text);
-        let length = read.map_err(|error| unusable(path, &error.to_string()))?;
+        let length = read.map_err(|error| not_read(path, &error))?;
         if length as u64 > MAX_FILE {
-            return Err(unusable(path, "it is too large for a key file"));
+            return Err(unusable(path, "it is too large for a key file".into()));
+        }
+        if text.is_empty() {
+            return Err(unusable(path, "it is empty".into()));
+        }
+        if text.bytes().all(|byte| byte == 0) {
+            return Err(unusable(path, "it contains only zeros".into()));
         }
         // serde_json's texts quote what they stumbled over, which may be a key.
         let file: KeyringFile = serde_json::from_str(&text).map_err(|error| {
-            let reason = format!("it is not a key file, or a damaged one (line {})", error.line());
-            unusable(path, &reason)
+            let line = error.line();
+            let reason =
+                format!("it has {length} bytes, but it is not a key file, or a damaged one (line {line})");
+            unusable(path, reason)
         })?;
-        Self::from_file(file).ok_or_else(|| unusable(path, "a key in it is malformed or missing"))
+        Self::from_file(file).map_err(|reason| unusable(path, reason))
     }
 
-    fn from_file(file: KeyringFile) -> Option<Self> {
-        let mut masters = Vec::with_capacity(file.masters.len());
+    fn from_file(file: KeyringFile) -> Result<Self, String> {
+        let mut masters: Vec<DataKey> = Vec::with_capacity(file.masters.len());
         for mut entry in file.masters {
-            masters.push(DataKey {
-                id: entry.id,
-                bytes: key_bytes(&entry.key)?,
-            });
+            let id = entry.id;
+            let bytes = key_bytes(&entry.key).map_err(|fault| format!("its master key {id} {fault}"))?;
             entry.key.zeroize();
+            // Sealed bytes would not say which of the two opens them.
+            if masters.iter().any(|key| key.id == id) {
+                return Err(format!("two of its master keys have the id {id}"));
+            }
+            masters.push(DataKey { id, bytes });
         }
         let hash_root = Zeroizing::new(file.hash_root);
-        let mut ids: Vec<u32> = masters.iter().map(|key| key.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        // Two keys with one id: sealed bytes would not say which of them opens them.
-        if masters.is_empty() || ids.len() != masters.len() {
-            return None;
+        if masters.is_empty() {
+            return Err("it contains no master key".into());
         }
-        Some(Self {
-            masters,
-            hash_root: key_bytes(&hash_root)?,
-        })
+        let hash_root = key_bytes(&hash_root).map_err(|fault| format!("its hash_root {fault}"))?;
+        Ok(Self { masters, hash_root })
     }
 
     /// Adds a new master key in front of the file's and writes it anew. What the old keys wrapped still opens; then
@@ -323,7 +328,7 @@ impl Keyring {
     /// # Errors
     /// [`Error::NoKeyring`]; [`Error::Keyring`] when the file cannot be read or written.
     pub fn rotate(path: &Path) -> Result<Self, Error> {
-        let failed = |error: std::io::Error| unusable(path, &error.to_string());
+        let failed = |error: std::io::Error| not_written(path, &error);
         // The file itself is replaced, so the lock is on its folder.
         let lock = fs::File::open(folder_of(path)).map_err(failed)?;
         lock.lock().map_err(failed)?;
@@ -422,14 +427,17 @@ enum Replace {
     No,
 }
 
-/// A key of the file. Zeros are no key: a file of zeros is what a broken copy leaves.
-fn key_bytes(text: &str) -> Option<Zeroizing<[u8; KEY_LEN]>> {
-    Zeroizing::new(BASE64.decode(text).ok()?)
-        .as_slice()
-        .try_into()
-        .ok()
-        .filter(|bytes| *bytes != [0; KEY_LEN])
+/// A key of the file, or what is wrong with it. Zeros are no key: a file of zeros is what a broken copy leaves.
+fn key_bytes(text: &str) -> Result<Zeroizing<[u8; KEY_LEN]>, String> {
+    let bytes = Zeroizing::new(BASE64.decode(text).map_err(|_| "is not base64".to_owned())?);
+    let length = bytes.len();
+    let bytes = <[u8; KEY_LEN]>::try_from(bytes.as_slice())
         .map(Zeroizing::new)
+        .map_err(|_| format!("has {length} bytes instead of {KEY_LEN}"))?;
+    match *bytes == [0; KEY_LEN] {
+        true => Err("consists of zeros".to_owned()),
+        false => Ok(bytes),
+    }
 }
 
 /// The folder of the file.
@@ -440,16 +448,67 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn unusable(path: &Path, reason: &str) -> Error {
+/// What to do about a file with a wrong content.
+const COPY: &str = "Copy the file from your backup or from another node";
+
+fn unusable(path: &Path, reason: String) -> Error {
     Error::Keyring {
         path: path.display().to_string(),
-        reason: reason.into(),
+        reason,
+        fix: COPY,
+    }
+}
+
+/// Why the system does not read a file, and what to do.
+fn not_read(path: &Path, error: &std::io::Error) -> Error {
+    use std::io::ErrorKind;
+    const NAME: &str = "Name the key file with --master-key (BONAFIDE_MASTER_KEY), or put the file from your backup or from another node in its place";
+    let (reason, fix) = match error.kind() {
+        ErrorKind::IsADirectory => (
+            "it is a folder. Container runtimes make one where the file that they should mount is missing"
+                .into(),
+            NAME,
+        ),
+        ErrorKind::NotADirectory => ("a part of its path is a file and not a folder".into(), NAME),
+        ErrorKind::PermissionDenied => (
+            "the user that runs this program may not read it".into(),
+            "Give the file to that user (chown) and let no other user read it (chmod 600)",
+        ),
+        ErrorKind::InvalidData => ("it is not text, and a key file is JSON text".into(), COPY),
+        // Such as a link to itself.
+        _ => (format!("the system cannot read it ({error})"), NAME),
+    };
+    Error::Keyring {
+        path: path.display().to_string(),
+        reason,
+        fix,
+    }
+}
+
+/// Why the system does not write a file, and what to do.
+fn not_written(path: &Path, error: &std::io::Error) -> Error {
+    Error::Keyring {
+        path: path.display().to_string(),
+        reason: format!("it cannot be written ({error})"),
+        fix: "Check that its disk has space and that the user that runs this program may write to its folder",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Root, under whom tests may run, reads everything.
+    #[test]
+    fn a_file_that_may_not_be_read_has_its_own_fix() {
+        let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let text = not_read(Path::new("/keys/master.key"), &denied).to_string();
+        assert!(
+            text.contains("/keys/master.key") && text.contains("chown") && text.contains("chmod 600"),
+            "{text}"
+        );
+        assert!(!text.contains("denied"), "{text}");
+    }
 
     fn place(id: &[u8]) -> Place<'_> {
         Place {

@@ -65,10 +65,9 @@ pub(super) async fn existing_keyring(
             path.display()
         ),
         Err(error @ Error::NoKeyring { .. }) => return Err(error.into()),
-        Err(Error::Keyring { path, reason }) => bail!(
-            "the master key {path} cannot be used: {reason}. Nothing was changed. \
-             Copy the file from your backup or from another node"
-        ),
+        Err(Error::Keyring { path, reason, fix }) => {
+            bail!("the master key {path} cannot be used: {reason}. Nothing was changed. {fix}")
+        }
         Err(error) => return Err(error.into()),
     };
     let Some(db) = inspection.db else {

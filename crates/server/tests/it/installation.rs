@@ -105,21 +105,40 @@ async fn a_damaged_key_file_is_refused() {
     let file = |master: &str, root: &str| {
         json!({"note": "", "masters": [{"id": 7, "key": master}], "hash_root": root}).to_string()
     };
-    let damaged = [
-        vec![b'k'; 31],
-        vec![0; 32],
-        Vec::new(),
-        whole.as_bytes()[..whole.len() / 2].to_vec(),
-        vec![0xff; 200],
-        file(&base64(31, 7), &base64(32, 8)).into_bytes(),
-        file(&base64(32, 0), &base64(32, 8)).into_bytes(),
-        file(&base64(32, 7), &base64(32, 0)).into_bytes(),
-        file(&base64(32, 7), &base64(31, 8)).into_bytes(),
-        json!({"note": "", "masters": [], "hash_root": base64(32, 8)})
+    let key = |master: &str| json!({"id": 7, "key": master});
+    let several = |masters: serde_json::Value| {
+        json!({"note": "", "masters": masters, "hash_root": base64(32, 8)})
             .to_string()
-            .into_bytes(),
+            .into_bytes()
+    };
+    let two = json!([key(&base64(32, 7)), key(&base64(32, 9))]);
+    let damaged = [
+        (vec![b'k'; 31], "it has 31 bytes, but it is not a key file"),
+        (vec![0; 32], "it contains only zeros"),
+        (Vec::new(), "it is empty"),
+        (whole.as_bytes()[..whole.len() / 2].to_vec(), "a damaged one"),
+        (vec![0xff; 200], "it is not text"),
+        (
+            file(&base64(31, 7), &base64(32, 8)).into_bytes(),
+            "its master key 7 has 31 bytes instead of 32",
+        ),
+        (
+            file(&base64(32, 0), &base64(32, 8)).into_bytes(),
+            "its master key 7 consists of zeros",
+        ),
+        (
+            file(&base64(32, 7), &base64(32, 0)).into_bytes(),
+            "its hash_root consists of zeros",
+        ),
+        (
+            file(&base64(32, 7), &base64(31, 8)).into_bytes(),
+            "its hash_root has 31 bytes",
+        ),
+        (several(json!([])), "it contains no master key"),
+        (several(two), "two of its master keys have the id 7"),
     ];
-    let refused = |what: &str| {
+    let copy = "Copy the file from your backup";
+    let refused = |what: &str, reason: &str, fix: &str| {
         for arguments in [
             &["merchant", "list"][..],
             &["doctor"],
@@ -127,26 +146,29 @@ async fn a_damaged_key_file_is_refused() {
         ] {
             let (success, said) = command(dir.path(), &database, arguments);
             assert!(!success, "{what}: {arguments:?}");
+            assert!(said.contains(reason) && said.contains(fix), "{what}: {said}");
+            let quoted = said.contains("os error 21") || said.contains("valid UTF-8");
+            assert!(!quoted, "the system is quoted: {said}");
             assert!(said.contains(path.to_str().unwrap()), "{what}: {said}");
             assert!(!said.contains(&base64(30, 7)[..30]), "{what}: {said}");
         }
     };
-    for bytes in damaged {
+    for (bytes, reason) in damaged {
         std::fs::write(&path, &bytes).unwrap();
-        refused(&String::from_utf8_lossy(&bytes));
+        refused(&String::from_utf8_lossy(&bytes), reason, copy);
         assert_eq!(std::fs::read(&path).unwrap(), bytes, "it was changed");
     }
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    refused("a folder");
+    refused("a folder", "it is a folder", "--master-key");
     std::fs::remove_dir(&path).unwrap();
     // It never ends.
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-    refused("a device");
+    refused("a device", "too large", copy);
     // It cannot be read: also not by root, under whom these tests may run.
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("master.key", &path).unwrap();
-    refused("a link to itself");
+    refused("a link to itself", "cannot read it", "--master-key");
 }
 
 /// `doctor` makes neither a key nor a database nor a folder.
