@@ -10,7 +10,7 @@ use uuid::Uuid;
 use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
 
 pub use self::settings::{
-    MerchantSettings, faults, members, requires_second_factor, settings, with_settings,
+    MerchantSettings, faults, members, repaired_settings, requires_second_factor, settings, with_settings,
 };
 use super::four_eyes::{self, By, Change, Line};
 use super::operations::{COMMAND_LINE, record_for_account};

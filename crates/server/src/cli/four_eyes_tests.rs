@@ -34,6 +34,7 @@ const COMMANDS: &[Row] = &[
     ("merchant suspend", &[]),
     ("merchant keys", &[]),
     ("merchant list", &[]),
+    ("merchant show", &[]),
     ("keys rotate", &[]),
     ("keys rewrap", &[]),
     // Wallet scores decide about no applicant.

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::json;
+use store::Tx;
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
@@ -56,6 +57,8 @@ enum Action {
         #[arg(required = true)]
         settings: Vec<String>,
     },
+    /// An account with its settings, as JSON. It also names the settings that cannot be read.
+    Show { id: Uuid },
     /// All accounts.
     List,
 }
@@ -125,15 +128,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                         let Some(merchant) = merchants::get_for_update(tx, id).await? else {
                             return Ok(None);
                         };
-                        let changed = app::merchants::with_settings(&merchant, &settings)
-                            .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
-                        let changed =
-                            app::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
-                                .await
-                                .map_err(|problem| LogoError::Unusable(problem.to_string()))?;
-                        if let Some(file) = &logo {
-                            branding::set_logo(tx, id, file.as_deref()).await?;
-                        }
+                        let logo = logo.as_ref().map(Option::as_deref);
+                        let changed = set(tx, merchant, &settings, logo).await?;
                         Ok(merchants::get(tx, id).await?.map(|merchant| (merchant, changed)))
                     });
                 match stored {
@@ -144,6 +140,10 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                     Err(error) => Err(error.into()),
                 }
             }
+            Action::Show { id } => match merchants::get(&mut db.read().await?, id).await? {
+                Some(merchant) => say(&described(&merchant).to_string()),
+                None => bail!("no such merchant: {id}"),
+            },
             Action::List => {
                 for merchant in merchants::list(&mut db.read().await?).await? {
                     say(&format!(
@@ -157,6 +157,50 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
             }
         }
     })
+}
+
+/// Changes settings, and the logo where one is given (`None` inside: it is removed).
+async fn set(
+    tx: &mut Tx,
+    mut merchant: Merchant,
+    settings: &[String],
+    logo: Option<Option<&[u8]>>,
+) -> Result<Changed, LogoError> {
+    let refused = |problem: crate::error::Problem| LogoError::Unusable(problem.to_string());
+    let id = merchant.id;
+    let is_readable = app::merchants::faults(&merchant).is_empty();
+    if let Some(logo) = logo.filter(|_| is_readable) {
+        // The logo's version is one of the settings, and a proposal is void once the settings that it was made
+        // on have changed. So the logo comes first.
+        branding::set_logo(tx, id, logo).await?;
+        merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or(store::Error::Missing("merchant"))?;
+    }
+    let changed = app::merchants::repaired_settings(&merchant, settings)
+        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
+    let changed = app::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
+        .await
+        .map_err(refused)?;
+    // A logo is added to settings that can be read: those above repaired them, and were not proposed.
+    if let Some(logo) = logo.filter(|_| !is_readable) {
+        branding::set_logo(tx, id, logo).await?;
+    }
+    Ok(changed)
+}
+
+/// What `merchant show` prints.
+fn described(merchant: &Merchant) -> serde_json::Value {
+    let mut described = json!({
+        "merchantId": merchant.id, "name": merchant.name, "status": merchant.status.as_str(),
+        "settings": app::merchants::members(merchant).ok(),
+        "unreadable": app::merchants::faults(merchant),
+    });
+    if described["settings"].is_null() {
+        // What can be copied from it must be set again.
+        described["storedSettings"] = merchant.settings.as_str().into();
+    }
+    described
 }
 
 /// The setting that is a file's: `brandLogo=@FILE`, or `brandLogo=` to remove it.

@@ -32,6 +32,15 @@ const KNOWN: [&str; 17] = [
     "rateWrites",
 ];
 
+/// The members that decide who passes: those of `rules` in the module above.
+const DECIDING: [&str; 5] = [
+    "screeningThreshold",
+    "screeningLists",
+    "blockedCountries",
+    "fourEyes",
+    "requireSecondFactor",
+];
+
 /// What is set per merchant; everything has a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -149,8 +158,9 @@ pub(super) fn salvaged(merchant: &Merchant) -> MerchantSettings {
         require_second_factor: true,
         ..MerchantSettings::default()
     };
-    let Ok(object) = object(&merchant.settings) else {
-        return strict;
+    let object = match object(&merchant.settings) {
+        Ok(object) if !is_ambiguous(merchant) => object,
+        _ => return strict,
     };
     let is_fine = |name: &str, value: &Value| {
         let alone = Map::from_iter([(name.to_owned(), value.clone())]);
@@ -176,28 +186,49 @@ pub fn members(merchant: &Merchant) -> Result<Map<String, Value>, String> {
 fn object(text: &str) -> Result<Map<String, Value>, String> {
     serde_json::from_str(text).map_err(|error| {
         let fault = verification::json::fault(&error);
-        format!("settings - are not a JSON object ({fault}); restore them from a backup")
+        format!("settings - are not a JSON object ({fault}); {}", how_to_replace())
     })
+}
+
+/// How settings are replaced of which nothing can be relied on.
+fn how_to_replace() -> String {
+    format!(
+        "restore them from a backup, or set all of these in one `bonafide merchant set` (an empty value is the default): {}",
+        DECIDING.join(", ")
+    )
+}
+
+/// Whether the settings are an object whose members are all well alone, but not together: one occurs twice. Which of its values counts
+/// is not known.
+fn is_ambiguous(merchant: &Merchant) -> bool {
+    let Ok(object) = object(&merchant.settings) else {
+        return false;
+    };
+    serde_json::from_str::<MerchantSettings>(&merchant.settings).is_err() && wrong_types(&object).is_empty()
 }
 
 /// Which members have another type than they should: each is read by itself, since serde's error names none.
 fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<String> {
+    let mut faults: Vec<String> = wrong_types(object)
+        .iter()
+        .map(|name| format!("{name} - has a type that this version cannot read"))
+        .collect();
+    if faults.is_empty() {
+        // Such as a member that occurs twice.
+        let fault = verification::json::fault(error);
+        faults.push(format!("settings - {fault}; {}", how_to_replace()));
+    }
+    faults
+}
+
+fn wrong_types(object: &Map<String, Value>) -> Vec<&'static str> {
     let is_wrong = |name: &str| {
         object.get(name).is_some_and(|value| {
             let alone = Map::from_iter([(name.to_owned(), value.clone())]);
             serde_json::from_value::<MerchantSettings>(Value::Object(alone)).is_err()
         })
     };
-    let mut faults: Vec<String> = KNOWN
-        .iter()
-        .filter(|name| is_wrong(name))
-        .map(|name| format!("{name} - has a type that this version cannot read"))
-        .collect();
-    if faults.is_empty() {
-        // Such as a member that occurs twice.
-        faults.push(format!("settings - {}", verification::json::fault(error)));
-    }
-    faults
+    KNOWN.into_iter().filter(|name| is_wrong(name)).collect()
 }
 
 /// Values of the right type that must not decide anything: a threshold that nothing reaches, a country that does not exist.
@@ -232,7 +263,33 @@ fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
 /// The settings after `KEY=VALUE` changes, as JSON; or every fault, each naming the setting and the fix. A change may mend a member that
 /// cannot be read; members that this version does not know stay as they are.
 pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
-    let mut object = members(merchant).map_err(|fault| vec![fault])?;
+    let object = object(&merchant.settings).map_err(|fault| vec![fault])?;
+    if is_ambiguous(merchant) {
+        return Err(faults(merchant));
+    }
+    changed(object, changes)
+}
+
+/// [`with_settings`] for the repair by the command line. Settings that are no object, or name a member twice, are replaced as a whole.
+/// No default may take the place of a lost member that decides, so the changes must name each of those.
+pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
+    let stored = match object(&merchant.settings) {
+        Ok(object) if !is_ambiguous(merchant) => return changed(object, changes),
+        stored => stored.unwrap_or_default(),
+    };
+    let is_set = |name: &&str| {
+        changes
+            .iter()
+            .any(|change| change.split_once('=').is_some_and(|(key, _)| key == *name))
+    };
+    if !DECIDING.iter().all(is_set) {
+        return Err(faults(merchant));
+    }
+    changed(stored, changes)
+}
+
+/// An object of settings after `KEY=VALUE` changes.
+fn changed(mut object: Map<String, Value>, changes: &[String]) -> Result<String, Vec<String>> {
     for change in changes {
         let (key, value) = change
             .split_once('=')
@@ -470,13 +527,44 @@ mod tests {
         );
         assert_eq!(change("fourEyes="), Ok(r#"{"maxFlows":3}"#.to_owned()));
         assert!(change("maxFlows=4").unwrap_err().concat().contains("fourEyes - "));
-        let cut = merchant(r#"{"fourEyes":tr"#);
-        assert!(
-            with_settings(&cut, &["fourEyes=true".to_owned()])
-                .unwrap_err()
-                .concat()
-                .contains("backup")
-        );
+    }
+
+    #[test]
+    fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
+        let all = [
+            "screeningThreshold=",
+            "screeningLists=",
+            "blockedCountries=KP",
+            "fourEyes=true",
+            "requireSecondFactor=",
+        ]
+        .map(str::to_owned);
+        for (stored, expected) in [
+            (
+                r#"{"fourEyes":tr"#,
+                r#"{"blockedCountries":["KP"],"fourEyes":true}"#,
+            ),
+            ("[]", r#"{"blockedCountries":["KP"],"fourEyes":true}"#),
+            (
+                r#"{"maxFlows":3,"fourEyes":true,"fourEyes":false}"#,
+                r#"{"blockedCountries":["KP"],"fourEyes":true,"maxFlows":3}"#,
+            ),
+        ] {
+            let stored = merchant(stored);
+            for lacking in 0..all.len() {
+                let mut some = all.to_vec();
+                let missing = some.remove(lacking);
+                let text = repaired_settings(&stored, &some).unwrap_err().concat();
+                assert!(
+                    text.contains("backup") && text.contains(missing.split('=').next().unwrap()),
+                    "{text}"
+                );
+            }
+            assert_eq!(repaired_settings(&stored, &all), Ok(expected.to_owned()));
+            // Limits of the plan and the portal repair nothing.
+            assert!(with_settings(&stored, &all).is_err());
+            assert!(salvaged(&stored).four_eyes && salvaged(&stored).require_second_factor);
+        }
     }
 
     #[test]

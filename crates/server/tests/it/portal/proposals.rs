@@ -28,3 +28,25 @@ on_both!(a_pending_proposal_is_not_replaced_by_another_person, |backend| {
     let set = server.bonafide(&["merchant", "set", &id, "brandName=Acme"]);
     assert!(set.contains(r#""screeningThreshold":0.9"#), "{set}");
 });
+
+on_both!(
+    a_logo_set_with_a_proposed_change_leaves_it_confirmable,
+    |backend| {
+        let (server, demo) = Server::demo(backend, &[]).await;
+        let id = demo["merchantId"].as_str().unwrap().to_owned();
+        let ada = Browser::sign_up(&server, &id, "owner").await;
+        let bob = Browser::sign_up(&server, &id, "owner").await;
+        server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
+        let logo = server.dir.path().join("logo.png");
+        std::fs::write(&logo, [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]).unwrap();
+        let logo = format!("brandLogo=@{}", logo.display());
+        let said = server.bonafide(&["merchant", "set", &id, &logo, "fourEyes=false"]);
+        assert!(said.contains("Proposed"), "{said}");
+        let proposed = proposal(&waiting(&ada).await);
+        for browser in [&ada, &bob] {
+            answer(browser, &proposed, "confirm").await.redirect();
+        }
+        let set = server.bonafide(&["merchant", "set", &id, "brandName=Acme"]);
+        assert!(set.contains("brandLogo") && !set.contains("fourEyes"), "{set}");
+    }
+);
