@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::json;
-use store::{Scope, applicants, erasures, merchants};
+use store::{Scope, applicants, erasures, merchants, people};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
@@ -18,7 +18,7 @@ pub(crate) struct Erase {
     /// The account.
     #[arg(long)]
     merchant: Uuid,
-    /// The sandbox's person instead of the live one.
+    /// Search the sandbox instead of the live mode.
     #[arg(long)]
     sandbox: bool,
     /// The person.
@@ -54,9 +54,13 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
                 let facemaps: BTreeSet<Uuid> = found.iter().map(|applicant| applicant.facemap_id).collect();
                 match facemaps.into_iter().collect::<Vec<_>>().as_slice() {
                     [facemap] => *facemap,
-                    [] => erasures::unfinished(&mut conn, scope, label)
-                        .await?
-                        .context("no person has this label")?,
+                    [] => match erasures::unfinished(&mut conn, scope, label).await? {
+                        Some(facemap) => facemap,
+                        None => {
+                            let other = applicants::by_external_user_id(&mut conn, other_mode(scope), label);
+                            return Err(nobody(scope, "has this label", !other.await?.is_empty()));
+                        }
+                    },
                     several => {
                         let message =
                             format!("several people have this label; name one with --facemap: {several:?}");
@@ -66,10 +70,37 @@ pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
             }
             (None, None) => return Err(Unusable("name --facemap or --external-user-id".into()).into()),
         };
+        let is_known = people::resolve(&mut conn, scope, facemap).await?.is_some()
+            || erasures::is_erased(&mut conn, scope, facemap).await?;
+        if !is_known {
+            let other = people::resolve(&mut conn, other_mode(scope), facemap).await?;
+            return Err(nobody(scope, "has this facemap id", other.is_some()));
+        }
         drop(conn);
         let erased = erasure::erase(&data.db, &data.objects, scope, facemap, "command line")
             .await
             .map_err(|problem| anyhow!("{problem}"))?;
         say(&json!({"facemapId": erased.facemap_id, "attempts": erased.attempts}).to_string())
     })
+}
+
+fn other_mode(scope: Scope) -> Scope {
+    Scope {
+        sandbox: !scope.sandbox,
+        ..scope
+    }
+}
+
+/// Which mode was searched in vain, and whether the other one has such a person.
+fn nobody(scope: Scope, what: &str, other_has: bool) -> anyhow::Error {
+    match (scope.sandbox, other_has) {
+        (false, true) => anyhow!("no live person {what}, but a person in the sandbox does: add --sandbox"),
+        (false, false) => anyhow!("no live person {what}, and no person in the sandbox (--sandbox) either"),
+        (true, true) => {
+            anyhow!("no person in the sandbox {what}, but a live person does: leave --sandbox out")
+        }
+        (true, false) => {
+            anyhow!("no person in the sandbox {what}, and no live person (without --sandbox) either")
+        }
+    }
 }

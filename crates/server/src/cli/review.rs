@@ -3,16 +3,16 @@
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use store::{Db, Scope, merchants};
+use store::{Db, Scope, merchants, review};
 use uuid::Uuid;
 use verification::hits::Disposition;
 use verification::status::Decision;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
-use crate::app::dispositions;
 use crate::app::face_replicas::FaceReplicas;
 use crate::app::reviews::{self, Outcome, Wish};
+use crate::app::{dispositions, four_eyes};
 use crate::config::DataConfig;
 
 /// Most attempts that are listed at once.
@@ -164,11 +164,19 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
             .map_err(|problem| anyhow!("{problem}"))?
         {
             let codes: serde_json::Value = serde_json::from_str(&attempt.codes)?;
+            let proposal = review::proposal(&mut db.read().await?, *scope, &attempt).await?;
+            let proposal = proposal.map(|proposal| {
+                json!({
+                    "decision": proposal.decision, "proposedBy": four_eyes::named(proposal.staff_id),
+                    "createdAt": iso(proposal.at),
+                })
+            });
             say(&json!({
                 "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
                 "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
                 "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
                 "hits": dispositions::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
+                "proposal": proposal,
             })
             .to_string())?;
         }

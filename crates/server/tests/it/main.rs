@@ -6,6 +6,7 @@ mod account;
 mod api_log;
 mod bad_input;
 mod chains;
+mod command_line;
 mod connections;
 mod contract;
 mod disk;

@@ -1,0 +1,131 @@
+//! What commands print about people and accounts, and how they refuse.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Key, Server, on_both};
+use crate::verify::{demo_person, verify};
+
+fn refusal(server: &Server, arguments: &[&str]) -> String {
+    let output = server.try_bonafide(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+on_both!(an_erasure_names_the_mode_that_it_searched, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = demo["merchantId"].as_str().unwrap();
+    let (status, body) = verify(&server, &demo, demo_person(&demo, "ada")).await;
+    assert_eq!(status, 200, "{body}");
+    let path = "/v2/reports/applicants/byExternalUserId/ada";
+    let (_, found) = server.get(path, &Key::of_demo(&demo)).await;
+    let facemap = found["facemapId"].as_str().unwrap();
+    let erase = ["erase", "--merchant", id];
+    for person in [["--external-user-id", "ada"], ["--facemap", facemap]] {
+        let said = refusal(&server, &[&erase[..], &person].concat());
+        assert!(
+            said.contains("no live person") && said.contains("add --sandbox"),
+            "{said}"
+        );
+    }
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    for person in [["--external-user-id", "nobody"], ["--facemap", unknown]] {
+        let said = refusal(&server, &[&erase[..], &person].concat());
+        assert!(
+            said.contains("no live person") && said.contains("(--sandbox) either"),
+            "{said}"
+        );
+        let said = refusal(&server, &[&erase[..], &["--sandbox"], &person].concat());
+        assert!(said.contains("no person in the sandbox"), "{said}");
+    }
+    let count = "select count(*) from people";
+    assert_eq!(server.count(count).await, 1);
+    let ada = ["--sandbox", "--external-user-id", "ada"];
+    server.bonafide(&[&erase[..], &ada].concat());
+    assert_eq!(server.count(count).await, 0);
+    // Erasing somebody again by the facemap id is no error.
+    let again = server.bonafide(&[&erase[..], &["--sandbox", "--facemap", facemap]].concat());
+    assert!(again.contains("\"attempts\":0"), "{again}");
+});
+
+on_both!(the_review_list_shows_a_proposed_decision, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = demo["merchantId"].as_str().unwrap();
+    server.bonafide(&["merchant", "set", id, "fourEyes=true"]);
+    let fields = json!({"firstName": "Ada", "lastName": "SANDBOX-2702", "externalUserId": "ada"});
+    let (status, body) = verify(&server, &demo, crate::verify::person(&demo, fields)).await;
+    assert_eq!(status, 200, "{body}");
+    let listed = || -> Value { serde_json::from_str(&server.bonafide(&["review", "list"])).unwrap() };
+    let waiting = listed();
+    assert!(waiting.get("proposal").is_some_and(Value::is_null), "{waiting}");
+    server.review("decline", &waiting);
+    let proposal = &listed()["proposal"];
+    assert_eq!(
+        (&proposal["decision"], &proposal["proposedBy"]),
+        (&json!("decline"), &json!("command line")),
+        "{proposal}"
+    );
+    assert!(proposal["createdAt"].is_string(), "{proposal}");
+});
+
+on_both!(an_account_is_shown_with_its_settings, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let id = server.merchant(true).id;
+    let show = || -> Value { serde_json::from_str(&server.bonafide(&["merchant", "show", &id])).unwrap() };
+    let whole = json!({
+        "merchantId": id, "name": "Test", "status": "approved", "settings": {}, "unreadable": [],
+    });
+    assert_eq!(show(), whole);
+    server
+        .sql(r#"update merchants set settings = '{"fourEyes":"x","maxFlows":3}'"#)
+        .await;
+    let shown = show();
+    assert_eq!(shown["settings"], json!({"fourEyes": "x", "maxFlows": 3}));
+    let unreadable = shown["unreadable"].as_array().unwrap();
+    assert!(
+        unreadable.len() == 1 && unreadable[0].as_str().unwrap().starts_with("fourEyes - "),
+        "{shown}"
+    );
+    let said = refusal(
+        &server,
+        &["merchant", "show", "00000000-0000-4000-8000-000000000000"],
+    );
+    assert!(said.contains("no such merchant"), "{said}");
+});
+
+// Nothing of the stored settings is known, so whatever decides must be set, and two people may be required.
+on_both!(settings_that_are_no_object_are_replaced, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let id = demo["merchantId"].as_str().unwrap();
+    let stored = r#"{"fourEyes":true,"brandName":"Ac"#;
+    server
+        .sql(format!("update merchants set settings = '{stored}'").leak())
+        .await;
+    assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 503);
+    let shown: Value = serde_json::from_str(&server.bonafide(&["merchant", "show", id])).unwrap();
+    assert_eq!(
+        (&shown["settings"], &shown["storedSettings"]),
+        (&Value::Null, &json!(stored))
+    );
+    let doctor = String::from_utf8(server.try_bonafide(&["doctor"]).stdout).unwrap();
+    for name in ["backup", "blockedCountries", "requireSecondFactor"] {
+        assert!(doctor.contains(name), "{name}: {doctor}");
+    }
+    let set = |changes: &[&str]| {
+        let output = server.try_bonafide(&[&["merchant", "set", id], changes].concat());
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(said).unwrap())
+    };
+    let (done, said) = set(&["fourEyes=true", "requireSecondFactor=true"]);
+    assert!(!done && said.contains("screeningThreshold"), "{said}");
+    let others = ["screeningThreshold=", "screeningLists=", "blockedCountries=KP"];
+    let (done, said) = set(&[&others[..], &["fourEyes=false", "requireSecondFactor=false"]].concat());
+    assert!(!done && said.contains("fourEyes=true"), "nobody alone: {said}");
+    let (done, said) = set(&[&others[..], &["fourEyes=true", "requireSecondFactor=true"]].concat());
+    assert!(done, "{said}");
+    let repaired: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        repaired,
+        json!({"fourEyes": true, "requireSecondFactor": true, "blockedCountries": ["KP"]})
+    );
+    assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
+});
