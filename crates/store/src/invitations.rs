@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
-use crate::text_enum::text_enum;
+use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx, merchants, staff};
 
 text_enum! {
     /// What a link is for.
-    Kind {
+    Kind("kind of a link") {
         /// To join a merchant's staff.
         Member = "member",
         /// To become an operator of the installation.
@@ -180,7 +180,7 @@ pub async fn create(
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Kind>")]
     kind: Kind,
     merchant_id: Option<Uuid>,
     staff_id: Option<Uuid>,

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random_text};
-use crate::text_enum::text_enum;
+use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx, audit, installation};
 
 text_enum! {
@@ -33,7 +33,7 @@ pub struct Merchant {
     /// Its name.
     pub name: String,
     /// Where its application stands.
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<MerchantStatus>")]
     pub status: MerchantStatus,
     /// Settings, as JSON.
     pub settings: String,

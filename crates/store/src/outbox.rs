@@ -264,13 +264,22 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Event
 
 text_enum! {
     /// How the delivery of an event stands.
-    EventProgress {
+    EventProgress("progress of an event") {
         /// It will be tried, for the first time or again.
         Waiting = "waiting",
         /// The receiver has it.
         Delivered = "delivered",
         /// It was not delivered and is tried no more.
         GivenUp = "given_up",
+    }
+}
+
+/// From the word of a filter; no row contains it.
+impl TryFrom<String> for EventProgress {
+    type Error = reference::status::UnknownWord;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::db::{execute, fetch};
 use crate::keyring::random;
 use crate::merchants::{self, Merchant};
 use crate::staff::{self, StaffMember};
-use crate::text_enum::text_enum;
+use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx};
 
 /// A session that was not used for so long has ended.
@@ -26,7 +26,7 @@ const TOUCH_MS: i64 = 60 * 1_000;
 
 text_enum! {
     /// How far somebody has signed in.
-    Stage {
+    Stage("stage of a sign-in") {
         /// The password was right; the second factor is still to come.
         Password = "password",
         /// Signed in.
@@ -149,7 +149,7 @@ struct Row {
     staff_id: Uuid,
     merchant_id: Option<Uuid>,
     sandbox: bool,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Stage>")]
     stage: Stage,
     seen_at: i64,
     expires_at: i64,

@@ -11,7 +11,7 @@ use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
 use crate::merchants::{self, Merchant};
 use crate::registrations::external_ref;
-use crate::text_enum::text_enum;
+use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx};
 
 /// For whom and what a link is made.
@@ -199,7 +199,7 @@ pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
 
 text_enum! {
     /// Where a session stands (interface §2.4).
-    SessionStatus {
+    SessionStatus("session status") {
         /// Not finished.
         Pending = "pending",
         /// Passed.
@@ -213,7 +213,7 @@ text_enum! {
 
 text_enum! {
     /// What a session waits for.
-    Stage {
+    Stage("session stage") {
         /// The applicant.
         Open = "open",
         /// A reviewer.
@@ -320,9 +320,9 @@ struct Row {
     group_id: Uuid,
     flow_id: Uuid,
     user_id_sealed: Vec<u8>,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<SessionStatus>")]
     status: SessionStatus,
-    #[sqlx(try_from = "String")]
+    #[sqlx(try_from = "Word<Stage>")]
     stage: Stage,
     attempts: i64,
     max_attempts: i64,

@@ -6,7 +6,7 @@ use reference::status::{AttemptStatus, Decision, GroupStatus, UnknownWord};
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 
-/// A column with a word of an enum that decides about a person. A text that is no such word is
+/// A column with a word of an enum that decides something. A text that is no such word is
 /// [`Error::Unreadable`](crate::Error::Unreadable); sqlx's `try_from = "String"` would lose the type of the error.
 pub(crate) struct Word<T>(pub(crate) T);
 
@@ -46,9 +46,12 @@ macro_rules! from_word {
 
 from_word!(AttemptStatus, Decision, GroupStatus);
 
-/// Defines an enum, its text, and how to read it back from a row (`#[sqlx(try_from = "String")]`).
+/// Defines an enum, its text, and how to read it back from a row (`#[sqlx(try_from = "Word<…>")]`). The text in parentheses names
+/// it in [`Error::Unreadable`](crate::Error::Unreadable).
 macro_rules! text_enum {
-    ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+ }) => {
+    ($(#[$meta:meta])* $name:ident ($enumeration:literal) {
+        $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+
+    }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$variant_meta])* $variant,)+ }
@@ -62,19 +65,18 @@ macro_rules! text_enum {
         }
 
         impl std::str::FromStr for $name {
-            type Err = String;
-            fn from_str(text: &str) -> Result<Self, String> {
+            type Err = reference::status::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($text => Ok(Self::$variant),)+
-                    other => Err(format!(concat!("not a ", stringify!($name), ": {}"), other)),
+                    _ => Err(reference::status::UnknownWord { enumeration: $enumeration }),
                 }
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = String;
-            fn try_from(text: String) -> Result<Self, String> {
-                text.parse()
+        impl From<crate::text_enum::Word<$name>> for $name {
+            fn from(crate::text_enum::Word(value): crate::text_enum::Word<$name>) -> Self {
+                value
             }
         }
     };

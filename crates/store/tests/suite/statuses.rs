@@ -2,9 +2,14 @@
 //! function replaces it by a default or leaves out its row.
 
 use reference::status::{AttemptStatus, Decision, GroupStatus};
+use secrecy::{ExposeSecret as _, SecretString};
 use store::attempts::{self, Attempt};
 use store::groups::{self, NewGroup};
-use store::{Conn, Error, Scope, applicants, people, reason_templates, registrations, review};
+use store::invitations::{self, Purpose};
+use store::portal_sessions::{self, NewSession};
+use store::sessions::{self, Link, Session};
+use store::staff::{self, NewStaff};
+use store::{Conn, Error, Scope, applicants, merchants, people, reason_templates, registrations, review};
 use uuid::Uuid;
 
 use crate::bench::Bench;
@@ -17,6 +22,10 @@ struct Rows {
     attempt: Attempt,
     registration_id: Uuid,
     group_id: Uuid,
+    session_id: Uuid,
+    session_token: String,
+    invitation_token: String,
+    portal_token: String,
 }
 
 /// A declined attempt with a proposed decision, its registration, a Group and a reason.
@@ -50,11 +59,44 @@ async fn rows(bench: &Bench) -> Rows {
         groups::create(tx, scope, &new, None).await.map(|group| group.id)
     })
     .unwrap();
+    type Tokens = (Session, SecretString, SecretString, SecretString);
+    let link = Link {
+        group_id,
+        flow_id: Uuid::from_u128(3),
+        user_id: "ada".into(),
+    };
+    let (session, session_token, invitation_token, portal_token) =
+        store::transaction!(bench.db, |tx| -> Result<Tokens, Error> {
+            let (session, token) = sessions::create(tx, scope, link.clone(), 3, 600_000).await?;
+            let purpose = Purpose::Operator;
+            let (_, invited) = invitations::create(tx, &purpose, None, 600_000).await?;
+            let new = NewStaff {
+                email: "ada@example.com",
+                name: "Ada",
+                password_hash: "x",
+                operator: true,
+            };
+            let new = NewSession {
+                staff_id: staff::create(tx, &new).await?.id,
+                merchant_id: None,
+                sandbox: true,
+                stage: portal_sessions::Stage::Full,
+                device: "{}",
+            };
+            let (_, signed_in) = portal_sessions::create(tx, &new).await?;
+            Ok((session, token, invited, signed_in))
+        })
+        .unwrap();
+    let text = |token: SecretString| token.expose_secret().to_owned();
     Rows {
         scope,
         attempt: read().await,
         registration_id,
         group_id,
+        session_id: session.id,
+        session_token: text(session_token),
+        invitation_token: text(invitation_token),
+        portal_token: text(portal_token),
     }
 }
 
@@ -169,6 +211,50 @@ async fn read_groups(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     ]
 }
 
+/// Every function that returns an account's status.
+async fn read_merchants(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
+    vec![
+        (
+            "get",
+            merchants::get(conn, rows.scope.merchant_id).await.map(drop),
+        ),
+        ("list", merchants::list(conn).await.map(drop)),
+    ]
+}
+
+/// Every function that returns a hosted session's status or stage.
+async fn read_sessions(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
+    vec![
+        (
+            "get",
+            sessions::get(conn, rows.scope, rows.session_id).await.map(drop),
+        ),
+        ("recent", sessions::recent(conn, rows.scope, 9).await.map(drop)),
+        (
+            "by_access_token",
+            sessions::by_access_token(conn, &rows.session_token)
+                .await
+                .map(drop),
+        ),
+    ]
+}
+
+/// What a link is for.
+async fn read_invitations(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
+    vec![(
+        "peek",
+        invitations::peek(conn, &rows.invitation_token).await.map(drop),
+    )]
+}
+
+/// How far somebody has signed in.
+async fn read_sign_ins(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
+    vec![(
+        "find",
+        portal_sessions::find(conn, &rows.portal_token).await.map(drop),
+    )]
+}
+
 pub(crate) async fn an_unknown_status_or_decision_is_an_error(bench: Bench) {
     let rows = rows(&bench).await;
     macro_rules! check {
@@ -195,6 +281,11 @@ pub(crate) async fn an_unknown_status_or_decision_is_an_error(bench: Bench) {
         ("review_proposals", "decision", "reopen", "decision", read_proposals),
         ("reason_templates", "decision", "approve", "decision", read_reasons),
         ("groups", "status", "inactive", "group status", read_groups),
+        ("sessions", "status", "pending", "session status", read_sessions),
+        ("sessions", "stage", "open", "session stage", read_sessions),
+        ("invitations", "kind", "operator", "kind of a link", read_invitations),
+        ("portal_sessions", "stage", "full", "stage of a sign-in", read_sign_ins),
+        ("merchants", "status", "approved", "merchant status", read_merchants),
     }
 }
 
