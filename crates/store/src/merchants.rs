@@ -9,7 +9,7 @@ use crate::{Conn, Error, Tx, audit, installation};
 
 text_enum! {
     /// Where a merchant's application stands.
-    MerchantStatus {
+    MerchantStatus("merchant status") {
         /// Being filled in.
         Draft = "draft",
         /// Waiting for the operator.
@@ -129,6 +129,16 @@ pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merch
 /// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
     fetch!(all, conn, Merchant, select!("order by created_at desc, id desc"))
+}
+
+/// The ids of all accounts, newest first. An account whose row cannot be read is among them.
+///
+/// # Errors
+/// Database errors.
+pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>, Error> {
+    let sql = "select id from merchants order by created_at desc, id desc";
+    let rows = fetch!(all, conn, (Uuid,), sql)?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// Accounts whose name holds a text (or whose id it is), with this status or any, newest first, at most `limit` from `skip` on.

@@ -23,17 +23,20 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Attempts are looked at so many at a time.
 const PAGE: i64 = 500;
 
-/// Removes what is too old; answers how many attempts.
+/// Removes what is too old; answers how many attempts. An account that cannot be swept does not keep the others' data.
+///
+/// # Errors
+/// The first account's that could not be swept, after all others were.
 pub async fn sweep(app: &App) -> Result<usize, Problem> {
-    let mut removed = 0;
-    let merchants = store::merchants::list(&mut app.db.read().await?).await?;
-    for merchant in merchants {
+    let (mut removed, mut failed) = (0, None);
+    let merchants = store::merchants::ids(&mut app.db.read().await?).await?;
+    for merchant_id in merchants {
         for sandbox in [false, true] {
-            let scope = Scope {
-                merchant_id: merchant.id,
-                sandbox,
-            };
-            removed += sweep_scope(app, scope).await?;
+            let scope = Scope { merchant_id, sandbox };
+            if let Err(problem) = sweep_scope(app, scope, &mut removed).await {
+                tracing::warn!(%merchant_id, sandbox, %problem, "the account's attempts past their retention could not be removed");
+                failed.get_or_insert(problem);
+            }
         }
     }
     if removed > 0 {
@@ -41,10 +44,11 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
         app.background.destroys_keys();
         erasure::empty_log(app).await?;
     }
-    Ok(removed)
+    failed.map_or(Ok(removed), Err)
 }
 
-async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
+/// Adds to `removed` as it goes, so that an error in between loses no count.
+async fn sweep_scope(app: &App, scope: Scope, removed: &mut usize) -> Result<(), Problem> {
     let mut days: BTreeMap<Uuid, Option<u32>> = BTreeMap::new();
     for flow in store::flows::list(&mut app.db.read().await?, scope).await? {
         let id = flow.id;
@@ -55,15 +59,15 @@ async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
         default: app.config.retention_days,
     };
     let Some(shortest) = kept.shortest() else {
-        return Ok(0);
+        return Ok(());
     };
     let now = Timestamp::now().as_millisecond();
-    let (mut after, mut removed) = ((0, 0), 0);
+    let mut after = (0, 0);
     loop {
         let before = now - i64::from(shortest) * DAY_MS;
         let page = attempts::made_before(&mut app.db.read().await?, scope, before, after, PAGE).await?;
         let Some(last) = page.last() else {
-            return Ok(removed);
+            return Ok(());
         };
         after = (last.created_at, last.log_id);
         let over: Vec<&Old> = page.iter().filter(|attempt| kept.is_over(attempt, now)).collect();
@@ -73,7 +77,7 @@ async fn sweep_scope(app: &App, scope: Scope) -> Result<usize, Problem> {
         journal(app, scope, &over).await?;
         app.background.destroys_keys();
         for attempt in over {
-            removed += usize::from(remove(app, scope, attempt).await?);
+            *removed += usize::from(remove(app, scope, attempt).await?);
         }
         erasure::remove_objects_left(&app.db, &app.objects).await?;
     }

@@ -57,6 +57,32 @@ async fn attempts_go_when_their_retention_is_over() {
     assert!(audit(&server, &demo).0);
 }
 
+/// The newer account is swept first; its Flow cannot be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_cannot_be_swept_keeps_no_other_account_s_attempts() {
+    let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
+    let form = specimen("pass-passport").form(&demo, &json!({}));
+    assert_eq!(verify(&server, &demo, form).await.0, 200);
+    let damaged = server.merchant(true);
+    server.flow(&damaged, &json!({"name": "Damaged"}));
+    server
+        .sql(r#"update flows set settings = '{"matchThreshold":"x"}' where name = 'Damaged'"#)
+        .await;
+    server.sql("update attempts set created_at = 0").await;
+    let server = server.kill_and_restart(&["--demo", "--retention-days", "1"]);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while server.count("select count(*) from attempts").await > 0 {
+        assert!(Instant::now() < deadline, "the attempt stays");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    let line = log.lines().find(|line| line.contains(&damaged.id));
+    assert!(
+        line.is_some_and(|line| line.contains("past their retention")),
+        "{log}"
+    );
+}
+
 on_both!(an_erased_person_is_forgotten_while_the_server_runs, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let passing = specimen("pass-passport");
