@@ -13,7 +13,7 @@ use crate::{Conn, Error, Scope, Tx};
 /// A conclusion about one hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitDisposition {
-    /// The hit's id.
+    /// The hit, as the server names it: its id, or its lists and its id.
     pub hit: String,
     /// The conclusion.
     pub disposition: String,
