@@ -175,8 +175,9 @@ async fn put(
             confirmed_by,
         };
         suppressions::put(tx, scope, attempt.facemap_id, &suppression).await?;
+        // Neither list nor entry, because nothing erases a row of the trail.
         let detail = json!({
-            "list": suppression.list, "entry": suppression.entity_id, "reason": why, "logId": attempt.log_id,
+            "reason": why, "logId": attempt.log_id,
             "foundBy": four_eyes::named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| four_eyes::named(Some(id))),
         });
         write(
@@ -208,16 +209,8 @@ pub async fn undo(
         if !suppressions::remove(tx, scope, person.facemap_id, list, entity_id).await? {
             return Err(missing());
         }
-        let detail = json!({"list": list, "entry": entity_id});
-        write(
-            tx,
-            scope,
-            actor,
-            "person.listing_restored",
-            person.facemap_id,
-            &detail,
-        )
-        .await
+        let action = "person.listing_restored";
+        write(tx, scope, actor, action, person.facemap_id, &json!({})).await
     })
 }
 

@@ -5,7 +5,8 @@ use std::io::Read as _;
 use serde_json::{Value, json};
 
 use super::Browser;
-use crate::harness::{Server, on_both};
+use super::review::{conclude, decide, listed, newest};
+use crate::harness::{Key, Server, on_both};
 
 /// An account with some invented applicants in its sandbox; its id.
 fn account(server: &Server, count: &str) -> String {
@@ -190,4 +191,37 @@ on_both!(retention_is_set_by_flow, |backend| {
             .await,
         2
     );
+});
+
+on_both!(an_erasure_leaves_no_listing_that_was_set_aside, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let merchant = demo["merchantId"].as_str().unwrap();
+    let owner = Browser::sign_up(&server, merchant, "owner").await;
+    let body = listed(&server, &demo, "ada").await;
+    let hit = &body["kycResults"]["results"][0];
+    let (id, list) = (hit["id"].as_str().unwrap(), hit["datasets"][0].as_str().unwrap());
+    let log_id = newest(&server).await;
+    conclude(&owner, log_id).await;
+    let form = [("hit", id), ("why", "birth_date")];
+    decide(&owner, log_id, "not-this-person", &form).await.redirect();
+    let path = "/v2/reports/applicants/byExternalUserId/ada";
+    let (_, found) = server.get(path, &Key::of_demo(&demo)).await;
+    let facemap = found["facemapId"].as_str().unwrap();
+    let path = format!("/portal/people/{facemap}/listings/restore");
+    owner
+        .post(&path, &[("list", list), ("entry", id)])
+        .await
+        .redirect();
+    decide(&owner, log_id, "not-this-person", &form).await.redirect();
+    let clear = "select count(*) from suppressions";
+    assert_eq!(server.count(clear).await, 1);
+    server.bonafide(&["erase", "--merchant", merchant, "--sandbox", "--facemap", facemap]);
+    assert_eq!(server.count(clear).await, 0);
+    for row in server.dump().await {
+        assert!(!row.contains(id), "{row}");
+    }
+    let trail = format!("select count(*) from audit where detail like '%{list}%'").leak();
+    assert_eq!(server.count(trail).await, 0);
+    let kept = "select count(*) from audit where action like 'person.listing_%'";
+    assert_eq!(server.count(kept).await, 3);
 });
