@@ -160,7 +160,8 @@ pub async fn insert(
     Ok(seq)
 }
 
-/// The people of an account with faces that other models made.
+/// The people of an account with faces that other models made. A face without a model's version counts among them, even if `model` is
+/// empty too: which model made it is not known.
 ///
 /// # Errors
 /// Database errors.
@@ -170,7 +171,7 @@ pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<
         conn,
         (Uuid,),
         "select distinct facemap_id from faces
-         where merchant_id = $1 and sandbox = $2 and model <> $3 and embedding_sealed is not null",
+         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null",
         scope.merchant_id,
         scope.sandbox,
         model,
@@ -183,8 +184,9 @@ pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<
 /// # Errors
 /// Database errors.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
-    // Two ranges of an index, and none of the faces by the model in use.
-    let sql = "select count(*) from faces where (model < $1 or model > $1) and embedding_sealed is not null";
+    // Ranges of an index, and none of the faces by the model in use.
+    let sql = "select count(*) from faces
+               where (model < $1 or model > $1 or model = '') and embedding_sealed is not null";
     let (faces,) = fetch!(one, conn, (i64,), sql, model)?;
     Ok(faces)
 }

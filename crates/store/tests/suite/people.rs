@@ -530,7 +530,13 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     assert_eq!(outdated(&model).await, (vec![], 0));
     let mut both = vec![ada, bob];
     both.sort();
-    assert_eq!(outdated("new").await, (both, 3));
+    assert_eq!(outdated("new").await, (both.clone(), 3));
+    // A version that is missing equals no other, not even another missing one.
+    bench.sql("update faces set model = ''").await;
+    for unknown in ["", "new"] {
+        assert_eq!(outdated(unknown).await, (both.clone(), 3));
+    }
+    bench.sql(&format!("update faces set model = '{model}'")).await;
 
     let replace = async |facemap_id, face: &[u8]| {
         store::transaction!(bench.db, |tx| -> Result<bool, Error> {
