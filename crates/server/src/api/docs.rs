@@ -4,25 +4,65 @@
 //! the files that are built in, connect to the API's paths and nothing else, and open no window, frame or form target.
 //! A key that a reader types into the page is the only credential that its requests carry.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
-use utoipa_swagger_ui::{Config, SwaggerUi};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use rust_embed::RustEmbed;
+use utoipa_swagger_ui::Config;
 
 use crate::app::Shared;
+use crate::http::path::PathText;
+
+/// The page, its style and the script that starts Swagger UI, from `web/docs/`.
+#[derive(RustEmbed)]
+#[folder = "../../web/docs/"]
+struct Page;
+
+/// What the page loads of Swagger UI's own files.
+const SWAGGER_UI: [&str; 2] = ["swagger-ui.css", "swagger-ui-bundle.js"];
 
 /// The paths that the page may request: the document and what the document describes.
 const REACHABLE: [&str; 4] = ["/openapi.json", "/v2/", "/healthz", "/readyz"];
 
 /// The page and its files.
 pub fn router(app: Shared) -> Router {
-    Router::from(SwaggerUi::new("/docs").config(Config::from("/openapi.json").validator_url("none")))
+    Router::new()
+        .route("/docs", get(|| async { Redirect::to("/docs/") }))
+        .route("/docs/", get(|| async { file("index.html") }))
+        .route(
+            "/docs/{*path}",
+            get(|PathText(path): PathText| async move { file(&path) }),
+        )
         .layer(from_fn_with_state(app, secure))
+}
+
+/// A file of the page, or one that it loads of Swagger UI. A 404 has no body: the errors' renderer would drop the policy.
+fn file(path: &str) -> Response {
+    if let Some(own) = Page::get(path) {
+        let kind = match path.rsplit_once('.') {
+            Some((_, "css")) => "text/css",
+            Some((_, "js")) => "text/javascript",
+            _ => "text/html; charset=utf-8",
+        };
+        return ([(CONTENT_TYPE, kind)], own.data.into_owned()).into_response();
+    }
+    let vendored = SWAGGER_UI
+        .contains(&path)
+        .then(|| utoipa_swagger_ui::serve(path, Arc::new(Config::default())));
+    match vendored {
+        Some(Ok(Some(file))) => {
+            ([(CONTENT_TYPE, file.content_type)], file.bytes.into_owned()).into_response()
+        }
+        _ => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 /// Middleware: the policy and the other security headers on every answer under `/docs`.

@@ -134,7 +134,8 @@ async fn the_page_can_reach_the_api_only() {
     for path in [
         "/docs/",
         "/docs/swagger-ui-bundle.js",
-        "/docs/swagger-initializer.js",
+        "/docs/docs.js",
+        "/docs/docs.css",
         "/docs/nothing",
     ] {
         let answer = server
@@ -183,7 +184,25 @@ async fn it_is_served_with_its_page() {
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let page = get("/docs/").await.unwrap();
     assert_eq!(page.status(), 200);
-    assert!(page.text().await.unwrap().contains("swagger-ui"));
+    let page = page.text().await.unwrap();
+    assert!(page.contains("<title>Bonafide API</title>"), "{page}");
+    for file in page
+        .split('"')
+        .filter(|text| text.ends_with(".js") || text.ends_with(".css"))
+    {
+        assert_eq!(
+            get(&format!("/docs/{file}")).await.unwrap().status(),
+            200,
+            "{file}"
+        );
+    }
+    for other in ["index.css", "swagger-initializer.js", "../portal.css", "nothing"] {
+        assert_eq!(
+            get(&format!("/docs/{other}")).await.unwrap().status(),
+            404,
+            "{other}"
+        );
+    }
     assert_eq!(get("/healthz").await.unwrap().text().await.unwrap(), "ok\n");
     assert_eq!(get("/metrics").await.unwrap().status(), 404);
     let metrics = server
