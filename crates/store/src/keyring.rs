@@ -12,12 +12,11 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use aes_gcm_siv::aead::{Aead as _, Payload};
-use aes_gcm_siv::{Aes256GcmSiv, KeyInit as _, Nonce};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rand::TryRng as _;
+use sealing::Cipher;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use uuid::Uuid;
@@ -31,9 +30,9 @@ use crate::files;
 const MAX_FILE: u64 = 1 << 20;
 /// The format of sealed bytes.
 const VERSION: u8 = 1;
-const NONCE_LEN: usize = 12;
+const NONCE_LEN: usize = Cipher::NONCE;
 const HEADER_LEN: usize = 1 + 4 + NONCE_LEN;
-const KEY_LEN: usize = 32;
+const KEY_LEN: usize = Cipher::KEY;
 
 /// Fills an array from the operating system's random source.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
@@ -107,17 +106,13 @@ impl DataKey {
     #[must_use]
     pub fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random();
-        let payload = Payload {
-            msg: plain,
-            aad: &place.associated_data(),
-        };
         #[expect(
             clippy::expect_used,
             reason = "fails only above 64 GiB, far beyond what fits in memory here"
         )]
         let sealed = self
             .cipher()
-            .encrypt(&Nonce::from(nonce), payload)
+            .seal(nonce, &place.associated_data(), plain)
             .expect("shorter than 64 GiB");
         let mut bytes = Vec::with_capacity(HEADER_LEN + sealed.len());
         bytes.push(VERSION);
@@ -137,13 +132,9 @@ impl DataKey {
         }
         let (header, message) = sealed.split_at(HEADER_LEN);
         let nonce: [u8; NONCE_LEN] = header[5..].try_into().map_err(|_| Error::Sealed)?;
-        let payload = Payload {
-            msg: message,
-            aad: &place.associated_data(),
-        };
         let plain = self
             .cipher()
-            .decrypt(&Nonce::from(nonce), payload)
+            .open(nonce, &place.associated_data(), message)
             .map_err(|_| Error::Sealed)?;
         Ok(Zeroizing::new(plain))
     }
@@ -182,8 +173,8 @@ impl DataKey {
         })
     }
 
-    fn cipher(&self) -> Aes256GcmSiv {
-        Aes256GcmSiv::new((&*self.bytes).into())
+    fn cipher(&self) -> Cipher {
+        Cipher::new(&self.bytes)
     }
 }
 

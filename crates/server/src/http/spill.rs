@@ -5,13 +5,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use aes_gcm_siv::aead::{Aead, KeyInit};
-use aes_gcm_siv::{Aes256GcmSiv, Nonce};
+use sealing::Cipher;
 use zeroize::Zeroizing;
 
 /// What is kept in memory before a file is opened.
 const IN_MEMORY: usize = 64 * 1024;
-const TAG: usize = 16;
 
 /// A write-once, read-many buffer of unknown length.
 pub struct Spill {
@@ -22,7 +20,7 @@ pub struct Spill {
 
 struct Sealed {
     file: File,
-    cipher: Aes256GcmSiv,
+    cipher: Cipher,
     chunks: u64,
 }
 
@@ -104,22 +102,22 @@ impl Sealed {
         let key = Zeroizing::new(rand::random::<[u8; 32]>());
         Ok(Sealed {
             file: tempfile::tempfile_in(dir)?,
-            cipher: Aes256GcmSiv::new((&*key).into()),
+            cipher: Cipher::new(&key),
             chunks: 0,
         })
     }
 
     /// The chunk's number is its nonce: the key serves one file, so no nonce comes twice.
-    fn nonce(chunk: u64) -> Nonce {
-        let mut nonce = [0; 12];
+    fn nonce(chunk: u64) -> [u8; Cipher::NONCE] {
+        let mut nonce = [0; Cipher::NONCE];
         nonce[..8].copy_from_slice(&chunk.to_le_bytes());
-        nonce.into()
+        nonce
     }
 
     fn append(&mut self, chunk: &[u8]) -> io::Result<()> {
         let sealed = self
             .cipher
-            .encrypt(&Self::nonce(self.chunks), chunk)
+            .seal(Self::nonce(self.chunks), &[], chunk)
             .map_err(|_| io::Error::other("sealing failed"))?;
         self.file.seek(SeekFrom::End(0))?;
         self.file.write_all(&sealed)?;
@@ -128,11 +126,11 @@ impl Sealed {
     }
 
     fn chunk(&mut self, number: u64) -> io::Result<Vec<u8>> {
-        let mut sealed = vec![0; IN_MEMORY + TAG];
+        let mut sealed = vec![0; IN_MEMORY + Cipher::TAG];
         self.file.seek(SeekFrom::Start(number * sealed.len() as u64))?;
         self.file.read_exact(&mut sealed)?;
         self.cipher
-            .decrypt(&Self::nonce(number), sealed.as_slice())
+            .open(Self::nonce(number), &[], &sealed)
             .map_err(|_| io::Error::other("the spill file was changed"))
     }
 
