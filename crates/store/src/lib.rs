@@ -50,6 +50,7 @@ mod counters;
 pub mod credentials;
 mod db;
 pub mod dispositions;
+pub mod durability;
 pub mod earlier_rows;
 pub mod erasure_journal;
 pub mod erasures;

@@ -13,7 +13,7 @@ use clap::Args;
 use faces::FaceEngine;
 use jiff::Timestamp;
 use store::list_sets::{self, ListSet};
-use store::{Db, Error, Objects, Schema, installation};
+use store::{Db, Error, Objects, Schema, durability, installation};
 
 use super::{block_on, data, say};
 use crate::app::chain_follow::Following;
@@ -130,7 +130,10 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
             database,
             "SQLite, an earlier version's schema: the next start brings it up to date; back the database up before",
         )),
-        (Some(db), _) => found.push(checks::database(db).await),
+        (Some(db), _) => {
+            found.push(checks::database(db).await);
+            found.extend(power_cuts(db).await);
+        }
     }
     let db = match data::existing_keyring(data, inspection).await {
         Ok((_, Some(db))) => db,
@@ -173,6 +176,25 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         found.push(checks::faces(&db, model).await);
     }
     Some(db)
+}
+
+/// Settings of PostgreSQL under which a power cut loses acknowledged writes; none where there are none.
+async fn power_cuts(db: &Db) -> Option<Check> {
+    let missing = match durability::missing_settings(db).await {
+        Ok(missing) => missing,
+        Err(error) => return Some(Check::bad("database", error.to_string())),
+    };
+    (!missing.is_empty()).then(|| {
+        let settings: Vec<String> = missing.iter().map(|name| format!("{name} = off")).collect();
+        Check::look(
+            "database",
+            format!(
+                "PostgreSQL runs with {}: a power cut can lose acknowledged writes or damage the database. \
+                 Turn each on in postgresql.conf, or for this role or database, and reload",
+                settings.join(", ")
+            ),
+        )
+    })
 }
 
 /// How many accounts' keys the keyring does not open.

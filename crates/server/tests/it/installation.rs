@@ -365,3 +365,33 @@ async fn rotations_at_once_keep_every_key() {
     let file: serde_json::Value = serde_json::from_str(&file).unwrap();
     assert_eq!(file["masters"].as_array().unwrap().len(), 5);
 }
+
+/// The tests' own cluster has all three settings off. A role's or a connection's setting outweighs the file's.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_names_the_settings_of_postgresql_that_lose_writes() {
+    let look = |said: &str| {
+        let lines = said.lines().filter(|line| line.starts_with("look  database"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let dir = TempDir::new().unwrap();
+    let url = database(Backend::Postgres, dir.path()).await;
+    assert!(command(dir.path(), &url, &["migrate"]).0);
+    assert!(command(dir.path(), &url, &["merchant", "create", "--name", "Acme"]).0);
+    let found = look(&command(dir.path(), &url, &["doctor"]).1);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let all = "fsync = off, full_page_writes = off, synchronous_commit = off:";
+    assert!(found[0].contains(all), "{found:?}");
+
+    let set = format!("{url}?options=-c%20synchronous_commit%3Don");
+    let found = look(&command(dir.path(), &set, &["doctor"]).1);
+    assert!(
+        found[0].contains("with fsync = off, full_page_writes = off:"),
+        "{found:?}"
+    );
+
+    let dir = TempDir::new().unwrap();
+    let url = database(Backend::Sqlite, dir.path()).await;
+    assert!(command(dir.path(), &url, &["merchant", "create", "--name", "Acme"]).0);
+    let said = command(dir.path(), &url, &["doctor"]).1;
+    assert_eq!(look(&said), Vec::<String>::new(), "{said}");
+}
