@@ -379,8 +379,9 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         std::fs::write(&file, row).unwrap();
         server.bonafide(&["labels", "import", file.to_str().unwrap()]);
     };
-    until(&server, |state| state["tip"]["height"] == 6 && state["lag"] == 0).await;
+    // Before the wait: the server takes up labels and writes down how far it is every few seconds, both at once.
     label(0x11, "Mixy", "mixer");
+    until(&server, |state| state["tip"]["height"] == 6 && state["lag"] == 0).await;
     // Who was paid by both; a simple report keeps all that led to the score, too.
     let asked = json!({"type": "address", "query": holder(0xaa), "currency": "btc"});
     let first = until_scored(&server, &key, &asked, |score| score > 0.0).await;
