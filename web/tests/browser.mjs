@@ -110,6 +110,9 @@ export async function holdScripts(page) {
   return letGo;
 }
 
+/** Waits until the page is drawn as it is now, at a new size of its window for instance. @param {Page} page */
+export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
 /**
  * Looks at a screen on a phone and on a desktop: a picture of each in .cache/screenshots, and what is wrong with its accessibility.
  * @param {Page} page
@@ -122,8 +125,7 @@ export async function look(page, state, variant) {
   await mkdir(screenshots, { recursive: true });
   for (const [size, viewport] of Object.entries({ phone, desktop })) {
     await page.setViewportSize(viewport);
-    // Drawn at the new size.
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await drawn(page);
     await page.screenshot({ path: join(screenshots, `${state}-${size}-${variant}.png`), fullPage: true });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (wide > 0) faults.push(`${wide} px wider than the window`);

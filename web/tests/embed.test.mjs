@@ -82,9 +82,12 @@ test("messages of other windows are not believed", async () => {
   const { page, close } = await visitShop(shop, "modal");
   await inside(page);
   await page.evaluate(() => {
+    // Messages arrive in the order in which they are sent: with the last one, all have been handled.
+    const last = new Promise((done) => window.addEventListener("message", ({ data }) => data === "last" && done(data)));
     for (const bonafide of ["ready", "done", "cancelled", "close"]) window.postMessage({ bonafide, sessionId: "x" }, "*");
+    window.postMessage("last", "*");
+    return last;
   });
-  await page.waitForTimeout(200);
   assert.equal(await page.locator("#log").innerText(), "");
   assert.equal(await page.locator("dialog").count(), 1);
   await close(server);

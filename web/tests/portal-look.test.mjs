@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { join as path } from "node:path";
 import { after, before, test } from "node:test";
-import { accessibilityFaults, desktop, newVisitor, phone, startBrowser } from "./browser.mjs";
+import { accessibilityFaults, desktop, drawn, newVisitor, phone, startBrowser } from "./browser.mjs";
 import { documentsFlow, root, startServer } from "./server.mjs";
 import { invitation, join, operatorLink, signUpLink, verify } from "./staff.mjs";
 
@@ -61,7 +61,7 @@ for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       if (new URL(page.url()).pathname !== address.split("?")[0]) faults.push(`${entry.path}: led to ${page.url()}`);
       for (const [size, viewport] of Object.entries({ phone, desktop })) {
         await page.setViewportSize(viewport);
-        await page.waitForTimeout(50);
+        await drawn(page);
         await page.screenshot({ path: path(folder, `${name}-${size}-${colorScheme}.png`), fullPage: true });
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         if (wide > 0) faults.push(`${entry.path} (${size}): ${wide} px wider than the window`);

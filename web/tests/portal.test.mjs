@@ -62,18 +62,12 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
   const { keyboard } = page;
   await page.goto(`${server.baseUrl}/portal/queue`);
   await page.locator("a.row-link").first().waitFor();
-  // Pressed until the script listens.
-  for (let tries = 0; tries < 50 && !(await page.evaluate(() => document.activeElement?.matches("a.row-link"))); tries++) {
-    await keyboard.press("j");
-    await page.waitForTimeout(100);
-  }
+  await keyboard.press("j");
+  await page.locator("a.row-link:focus").waitFor();
   await keyboard.press("Enter");
   await page.waitForURL(/\/portal\/applicants\/\d+/);
-  await page.locator("[data-key=a]").waitFor();
-  for (let tries = 0; tries < 50 && !(await page.evaluate(() => document.activeElement?.matches("[data-key=a]"))); tries++) {
-    await keyboard.press("a");
-    await page.waitForTimeout(100);
-  }
+  await keyboard.press("a");
+  await page.locator("[data-key=a]:focus").waitFor();
   await page.screenshot({ path: path(folder, "whole-life-applicant.png"), fullPage: true });
   await keyboard.press("Enter");
   await page.locator('.badge[data-word="approved"]').first().waitFor();
