@@ -244,6 +244,12 @@ on_both!(what_fails_is_tried_again_and_410_is_the_end, |backend| {
     })
     .await;
 
+    // A test that arrives ends a receiver's silence, so the second try of the redirected one must not come after the 410.
+    event(&server, &demo, |event| {
+        event["id"] == redirected["id"] && event["deliveredAt"].is_string()
+    })
+    .await;
+
     receiver.will_answer(&[410]);
     verify(&server, &demo, &flow, "Quill").await;
     let ended = event(&server, &demo, |event| event["status"] == 410).await;
