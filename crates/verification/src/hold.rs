@@ -12,7 +12,7 @@ use crate::codes::Code;
 pub enum Hold {
     /// The submitted name clearly differs from a document, and the Flow does not compare them.
     NameMismatch,
-    /// An MRZ or a barcode was read with too little certainty, and no other source confirms it.
+    /// An MRZ was read with too little certainty, and neither the barcode nor the print confirms it.
     UncertainReading,
     /// The selfie is a copy of the document's portrait, or a still shown as video.
     Copy,
