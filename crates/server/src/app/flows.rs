@@ -417,7 +417,7 @@ pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem>
             .await?
             .ok_or_else(not_found)?;
         // Attempts that wait keep what the Flow required of them.
-        if parse(&flow.into())?.settings.four_eyes {
+        if four_eyes::requires_two(&flow.into()) {
             flows::keep_four_eyes(tx, caller.scope, id).await?;
         }
         if !flows::delete(tx, caller.scope, id).await? {

@@ -200,33 +200,22 @@ pub async fn of_account(conn: &mut Conn, merchant_id: Uuid) -> Result<State, Pro
         .await?
         .ok_or_else(|| Problem::not_found("No such merchant"))?;
     let account = merchants::settings(&merchant)?.four_eyes;
-    let mut any_flow = false;
-    for flow in flows_of(conn, merchant_id).await? {
-        any_flow |= flows::parse(&flow.into())?.settings.four_eyes;
-    }
+    of_flows(conn, merchant_id, account).await
+}
+
+/// Whether the account's settings or any of its Flows require two people. A Flow that cannot be read counts as one that does.
+pub async fn of_flows(conn: &mut Conn, merchant_id: Uuid, account: bool) -> Result<State, Problem> {
+    let flows = flows_of(conn, merchant_id).await?;
     Ok(State {
         account,
-        any_flow,
+        any_flow: flows.into_iter().any(|flow| requires_two(&flow.into())),
         ..State::default()
     })
 }
 
-/// As [`of_account`], where the account's settings cannot be read: a Flow that cannot be read either counts as one that requires
-/// two people.
-pub async fn of_unreadable_account(
-    conn: &mut Conn,
-    merchant_id: Uuid,
-    account: bool,
-) -> Result<State, Problem> {
-    let flows = flows_of(conn, merchant_id).await?;
-    let any_flow = flows
-        .into_iter()
-        .any(|flow| flows::parse(&flow.into()).map_or(true, |flow| flow.settings.four_eyes));
-    Ok(State {
-        account,
-        any_flow,
-        ..State::default()
-    })
+/// Whether a Flow requires two people; one that cannot be read does.
+pub fn requires_two(flow: &FlowContent) -> bool {
+    flows::parse(flow).map_or(true, |flow| flow.settings.four_eyes)
 }
 
 async fn flows_of(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<store::flows::Flow>, Problem> {
@@ -244,7 +233,7 @@ pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Res
     let mut state = of_account(conn, scope.merchant_id).await?;
     state.flow = detail.four_eyes;
     state.flow |= match store::flows::get(conn, scope, attempt.flow_id).await? {
-        Some(flow) => flows::parse(&flow.into())?.settings.four_eyes,
+        Some(flow) => requires_two(&flow.into()),
         None => store::flows::kept_four_eyes(conn, scope, attempt.flow_id).await?,
     };
     Ok(state)

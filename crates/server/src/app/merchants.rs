@@ -113,7 +113,7 @@ async fn repair_settings(
         ..merchant.clone()
     };
     let before = settings::salvaged(merchant);
-    let state = four_eyes::of_unreadable_account(tx, merchant.id, before.four_eyes).await?;
+    let state = four_eyes::of_flows(tx, merchant.id, before.four_eyes).await?;
     let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
     if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
         put_settings(tx, merchant.id, after, by.actor).await?;

@@ -3,7 +3,7 @@
 //!
 //! As in [`erasure`](super::erasure), the erasure journal gets the ids of the attempts' keys before they are destroyed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -47,17 +47,32 @@ pub async fn sweep(app: &App) -> Result<usize, Problem> {
     failed.map_or(Ok(removed), Err)
 }
 
-/// Adds to `removed` as it goes, so that an error in between loses no count.
+/// Adds to `removed` as it goes, so that an error in between loses no count. The attempts of a Flow that cannot be read are kept, and
+/// the sweep fails once the others are swept.
 async fn sweep_scope(app: &App, scope: Scope, removed: &mut usize) -> Result<(), Problem> {
-    let mut days: BTreeMap<Uuid, Option<u32>> = BTreeMap::new();
-    for flow in store::flows::list(&mut app.db.read().await?, scope).await? {
-        let id = flow.id;
-        days.insert(id, flows::parse(&flow.into())?.settings.retention_days);
-    }
-    let kept = Kept {
-        days,
+    let mut kept = Kept {
+        days: BTreeMap::new(),
+        unreadable: BTreeSet::new(),
         default: app.config.retention_days,
     };
+    let mut unreadable = None;
+    for flow in store::flows::list(&mut app.db.read().await?, scope).await? {
+        let id = flow.id;
+        match flows::parse(&flow.into()) {
+            Ok(rules) => {
+                kept.days.insert(id, rules.settings.retention_days);
+            }
+            Err(problem) => {
+                kept.unreadable.insert(id);
+                unreadable = Some(problem);
+            }
+        }
+    }
+    sweep_kept(app, scope, &kept, removed).await?;
+    unreadable.map_or(Ok(()), Err)
+}
+
+async fn sweep_kept(app: &App, scope: Scope, kept: &Kept, removed: &mut usize) -> Result<(), Problem> {
     let Some(shortest) = kept.shortest() else {
         return Ok(());
     };
@@ -112,8 +127,10 @@ pub async fn outlook(app: &App, scope: Scope) -> Result<Vec<Outlook>, Problem> {
     let mut all = Vec::new();
     for flow in store::flows::list(&mut conn, scope).await? {
         let (flow_id, name) = (flow.id, flow.name.clone());
-        let own_days = flows::parse(&flow.into())?.settings.retention_days;
-        let days = own_days.or(app.config.retention_days);
+        let rules = flows::parse(&flow.into()).ok();
+        let own_days = rules.as_ref().and_then(|rules| rules.settings.retention_days);
+        // Attempts of a Flow that cannot be read are kept.
+        let days = rules.and_then(|_| own_days.or(app.config.retention_days));
         let kept_ms = days.map(|days| i64::from(days) * DAY_MS);
         let before = kept_ms.map_or(0, |kept| now + 7 * DAY_MS - kept);
         let (oldest, soon) = attempts::ages(&mut conn, scope, flow_id, before, MOST_COUNTED).await?;
@@ -173,6 +190,8 @@ pub async fn set(
 struct Kept {
     /// By Flow; a Flow that says nothing, or is gone, has the default.
     days: BTreeMap<Uuid, Option<u32>>,
+    /// Flows that cannot be read.
+    unreadable: BTreeSet<Uuid>,
     /// `None`: for ever.
     default: Option<u32>,
 }
@@ -187,8 +206,9 @@ impl Kept {
     }
 
     fn is_over(&self, attempt: &Old, now: i64) -> bool {
-        self.of(attempt.flow_id)
-            .is_some_and(|days| attempt.created_at < now - i64::from(days) * DAY_MS)
+        let is_kept = self.unreadable.contains(&attempt.flow_id);
+        let days = self.of(attempt.flow_id).filter(|_| !is_kept);
+        days.is_some_and(|days| attempt.created_at < now - i64::from(days) * DAY_MS)
     }
 }
 
@@ -233,9 +253,10 @@ mod tests {
 
     #[test]
     fn a_flow_s_days_come_before_the_default() {
-        let (own, silent, gone) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+        let [own, silent, gone, damaged] = [1, 2, 3, 4].map(Uuid::from_u128);
         let kept = |default| Kept {
             days: BTreeMap::from([(own, Some(30)), (silent, None)]),
+            unreadable: BTreeSet::from([damaged]),
             default,
         };
         let now = 1_000 * DAY_MS;
@@ -255,6 +276,7 @@ mod tests {
             (Some(10), gone, 10, true),
             (Some(90), own, 30, true),
             (Some(90), silent, 89, false),
+            (Some(1), damaged, 900, false),
         ] {
             let found = kept(default).is_over(&aged(flow_id, days), now);
             assert_eq!(found, over, "{default:?} {flow_id} {days}");

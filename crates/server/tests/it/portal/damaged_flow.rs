@@ -1,7 +1,7 @@
 //! A Flow that cannot be read, in the portal: the others stay in use, and the page says what to do about the damaged one.
 
 use super::Browser;
-use super::review::merchant;
+use super::review::{conclude, decide, listed, merchant, newest, status_of};
 use crate::harness::{Server, on_both};
 
 on_both!(a_damaged_flow_hides_no_other_and_says_what_to_do, |backend| {
@@ -68,3 +68,35 @@ on_both!(a_damaged_flow_hides_no_other_and_says_what_to_do, |backend| {
     assert!(!ada.get("/portal/flows").await.page().contains("Cannot be read"));
     assert!(ada.get(&path).await.page().contains("name=\"updatedAt\""));
 });
+
+on_both!(
+    a_damaged_flow_stops_no_review_and_lets_nobody_decide_alone,
+    |backend| {
+        let (server, demo) = Server::demo(backend, &[]).await;
+        let ada = Browser::sign_up(&server, merchant(&demo), "owner").await;
+        let bob = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+        listed(&server, &demo, "one").await;
+        let log_id = newest(&server).await;
+        conclude(&ada, log_id).await;
+        // The attempt's own Flow: whether it requires two people cannot be read.
+        server
+            .sql(r#"update flows set settings = '{"fourEyes":qu' where name = 'data-only'"#)
+            .await;
+        let proposed = decide(&ada, log_id, "approve", &[("reason", "fits")])
+            .await
+            .redirect();
+        assert!(proposed.contains("done=proposed"), "{proposed}");
+        decide(&bob, log_id, "confirm", &[]).await.redirect();
+        assert_eq!(status_of(&server, &demo, "one").await, "approved");
+        ada.get("/portal/privacy").await.page();
+        let flow = demo["flows"]["data-only"].as_str().unwrap();
+        ada.post(&format!("/portal/flows/{flow}/delete"), &[])
+            .await
+            .redirect();
+        assert_eq!(
+            server.count("select count(*) from deleted_four_eyes_flows").await,
+            1,
+            "what waits still needs two people"
+        );
+    }
+);
