@@ -39,7 +39,7 @@ pub fn hits(attempt: &Attempt) -> Result<(Vec<String>, usize), Problem> {
 
 /// What names each hit of an attempt: its id, or `LIST/ID` where entries of several lists have that id (all lists of the entry, joined
 /// by `+`). An earlier disposition that names such an id alone counts for none of them, because it does not say which it meant.
-fn references(hits: &[ScreeningHit]) -> Vec<String> {
+pub fn references(hits: &[ScreeningHit]) -> Vec<String> {
     let lists = |hit: &ScreeningHit| {
         let mut lists = hit.datasets.clone();
         lists.sort_unstable();

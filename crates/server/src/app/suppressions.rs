@@ -79,10 +79,8 @@ pub async fn suppress(
 ) -> Result<SetAside, Problem> {
     store::transaction!(db, |tx| -> Result<SetAside, Problem> {
         let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
-        let place = stored_screening(&attempt)?
-            .results
-            .iter()
-            .position(|listed| listed.id == hit.id);
+        let known = dispositions::hits(&attempt)?.0;
+        let place = known.iter().position(|known| known == hit_id);
         if review::proposal(tx, scope, &attempt).await?.is_none() {
             let reason = format!("Not this person: {}", why.replace('_', " "));
             let row = (hit_id, Disposition::OtherPerson, reason.as_str());
@@ -147,10 +145,12 @@ async fn settable(
         let text = "No face proved that this attempt belongs to this person, so its hits cannot be set aside";
         return Err(Problem::new(Kind::Conflict, text).named("unproven"));
     }
-    let hit = stored_screening(&attempt)?
-        .results
-        .into_iter()
-        .find(|hit| hit.id == hit_id)
+    let results = stored_screening(&attempt)?.results;
+    let known = dispositions::references(&results);
+    let hit = known
+        .iter()
+        .position(|known| known == hit_id)
+        .and_then(|place| results.into_iter().nth(place))
         .ok_or_else(|| Problem::not_found("The attempt has no such hit"))?;
     Ok((attempt, hit))
 }

@@ -258,8 +258,8 @@ pub fn hits(
     set_aside: &[Suppression],
     versions: &BTreeMap<String, String>,
 ) -> Vec<Hit> {
-    let read = |hit: &ScreeningHit| Hit {
-        id: hit.id.clone(),
+    let read = |(hit, reference): (&ScreeningHit, String)| Hit {
+        id: reference,
         caption: hit.caption.clone(),
         schema: hit.schema.clone(),
         score: format!("{:.2}", hit.score),
@@ -284,7 +284,8 @@ pub fn hits(
         suppressed: covers(set_aside, hit),
         disposition: None,
     };
-    found.iter().map(read).collect()
+    let references = dispositions::references(found);
+    found.iter().zip(references).map(read).collect()
 }
 
 /// Everything that is known of either, line by line; what is known of neither is left out.
