@@ -1,12 +1,11 @@
 //! The portal's files for browsers, from `web/portal/`, embedded in the program (a debug build reads them from disk at every request).
 
-use std::sync::LazyLock;
-
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
 
+use super::fresh::Fresh;
 use crate::error::Problem;
 use crate::http::path::PathText;
 use crate::websdk::assets::{prepared, version_of};
@@ -28,13 +27,8 @@ pub fn names() -> impl Iterator<Item = String> {
 
 /// The version of all files together: part of their addresses.
 pub fn version() -> String {
-    static EMBEDDED: LazyLock<String> = LazyLock::new(hash_all);
-    // A debug build's files change while it runs.
-    if cfg!(debug_assertions) {
-        hash_all()
-    } else {
-        EMBEDDED.clone()
-    }
+    static HASHED: Fresh<String> = Fresh::new(hash_all);
+    HASHED.get()
 }
 
 fn hash_all() -> String {

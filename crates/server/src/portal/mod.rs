@@ -13,6 +13,7 @@ pub mod dashboard;
 pub mod error;
 pub mod filters;
 pub mod flows;
+mod fresh;
 pub mod groups;
 pub mod insight;
 pub mod keys;

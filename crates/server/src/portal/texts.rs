@@ -2,9 +2,10 @@
 //! another language has none. It knows no text itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use super::assets;
+use super::fresh::Fresh;
 use crate::websdk::locale::fill;
 
 const FALLBACK: &str = "en";
@@ -24,7 +25,7 @@ impl Texts {
         let primary = |tag: &str| {
             let primary = tag.split(['-', ';', '_']).next().unwrap_or_default().trim();
             known
-                .iter()
+                .keys()
                 .find(|language| language.eq_ignore_ascii_case(primary))
                 .cloned()
         };
@@ -33,7 +34,7 @@ impl Texts {
             .or_else(|| accepted?.split(',').take(16).find_map(primary))
             .unwrap_or_else(|| FALLBACK.into());
         Texts {
-            texts: texts(&language),
+            texts: known.get(&language).cloned().unwrap_or_default(),
             language,
         }
     }
@@ -62,27 +63,23 @@ impl Texts {
     }
 }
 
-fn languages() -> BTreeSet<String> {
-    assets::names()
-        .filter_map(|name| Some(name.strip_prefix("locales/")?.split_once('/')?.0.to_owned()))
-        .collect()
+/// Every language with its texts.
+type Languages = Arc<BTreeMap<String, Arc<BTreeMap<String, String>>>>;
+
+fn languages() -> Languages {
+    static LOADED: Fresh<Languages> = Fresh::new(load_all);
+    LOADED.get()
 }
 
-fn texts(language: &str) -> Arc<BTreeMap<String, String>> {
-    static LOADED: LazyLock<BTreeMap<String, Arc<BTreeMap<String, String>>>> = LazyLock::new(|| {
-        languages()
-            .into_iter()
-            .map(|language| {
-                let texts = Arc::new(load(&language));
-                (language, texts)
-            })
-            .collect()
+fn load_all() -> Languages {
+    let codes: BTreeSet<String> = assets::names()
+        .filter_map(|name| Some(name.strip_prefix("locales/")?.split_once('/')?.0.to_owned()))
+        .collect();
+    let loaded = codes.into_iter().map(|language| {
+        let texts = Arc::new(load(&language));
+        (language, texts)
     });
-    // A debug build's files change while it runs.
-    if cfg!(debug_assertions) {
-        return Arc::new(load(language));
-    }
-    LOADED.get(language).cloned().unwrap_or_default()
+    Arc::new(loaded.collect())
 }
 
 fn load(language: &str) -> BTreeMap<String, String> {
