@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use server::portal::permissions::{Action, Role, may};
 use server::portal::table;
 
+use super::four_eyes::answer;
 use super::review::{conclude, decide, listed, merchant, newest};
+use super::second::shown_version;
 use super::setup::send;
 use super::{Answer, Browser};
 use crate::harness::{Server, on_both};
@@ -95,14 +97,13 @@ impl Attack<'_> {
                 return send(self.browser, &path, &shown.body, &lax).await;
             }
         }
-        let shown = match form.contains("{logId}") {
-            true => self.attempt_page().await,
-            false => String::new(),
+        let version = match (form.contains("{logId}"), &own) {
+            (true, _) => shown_version(&self.attempt_page().await, ""),
+            (_, Some(id)) => shown_version(&self.browser.get("/portal/second").await.body, id),
+            _ => "0".to_owned(),
         };
-        let version = shown.split("name=\"version\" value=\"").nth(1);
-        let version = version.map_or("0", |rest| rest.split('"').next().unwrap());
         let fields = [
-            ("version", version),
+            ("version", version.as_str()),
             ("reason", "it fits"),
             ("hit", self.hit),
             ("why", "name"),
@@ -138,15 +139,9 @@ impl Attack<'_> {
     /// Takes back what was proposed, so that the next person is no second one.
     async fn withdraw(&self) {
         for id in self.proposals().await {
-            self.browser
-                .post(&format!("/portal/second/{id}/reject"), &[])
-                .await;
+            answer(self.browser, &id, "reject").await;
         }
-        let page = self.attempt_page().await;
-        if let Some(rest) = page.split("name=\"version\" value=\"").nth(1) {
-            let version = rest.split('"').next().unwrap();
-            decide(self.browser, self.attempt, "reject", &[("version", version)]).await;
-        }
+        decide(self.browser, self.attempt, "reject", &[]).await;
     }
 }
 

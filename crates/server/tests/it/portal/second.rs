@@ -150,7 +150,7 @@ on_both!(a_member_who_may_not_confirm_reads_why, |backend| {
         );
     }
     assert_eq!(decide(&late, log_id, "confirm", &[]).await.status, 403);
-    assert!(waiting(&late).await.contains("This is about you"));
+    assert!(waiting(&late).await.contains("This proposal concerns you"));
     // The command line let that member in: one person supports, another one confirms.
     let member = async |browser: &Browser| {
         let page = waiting(browser).await;
@@ -254,11 +254,7 @@ on_both!(a_proposal_that_nobody_can_confirm_says_so, |backend| {
         ("password", PASSWORD),
     ];
     bob.post(link, &form).await.redirect();
-    assert!(
-        waiting(&ada)
-            .await
-            .contains("This member received access through you")
-    );
+    assert!(waiting(&ada).await.contains("You gave this member access"));
     let page = waiting(&reviewer).await;
     let member = page
         .split("<section")
@@ -299,7 +295,7 @@ on_both!(a_claim_does_not_hold_up_a_second_person, |backend| {
         "{page}"
     );
     assert!(
-        page.contains("Robin Example is looking at this attempt, so you cannot answer the proposal"),
+        page.contains("Robin Example has claimed this attempt, so you cannot answer the proposal"),
         "{page}"
     );
     assert!(page.contains("To answer it now, take the attempt over"), "{page}");
@@ -430,13 +426,13 @@ on_both!(the_removal_of_a_list_is_supported_then_confirmed, |backend| {
     let late = Browser::operator(&server).await;
     let seen = page(&late).await;
     assert!(
-        seen.contains("Your login was created after this was proposed") && !confirm(&seen),
+        seen.contains("Another operator must first confirm, under Operators") && !confirm(&seen),
         "{seen}"
     );
     let seen = page(&bob).await;
     assert!(confirm(&seen) && !seen.contains("Support this"), "{seen}");
     server
-        .sql("update staff set operator = false where id = (select staff_id from proposals)")
+        .sql("update staff set operator = false where id in (select staff_id from proposals)")
         .await;
     let seen = page(&bob).await;
     assert!(
