@@ -135,8 +135,8 @@ pub fn disk(folder: &Path) -> Check {
     };
     let text = format!("{} free in {}", size(free), folder.display());
     match free {
-        ..SCARCE => Check::bad(NAME, format!("{text}: make room at once")),
-        SCARCE..LITTLE => Check::look(NAME, format!("{text}: make room")),
+        ..SCARCE => Check::bad(NAME, format!("{text}: free more space at once")),
+        SCARCE..LITTLE => Check::look(NAME, format!("{text}: free more space soon")),
         _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
             NAME,
             format!("{text}; other users can open this folder: chmod 700"),

@@ -256,8 +256,9 @@ impl From<Problem> for Stop {
 /// How often a recording begins, while other attempts of the same person come in between.
 const MOST_RECORDINGS: usize = 5;
 
-/// Examines once, then records. The names of the person are screened outside the transaction, so that nobody waits for that: if the
-/// person is another one than was expected, or has new names, the transaction is rolled back and begins again.
+/// Examines once, then records. The person's names are screened outside the transaction, so that no other writer waits for the
+/// screening. If the attempt turns out to belong to another person, or that person has new names, the transaction is rolled back and
+/// recording starts again.
 async fn examine_and_record(
     recording: &Recording,
     attempt_id: Uuid,

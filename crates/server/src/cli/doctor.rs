@@ -1,5 +1,6 @@
-//! `bonafide doctor`: looks at everything the server needs and says what to do about what is wrong. It creates no folder, key, database
-//! or schema; it writes and deletes one row where the schema exists and one small object where the object store exists. What every process looks at too is `app::checks`' and `app::chain_watch`'; what nodes can tell, and vendors, are asked here only.
+//! `bonafide doctor`: checks everything the server needs and reports how to fix each problem. It creates no folder, key, database or
+//! schema. It writes and deletes one row if the schema exists, and one small object if the object store exists. Checks that every
+//! process makes are in `app::checks` and `app::chain_watch`; only this module queries nodes and vendors.
 
 use std::path::Path;
 use std::sync::Arc;

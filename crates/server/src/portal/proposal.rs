@@ -13,11 +13,11 @@ use crate::error::Problem;
 
 /// What the reader may do with a proposal.
 pub struct Offer {
-    /// Agreeing.
+    /// Whether the reader may agree to the proposal.
     pub may_confirm: bool,
-    /// Agreeing makes the reader the proposer only.
+    /// Whether agreement only makes the reader the proposer.
     pub is_support: bool,
-    /// Rejecting, or withdrawing one's own.
+    /// Whether the reader may reject the proposal, or withdraw it if it is the reader's own.
     pub may_drop: bool,
     /// The reader proposed it.
     pub is_own: bool,

@@ -1,6 +1,6 @@
-//! For the pages that list what waits for a second person: whether an act is outdated, and why a member may not confirm it.
+//! Determines, for the pages that list pending proposals, whether a proposal is outdated and why a member may not confirm it.
 //!
-//! This module only reads, and refuses nothing: [`super::answer`], and `reviews::second` do, each in its transaction.
+//! This module only reads. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own transaction.
 
 use std::collections::BTreeSet;
 
@@ -124,7 +124,7 @@ struct One {
     counts: bool,
 }
 
-/// The members of an account, as far as confirming goes.
+/// The members of an account, with the facts that determine which proposals they may confirm.
 #[derive(Clone, Debug)]
 pub struct Members(Vec<One>);
 
