@@ -12,6 +12,7 @@ use store::proposals::{self, NewProposal, Proposed};
 use store::{Conn, Db, Scope, Tx, staff};
 use uuid::Uuid;
 use verification::four_eyes::{Act, State, Weakening, needs_second};
+use verification::json::fault;
 
 use super::seen::Detail;
 use super::{flows, merchants, suppressions};
@@ -144,7 +145,8 @@ pub struct Waiting {
 
 fn read(row: Proposed) -> Result<Waiting, Problem> {
     // What cannot be read is not carried out.
-    let Payload { change, name, lines } = serde_json::from_str(&row.payload).map_err(Problem::internal)?;
+    let Payload { change, name, lines } =
+        serde_json::from_str(&row.payload).map_err(|error| Problem::internal(fault(&error)))?;
     if change.kind() != row.kind {
         return Err(Problem::internal("a proposal is not of its kind"));
     }
@@ -425,15 +427,20 @@ pub enum Answered {
 
 /// A second person confirms an act, which is then carried out in the same transaction, or rejects it. The
 /// proposer can only withdraw it. An act is refused when what it concerns has changed since it was proposed.
+/// `seen`: when the act was proposed or supported, as the page showed it.
 pub async fn answer(
     db: &Db,
     scope: Scope,
     id: Uuid,
-    agrees: bool,
+    (agrees, seen): (bool, i64),
     (staff_id, actor): (Uuid, &str),
 ) -> Result<Answered, Problem> {
     store::transaction!(db, |tx| -> Result<Answered, Problem> {
         let (scope, waiting) = get(tx, scope, id).await?;
+        if waiting.at != seen {
+            let text = "This proposal has changed since you opened the page: read it again, then answer it";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_changed"));
+        }
         let is_own = waiting.staff_id == Some(staff_id);
         let kind = waiting.change.kind();
         let detail = json!({"act": kind, "proposedBy": named(waiting.staff_id)}).to_string();
@@ -447,7 +454,11 @@ pub async fn answer(
             // Whoever confirms may be who typed the command, so two people confirm where there are two.
             let needs_two = !is_member || others_vouch(tx, scope, &waiting, staff_id).await?;
             if waiting.staff_id.is_none() && needs_two {
-                proposals::adopt(tx, scope, id, staff_id).await?;
+                if !proposals::adopt(tx, scope, id, staff_id).await? {
+                    return Err(
+                        Problem::not_found("This proposal is no longer pending").named("proposal_gone")
+                    );
+                }
                 note(tx, scope, actor, "change.adopted", &id, &detail).await?;
                 return Ok(Answered::Adopted);
             }
@@ -530,7 +541,18 @@ async fn may_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid)
         let text = "A different colleague must confirm this member";
         return Err(Problem::new(Kind::Forbidden, text).named("proposal_own"));
     }
+    if let Some(inviter) = let_in_by(&waiting.subject)
+        && proposals::waits(tx, scope, MEMBER, &inviter.to_string()).await?
+    {
+        let text = "Whoever let this member in is in doubt too: confirm that member first";
+        return Err(Problem::new(Kind::Forbidden, text).named("inviter_not_counted"));
+    }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
+}
+
+/// The member who let in the one whom a doubt concerns; `None`: the command line did.
+fn let_in_by(subject: &str) -> Option<Uuid> {
+    super::applicant_view::staff_id(subject.split_once(' ')?.1)
 }
 
 /// Whether anybody besides a member of staff can confirm a member who is in doubt.

@@ -176,8 +176,8 @@ async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> 
 }
 
 /// Takes the face of an attempt that is being declined from the person to whom an earlier approval bound it, so that the real owner of
-/// the face is no duplicate. Another registered attempt that proved the face itself keeps it. Answers the attempt as it then is. The
-/// caller holds the account's serial step.
+/// the face is no duplicate. Another registered attempt that proved the face keeps it. Answers the attempt as it then is. The caller
+/// holds the account's serial step.
 pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Attempt, Problem> {
     let mut detail = Detail::of(attempt)?;
     let Some(bound) = detail.bound_face.take() else {
@@ -187,35 +187,59 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
         .await?
         .ok_or_else(|| Problem::internal("an attempt of nobody"))?
         .facemap_id;
-    if proven_otherwise(tx, scope, person, attempt).await? {
-        return Ok(attempt.clone());
+    match keeps_face(tx, scope, person, attempt).await? {
+        Keeps::Nobody => {}
+        Keeps::Proof => return Ok(attempt.clone()),
+        Keeps::Approval(other, mut its_detail) => {
+            // The face goes when that attempt is declined too.
+            its_detail.bound_face = Some(bound);
+            save(tx, scope, &other, &its_detail).await?;
+            return save(tx, scope, attempt, &detail).await;
+        }
     }
     people::unbind_faces(tx, scope, person).await?;
+    // Found about the owner of the face, whom the facemap does not name any more.
+    for cleared in store::suppressions::of_person(tx, scope, person).await? {
+        store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;
+    }
     tracing::info!(log_id = attempt.log_id, "a decline took a held face back");
     detail.held_face = Some(bound);
     detail.face_proven = false;
     save(tx, scope, attempt, &detail).await
 }
 
-/// Whether another attempt that counts for the person proved the face.
-async fn proven_otherwise(
-    tx: &mut Tx,
-    scope: Scope,
-    person: Uuid,
-    attempt: &Attempt,
-) -> Result<bool, Problem> {
+/// Why a face stays bound although the attempt by whose approval it was bound is declined.
+enum Keeps {
+    /// It does not.
+    Nobody,
+    /// Another registered attempt proved it, whatever became of that attempt.
+    Proof,
+    /// Another attempt whose face was held is approved.
+    Approval(Box<Attempt>, Box<Detail>),
+}
+
+async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) -> Result<Keeps, Problem> {
+    let mut keeps = Keeps::Nobody;
     for log_id in attempts::log_ids(tx, scope, person).await? {
-        let Some(other) = attempts::get(tx, scope, log_id).await? else {
+        let other = attempts::get(tx, scope, log_id).await?;
+        let registered = |other: &Attempt| other.log_id != attempt.log_id && other.registration_id.is_some();
+        let Some(other) = other.filter(registered) else {
             continue;
         };
-        let counts = other.log_id != attempt.log_id
-            && other.registration_id.is_some()
-            && matches!(other.status, AttemptStatus::Approved | AttemptStatus::Pending);
-        if counts && Detail::of(&other)?.face_proven {
-            return Ok(true);
+        let Ok(detail) = Detail::of(&other) else {
+            // Nothing is known of it, so nothing changes.
+            return Ok(Keeps::Proof);
+        };
+        let was_held = detail.holds.iter().any(|hold| hold.leaves_face_unproven());
+        match (detail.face_proven, was_held) {
+            (true, false) => return Ok(Keeps::Proof),
+            (true, true) if other.status == AttemptStatus::Approved => {
+                keeps = Keeps::Approval(Box::new(other), Box::new(detail));
+            }
+            _ => {}
         }
     }
-    Ok(false)
+    Ok(keeps)
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use sanctions::ImportReport;
 use serde::{Deserialize, Serialize};
 use store::proposals::{self, InstallationProposal};
 use store::staff::StaffMember;
 use store::{Conn, Db, audit, operator_audit, staff};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
+use verification::json::fault;
 
 use super::four_eyes::{self, Answered, By};
 use crate::error::{Kind, Problem};
@@ -36,6 +38,14 @@ pub struct Shrinkage {
     pub before: usize,
     /// Entities of the new version.
     pub after: usize,
+}
+
+impl Shrinkage {
+    /// Whether an import read exactly this version.
+    pub fn is_of(&self, report: &ImportReport) -> bool {
+        (&self.list, &self.version, self.after) == (&report.list, &report.version, report.entities)
+            && self.sha256.iter().eq(report.sha256.values())
+    }
 }
 
 /// An act on the installation.
@@ -76,13 +86,14 @@ impl InstallationAct {
 
     /// What a row says; `None` for a kind that is no act that waits.
     fn read(row: &InstallationProposal) -> Option<Result<Self, Problem>> {
+        // Neither text repeats what is stored.
         let unreadable = |why: String| Problem::internal(format!("a proposal cannot be read: {why}"));
         Some(match row.kind.as_str() {
             REMOVE_LIST => Ok(Self::RemoveList(row.subject.clone())),
             SHRINK_LIST => serde_json::from_str(&row.subject)
                 .map(Self::ShrinkList)
-                .map_err(|error| unreadable(error.to_string())),
-            OPERATOR => operator_of(&row.subject).ok_or_else(|| unreadable(row.subject.clone())),
+                .map_err(|error| unreadable(fault(&error))),
+            OPERATOR => operator_of(&row.subject).ok_or_else(|| unreadable("it names no operator".into())),
             _ => return None,
         })
     }
@@ -197,6 +208,8 @@ pub enum Obstacle {
     Subject,
     /// Another operator must first confirm that this one is a separate person.
     NotCounted,
+    /// Another operator must first confirm the one who let in the operator whom it is about.
+    InviterNotCounted,
     /// The operator's login is newer than the proposal.
     TooNew,
     /// The proposer is no operator any more, or is in doubt.
@@ -210,19 +223,22 @@ pub struct Operators {
 }
 
 impl Operators {
-    /// Those who are not shut out, with the acts that wait.
-    pub fn new(operators: Vec<StaffMember>, waiting: &[PendingAct]) -> Operators {
-        let doubted = waiting.iter().filter_map(|one| match one.act {
-            InstallationAct::Operator { staff_id, .. } => Some(staff_id),
-            _ => None,
-        });
-        Operators {
+    /// Those who are not shut out, and who of them is in doubt.
+    pub async fn of(conn: &mut Conn) -> Result<Operators, Problem> {
+        // A doubt whose rest cannot be read is a doubt too.
+        let doubted = |row: InstallationProposal| {
+            let id = row.subject.split(' ').next()?.parse().ok();
+            id.filter(|_| row.kind == OPERATOR)
+        };
+        let doubted = proposals::installation(conn)
+            .await?
+            .into_iter()
+            .filter_map(doubted);
+        let operators = staff::operators(conn).await?.into_iter();
+        Ok(Operators {
             doubted: doubted.collect(),
-            active: operators
-                .into_iter()
-                .filter(|one| one.disabled_at.is_none())
-                .collect(),
-        }
+            active: operators.filter(|one| one.disabled_at.is_none()).collect(),
+        })
     }
 
     /// Why an operator may not confirm an act; `None`: nothing is in the way.
@@ -234,8 +250,12 @@ impl Operators {
         if waiting.staff_id == Some(me) {
             return Some(Obstacle::Own);
         }
-        if let InstallationAct::Operator { staff_id, .. } = waiting.act {
-            return (staff_id == me).then_some(Obstacle::Subject);
+        if let InstallationAct::Operator { staff_id, let_in_by } = waiting.act {
+            let is_inviter_doubted = let_in_by.is_some_and(|by| self.doubted.contains(&by));
+            return match staff_id == me {
+                true => Some(Obstacle::Subject),
+                false => is_inviter_doubted.then_some(Obstacle::InviterNotCounted),
+            };
         }
         let proposer = waiting.staff_id?;
         if active(proposer).is_none() || self.doubted.contains(&proposer) {
@@ -267,6 +287,10 @@ fn refusal(obstacle: Obstacle) -> Problem {
             "not_counted",
             "Another operator must confirm that you are a separate person before your answer counts",
         ),
+        Obstacle::InviterNotCounted => (
+            "inviter_not_counted",
+            "Whoever invited this operator is in doubt too: confirm that operator first",
+        ),
         Obstacle::Subject => ("proposal_own", "A different operator must confirm this one"),
         Obstacle::Own | Obstacle::TooNew => (
             "proposal_own",
@@ -280,24 +304,26 @@ fn refusal(obstacle: Obstacle) -> Problem {
     Problem::new(Kind::Forbidden, text).named(slug)
 }
 
-/// Whether an operator does not count as a separate person yet. A row that cannot be read counts against its operator too.
-async fn is_doubted(conn: &mut Conn, staff_id: Uuid) -> Result<bool, Problem> {
-    let begins = staff_id.to_string();
-    let rows = proposals::installation(conn).await?;
-    Ok(rows
-        .iter()
-        .any(|row| row.kind == OPERATOR && row.subject.starts_with(&begins)))
+/// Why it is in doubt that an operator is a separate person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The operator joined by a link that somebody else made.
+    Joined,
+    /// Somebody else made a link to set the operator's password.
+    Password,
 }
 
 /// Puts in doubt that an operator is a separate person, where two people are required. The first two operators of an installation
-/// are not doubted, or there could never be a second one; an operator who was dismissed counts as one of them.
-pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, by: By<'_>) -> Result<(), Problem> {
+/// are not doubted when they join, or there could never be a second one; an operator who was dismissed counts as one of them. Whoever
+/// can set an operator's password could sign in as that operator, however few there are.
+pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -> Result<(), Problem> {
     if !needs_two(tx).await? {
         return Ok(());
     }
     let others = staff::operators(tx).await?;
     let others = others.iter().filter(|one| one.id != staff_id).count();
-    if others < 2 && !operator_audit::has(tx, "operator.dismissed").await? {
+    let is_first = why == Doubt::Joined && others < 2;
+    if is_first && !operator_audit::has(tx, "operator.dismissed").await? {
         return Ok(());
     }
     let act = InstallationAct::Operator {
@@ -309,35 +335,34 @@ pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, by: By<'_>) -> Result<(),
 }
 
 /// An operator's answer to an act, and the act. The first operator who agrees to what the command line proposed becomes its proposer.
-/// A second one confirms, and the caller then removes the list.
+/// A second one confirms, and the caller then removes the list. `seen`: when the act was proposed or supported, as the page showed it.
 pub async fn answer(
     db: &Db,
     id: Uuid,
-    agrees: bool,
+    (agrees, seen): (bool, i64),
     staff_id: Uuid,
 ) -> Result<(Answered, InstallationAct), Problem> {
     store::transaction!(db, |tx| -> Result<(Answered, InstallationAct), Problem> {
         if !staff::lock_operator(tx, staff_id).await? {
             return Err(Problem::new(Kind::Forbidden, "You are no operator any more"));
         }
-        if is_doubted(tx, staff_id).await? {
-            let text =
-                "Another operator must confirm that you are a separate person before your answer counts";
-            return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
-        }
         let gone = || Problem::not_found("This proposal is no longer pending").named("proposal_gone");
-        let all = waiting(tx).await?;
-        let operators = Operators::new(staff::operators(tx).await?, &all);
-        let waiting = all.into_iter().find(|one| one.id == id).ok_or_else(gone)?;
+        let is_it = |one: &PendingAct| one.id == id;
+        let waiting = waiting(tx).await?.into_iter().find(is_it).ok_or_else(gone)?;
+        if waiting.at != seen {
+            let text = "This proposal has changed since you opened the page: read it again, then answer it";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_changed"));
+        }
+        if let Some(proposer) = waiting.staff_id {
+            // Before the operators are read, so that the proposer is not dismissed between that and the act.
+            staff::lock_operator(tx, proposer).await?;
+        }
+        let operators = Operators::of(tx).await?;
         let actor = four_eyes::named(Some(staff_id));
-        if agrees {
-            if let Some(proposer) = waiting.staff_id {
-                // Not dismissed between this check and the act.
-                staff::lock_operator(tx, proposer).await?;
-            }
-            if let Some(obstacle) = operators.obstacle(&waiting, staff_id) {
-                return Err(refusal(obstacle));
-            }
+        match operators.obstacle(&waiting, staff_id) {
+            // A login that is in doubt must not hold up another operator's act either.
+            Some(obstacle) if agrees || obstacle == Obstacle::NotCounted => return Err(refusal(obstacle)),
+            _ => {}
         }
         let is_of_operator = matches!(waiting.act, InstallationAct::Operator { .. });
         // Whoever confirms an operator may be who typed the command, so two operators confirm where there are two.
@@ -349,7 +374,9 @@ pub async fn answer(
         } = waiting;
         if agrees {
             if proposer.is_none() && needs_two {
-                proposals::adopt_installation(tx, id, staff_id).await?;
+                if !proposals::adopt_installation(tx, id, staff_id).await? {
+                    return Err(gone());
+                }
                 note(tx, &actor, &act, "adopted").await?;
                 return Ok((Answered::Adopted, act));
             }

@@ -133,6 +133,20 @@ pub async fn look_ahead(
     settings: &MerchantSettings,
 ) -> Result<Ahead, Problem> {
     let earlier = of_person(&mut app.db.read().await?, scope, person, &NamesByAttempt::new()).await?;
+    screen_ahead(app, scope, earlier, own, settings).await
+}
+
+/// Screens earlier names with an attempt's own names.
+///
+/// # Errors
+/// See [`screen`].
+pub async fn screen_ahead(
+    app: &Shared,
+    scope: Scope,
+    earlier: NamesByAttempt,
+    own: &Screened,
+    settings: &MerchantSettings,
+) -> Result<Ahead, Problem> {
     let (app, own, settings) = (Arc::clone(app), own.clone(), settings.clone());
     let more: Vec<ScreenedName> = earlier.values().flatten().cloned().collect();
     let screened = cpu::blocking(move || Ok(own.with(more, &app.lists, scope.sandbox, &settings))).await??;
@@ -142,8 +156,15 @@ pub async fn look_ahead(
     })
 }
 
-/// The screening that counts for the person whom the account's serial step found; `None` if that person is known by names
-/// that were not screened ahead.
+/// What the account's serial step found about a person's names.
+pub enum InStep {
+    /// All of them were screened ahead: the screening that counts.
+    Screened(Screening),
+    /// There are others: the person's earlier names, to be screened before the step begins again.
+    Unscreened(NamesByAttempt),
+}
+
+/// The screening that counts for the person whom the account's serial step found, if all names were screened ahead.
 ///
 /// # Errors
 /// 503 where an earlier attempt cannot be read.
@@ -153,13 +174,15 @@ pub async fn in_step(
     person: Uuid,
     own: &Screened,
     ahead: &Ahead,
-) -> Result<Option<Screening>, Problem> {
+) -> Result<InStep, Problem> {
     let earlier = of_person(tx, scope, person, &ahead.earlier).await?;
-    let known = earlier.into_values().flatten();
+    let known = earlier.values().flatten().cloned();
     let names = distinct(own.names.iter().cloned().chain(known));
     let screened = [Some(own), ahead.screened.as_ref()].into_iter().flatten();
     let found = screened.into_iter().find(|screened| screened.names == names);
-    Ok(found.map(|screened| screened.screening.clone()))
+    Ok(found.map_or(InStep::Unscreened(earlier), |screened| {
+        InStep::Screened(screened.screening.clone())
+    }))
 }
 
 /// Whether a person is known by a name, or by data of one, under which an attempt was not screened.

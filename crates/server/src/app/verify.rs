@@ -34,7 +34,7 @@ use super::evidence::{Gathered, gather};
 use super::held_faces::HeldFace;
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
-use super::names::{self, Ahead, Screened};
+use super::names::{self, Ahead, InStep, NamesByAttempt, Screened};
 use super::seen::Detail;
 use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
 use crate::error::Problem;
@@ -236,8 +236,8 @@ async fn record(
 
 /// Why a recording was rolled back.
 enum Stop {
-    /// The person is known by names under which the attempt was not screened: screen them, then record again.
-    ScreenFirst(Uuid),
+    /// The person is known by these names, under which the attempt was not screened: screen them, then record again.
+    ScreenFirst(NamesByAttempt),
     Problem(Problem),
 }
 
@@ -271,12 +271,12 @@ async fn examine_and_record(
         &recording.gathered.evidence,
         recording.today,
     );
-    let mut person = None;
+    let mut earlier = None;
     for _ in 0..MOST_RECORDINGS {
         let attempt = (attempt_id, key);
-        match record_in_one_transaction(recording, &examination, person, attempt, claim).await {
+        match record_in_one_transaction(recording, &examination, earlier, attempt, claim).await {
             Ok(answer) => return Ok(answer),
-            Err(Stop::ScreenFirst(found)) => person = Some(found),
+            Err(Stop::ScreenFirst(found)) => earlier = Some(found),
             Err(Stop::Problem(problem)) => return Err(problem),
         }
     }
@@ -288,7 +288,7 @@ async fn examine_and_record(
 async fn record_in_one_transaction(
     recording: &Recording,
     examination: &Examination<'_>,
-    person: Option<Uuid>,
+    earlier: Option<NamesByAttempt>,
     (attempt_id, key): (Uuid, &DataKey),
     claim: &Claim,
 ) -> Result<Answer, Stop> {
@@ -309,8 +309,8 @@ async fn record_in_one_transaction(
     let replica = app.faces.of(scope);
     let face = gathered.face.as_ref().filter(|_| examination.face_is_proven());
     let mut ahead = Ahead::default();
-    if let Some(person) = person {
-        ahead = names::look_ahead(app, scope, person, screened, settings).await?;
+    if let Some(earlier) = earlier {
+        ahead = names::screen_ahead(app, scope, earlier, screened, settings).await?;
     } else if let Some(face) = face {
         // Up to date to some sequence without the account's lock; inside it only what came after is read.
         let mut replica = replica.lock().await;
@@ -337,9 +337,10 @@ async fn record_in_one_transaction(
         } = identify(tx, scope, &mut replica, face, place).await?;
         // Only now it is known whose earlier names count, and which listings a reviewer set aside for this person.
         let screening = match face {
-            Some(_) => names::in_step(tx, scope, facemap_id, screened, &ahead)
-                .await?
-                .ok_or(Stop::ScreenFirst(facemap_id))?,
+            Some(_) => match names::in_step(tx, scope, facemap_id, screened, &ahead).await? {
+                InStep::Screened(screening) => screening,
+                InStep::Unscreened(earlier) => return Err(Stop::ScreenFirst(earlier)),
+            },
             None => screened.screening().clone(),
         };
         let face_proven = face.is_some() && !identity.near_duplicate;

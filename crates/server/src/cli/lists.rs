@@ -160,7 +160,7 @@ async fn import_guarded(
         }) => Shrinkage {
             list,
             version,
-            sha256: report.sha256.into_values().collect(),
+            sha256: report.sha256.values().cloned().collect(),
             before,
             after,
         },
@@ -170,7 +170,15 @@ async fn import_guarded(
         .await
         .map_err(failed)?
     {
-        return Ok(import(store, files, &wide).map_err(|error| error.to_string()));
+        let imported = import(store, files, &wide).map_err(|error| error.to_string());
+        // Between the two readings the file could have been replaced. What was not confirmed is not published.
+        return Ok(imported.and_then(|report| match refused.is_of(&report) {
+            true => Ok(report),
+            false => Err(format!(
+                "{} was not imported: its file changed while it was read. Import the confirmed file again.",
+                report.list
+            )),
+        }));
     }
     let Shrinkage {
         list, before, after, ..

@@ -76,6 +76,7 @@ fn why(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
         Obstacle::Subject => "second.why.subject",
         Obstacle::Role => "second.why.role",
         Obstacle::NotCounted => "second.why.not_counted",
+        Obstacle::InviterNotCounted => "second.why.inviter_not_counted",
         Obstacle::TooNew => "second.why.too_new",
         Obstacle::ProposerGone => "second.why.proposer_gone",
         Obstacle::ProposerNotCounted => "second.why.proposer_not_counted",
@@ -120,14 +121,10 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Refuses an answer to a proposal in another state than `at`. Otherwise a person who only wanted to support a proposal of the
-    /// command line could confirm a colleague's.
-    pub fn check(&self, at: i64) -> Result<(), Problem> {
-        if self.version.ok_or_else(version_missing)? == at {
-            return Ok(());
-        }
-        let text = "This proposal has changed since you opened the page: read it again, then answer it";
-        Err(Problem::new(crate::error::Kind::Conflict, text).named("proposal_changed"))
+    /// When the proposal was made or supported, as the page showed it. The answer to a proposal in another state is refused. Otherwise a
+    /// person who only wanted to support a proposal of the command line could confirm a colleague's.
+    pub fn version(&self) -> Result<i64, Problem> {
+        self.version.ok_or_else(version_missing)
     }
 }
 

@@ -192,9 +192,9 @@ async fn answer(
     if !member.may(waiting.change.action()) && !withdraws {
         return Err(Problem::new(Kind::Forbidden, "Your role does not allow this"));
     }
-    seen.check(waiting.at)?;
     let by = (member.staff_id, member.actor());
-    let answered = four_eyes::answer(&app.db, scope, id, agrees, (by.0, &by.1)).await?;
+    let answer = (agrees, seen.version()?);
+    let answered = four_eyes::answer(&app.db, scope, id, answer, (by.0, &by.1)).await?;
     let key = match answered {
         Answered::Done => "change_confirmed",
         Answered::Adopted => "adopted",

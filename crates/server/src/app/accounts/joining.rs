@@ -15,8 +15,9 @@ use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
 use crate::app::four_eyes::{self, By};
+use crate::app::installation_acts::{self, Doubt};
 use crate::app::merchants::requires_second_factor;
-use crate::app::{App, installation_acts, operations};
+use crate::app::{App, operations};
 use crate::error::{Kind as ProblemKind, Problem};
 use crate::portal::permissions::Role;
 
@@ -121,7 +122,7 @@ pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<Ne
             four_eyes::doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE)).await?;
         }
         if member.operator {
-            installation_acts::doubt(tx, member.id, By::COMMAND_LINE).await?;
+            installation_acts::doubt(tx, member.id, Doubt::Password, By::COMMAND_LINE).await?;
         }
         Ok(password_link(tx, member.id, None).await?)
     })
@@ -295,7 +296,7 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
             tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
             operations::record(tx, &by, "operator.joined", &id.to_string()).await?;
             let inviter = four_eyes::named(invitation.invited_by);
-            Ok(installation_acts::doubt(tx, id, By::actor(&inviter)).await?)
+            Ok(installation_acts::doubt(tx, id, Doubt::Joined, By::actor(&inviter)).await?)
         }
         (Kind::Member, Some(merchant_id), Some(role)) => {
             match staff::join(tx, merchant_id, id, role).await {

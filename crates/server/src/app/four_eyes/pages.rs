@@ -64,6 +64,8 @@ pub enum Obstacle {
     Role,
     /// A colleague must first confirm that the member is a separate person.
     NotCounted,
+    /// A colleague must first confirm the one who let in the member whom it is about.
+    InviterNotCounted,
     /// The member joined after it was proposed.
     TooNew,
     /// The proposer left the account.
@@ -83,6 +85,8 @@ pub struct Proposed {
     pub action: Action,
     /// The member whom it is about.
     pub about: Option<Uuid>,
+    /// Who let in that member; `None`: the command line.
+    pub let_in_by: Option<Uuid>,
 }
 
 impl From<&Waiting> for Proposed {
@@ -93,6 +97,10 @@ impl From<&Waiting> for Proposed {
             action: waiting.change.action(),
             about: match waiting.change {
                 Change::Member { .. } => member_of(&waiting.subject),
+                _ => None,
+            },
+            let_in_by: match waiting.change {
+                Change::Member { .. } => super::let_in_by(&waiting.subject),
                 _ => None,
             },
         }
@@ -106,6 +114,7 @@ impl From<&Proposal> for Proposed {
             at: proposal.at,
             action: Action::Decide,
             about: None,
+            let_in_by: None,
         }
     }
 }
@@ -155,6 +164,10 @@ impl Members {
         self.0.iter().find(|one| one.id == id && one.is_active)
     }
 
+    fn is_doubted(&self, id: Uuid) -> bool {
+        self.0.iter().any(|one| one.id == id && !one.counts)
+    }
+
     /// Why a member may not confirm a proposal; `None`: the member may.
     pub fn obstacle(&self, proposed: &Proposed, staff_id: Uuid) -> Option<Obstacle> {
         if proposed.by == Some(staff_id) {
@@ -171,6 +184,9 @@ impl Members {
         };
         if !one.counts {
             return Some(Obstacle::NotCounted);
+        }
+        if proposed.let_in_by.is_some_and(|by| self.is_doubted(by)) {
+            return Some(Obstacle::InviterNotCounted);
         }
         // Anybody who counts may confirm a member, whenever they joined.
         let proposer = proposed.by.filter(|_| proposed.about.is_none())?;
@@ -214,6 +230,7 @@ impl Members {
             at: i64::MAX,
             action,
             about: None,
+            let_in_by: None,
         })
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use axum_extra::extract::Form;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
-use store::staff;
 use uuid::Uuid;
 
 use crate::app::four_eyes::Answered;
@@ -16,6 +16,7 @@ use crate::app::lists::PastWallets;
 use crate::app::{App, Shared, list_set, operations};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
+use crate::portal::proposal::Seen;
 use crate::portal::session::Member;
 
 struct Model {
@@ -45,6 +46,7 @@ struct ListAct {
     /// The keys of the sentences that say why something is missing, and what comes next.
     notes: Vec<&'static str>,
     may_confirm: bool,
+    may_drop: bool,
 }
 
 impl ListAct {
@@ -55,7 +57,7 @@ impl ListAct {
             .map(|obstacle| match obstacle {
                 Obstacle::Own | Obstacle::Subject => "operator.lists.why.own",
                 Obstacle::ProposerGone => "operator.lists.why.proposer_gone",
-                Obstacle::NotCounted => "operator.lists.why.not_counted",
+                Obstacle::NotCounted | Obstacle::InviterNotCounted => "operator.lists.why.not_counted",
                 Obstacle::TooNew => "operator.lists.why.too_new",
             })
             .collect();
@@ -71,6 +73,7 @@ impl ListAct {
         ListAct {
             is_own: waiting.staff_id == Some(me),
             may_confirm: obstacle.is_none(),
+            may_drop: obstacle != Some(Obstacle::NotCounted),
             notes,
             waiting,
         }
@@ -84,7 +87,7 @@ pub(super) async fn lists(
 ) -> Result<Response, Problem> {
     let mut conn = app.db.read().await?;
     let acts = installation_acts::waiting(&mut conn).await?;
-    let operators = Operators::new(staff::operators(&mut conn).await?, &acts);
+    let operators = Operators::of(&mut conn).await?;
     drop(conn);
     let (lists, imports, models) = {
         let app = Arc::clone(&app);
@@ -153,20 +156,28 @@ pub(super) async fn confirm(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
+    Form(seen): Form<Seen>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, true).await
+    answer(&app, &member, id, (true, &seen)).await
 }
 
 pub(super) async fn reject(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
+    Form(seen): Form<Seen>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, false).await
+    answer(&app, &member, id, (false, &seen)).await
 }
 
-async fn answer(app: &Shared, member: &Member, id: Uuid, agrees: bool) -> Result<Response, Problem> {
-    let (answered, act) = installation_acts::answer(&app.db, id, agrees, member.staff_id).await?;
+async fn answer(
+    app: &Shared,
+    member: &Member,
+    id: Uuid,
+    (agrees, seen): (bool, &Seen),
+) -> Result<Response, Problem> {
+    let answer = (agrees, seen.version()?);
+    let (answered, act) = installation_acts::answer(&app.db, id, answer, member.staff_id).await?;
     let page = match act {
         InstallationAct::Operator { .. } => "/portal/operator/operators",
         _ => "/portal/operator/lists",

@@ -30,9 +30,13 @@ struct Doubt {
 }
 
 /// The operators in doubt, as an operator sees them.
-fn doubts(waiting: Vec<PendingAct>, operators: &[StaffMember], me: Uuid) -> Vec<Doubt> {
+fn doubts(
+    waiting: Vec<PendingAct>,
+    operators: &[StaffMember],
+    confirming: &Operators,
+    me: Uuid,
+) -> Vec<Doubt> {
     let of = |id: Uuid| operators.iter().find(|operator| operator.id == id);
-    let confirming = Operators::new(operators.to_vec(), &waiting);
     let doubt = |one: PendingAct| {
         let InstallationAct::Operator { staff_id, let_in_by } = one.act else {
             return None;
@@ -68,9 +72,10 @@ pub(super) async fn operators(
     let mut conn = app.db.read().await?;
     let operators = staff::operators(&mut conn).await?;
     let waiting = installation_acts::waiting(&mut conn).await?;
+    let confirming = Operators::of(&mut conn).await?;
     html(OperatorsPage {
         link,
-        doubts: doubts(waiting, &operators, member.staff_id),
+        doubts: doubts(waiting, &operators, &confirming, member.staff_id),
         operators,
         me: member.staff_id,
         page,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::operators_second::{self, proposals};
 use super::review::{self, conclude, decide, listed, merchant, newest, open, status_of};
 use super::second::shown_version;
 use super::setup::send;
@@ -628,22 +629,33 @@ on_both!(nobody_alone_removes_a_list, |backend| {
     let ada = Browser::operator(&server).await;
     let bob = Browser::operator(&server).await;
     let page = ada.get("/portal/operator/lists").await.page();
-    let at = page.find("/portal/operator/proposals/").expect("a removal");
-    let path = page[at..].split("/confirm").next().unwrap();
-    let confirm = format!("{path}/confirm");
-    ada.post(&confirm, &[]).await.redirect();
+    let id = proposals(&page).remove(0);
+    let by = (&ada, "lists");
+    operators_second::answer(&ada, by, &id, "confirm")
+        .await
+        .redirect();
     assert_eq!(
-        ada.post(&confirm, &[]).await.status,
+        operators_second::answer(&ada, by, &id, "confirm").await.status,
         403,
         "one operator is one person"
     );
     assert_eq!(lists().as_array().unwrap().len(), 1);
     let late = Browser::operator(&server).await;
     assert_eq!(
-        late.post(&confirm, &[]).await.status,
+        operators_second::answer(&late, by, &id, "confirm").await.status,
         403,
         "who came after the proposal"
     );
-    bob.post(&confirm, &[]).await.redirect();
+    let unseen = format!("/portal/operator/proposals/{id}/confirm");
+    assert_eq!(
+        bob.post(&unseen, &[]).await.status,
+        400,
+        "what was seen is stated"
+    );
+    let stale = bob.post(&unseen, &[("version", "1")]).await;
+    assert_eq!(stale.status, 409, "{}", stale.body);
+    operators_second::answer(&bob, by, &id, "confirm")
+        .await
+        .redirect();
     assert_eq!(lists().as_array().unwrap().len(), 0);
 });

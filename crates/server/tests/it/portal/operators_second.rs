@@ -6,13 +6,31 @@ use serde_json::{Value, json};
 use super::{Browser, PASSWORD};
 use crate::harness::{Server, on_both};
 
-/// Where the first proposal of a page is confirmed.
-fn confirmation(page: &str) -> String {
-    let at = page
-        .find("/portal/operator/proposals/")
-        .unwrap_or_else(|| panic!("a proposal: {page}"));
-    let path = page[at..].split("/confirm").next().unwrap();
-    format!("{path}/confirm")
+/// The ids of the proposals on a page of the console.
+pub(super) fn proposals(page: &str) -> Vec<String> {
+    let mut ids: Vec<String> = page
+        .split("/portal/operator/proposals/")
+        .skip(1)
+        .map(|rest| rest.split('/').next().unwrap().to_owned())
+        .collect();
+    ids.dedup();
+    ids
+}
+
+/// Answers a proposal in the state in which `reader` sees it on a page of the console.
+pub(super) async fn answer(
+    browser: &Browser,
+    (reader, page): (&Browser, &str),
+    id: &str,
+    what: &str,
+) -> super::Answer {
+    let page = reader.get(&format!("/portal/operator/{page}")).await.page();
+    let form = page.split(&format!("/portal/operator/proposals/{id}/")).nth(1);
+    let form = form.unwrap_or_else(|| panic!("no form for {id}: {page}"));
+    let version = form.split("name=\"version\" value=\"").nth(1).unwrap();
+    let version = version.split('"').next().unwrap();
+    let path = format!("/portal/operator/proposals/{id}/{what}");
+    browser.post(&path, &[("version", version)]).await
 }
 
 fn lists(server: &Server) -> Vec<Value> {
@@ -63,40 +81,43 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
     let command_line = Browser::operator(&server).await;
     let list = lists(&server)[0]["list"].as_str().unwrap().to_owned();
     assert!(server.bonafide(&["lists", "remove", &list]).contains("Proposed"));
-    let removal = confirmation(&ada.get("/portal/operator/lists").await.page());
-    ada.post(&removal, &[]).await.redirect();
+    let removal = proposals(&ada.get("/portal/operator/lists").await.page()).remove(0);
+    answer(&ada, (&ada, "lists"), &removal, "confirm")
+        .await
+        .redirect();
     for login in [&console, &command_line] {
-        let refused = login.post(&removal, &[]).await;
-        assert_eq!(refused.status, 403, "{}", refused.body);
-        let reject = removal.replace("/confirm", "/reject");
-        assert_eq!(
-            login.post(&reject, &[]).await.status,
-            403,
-            "it holds up no colleague"
-        );
+        for what in ["confirm", "reject"] {
+            let refused = answer(login, (&bob, "lists"), &removal, what).await;
+            assert_eq!(refused.status, 403, "{what}: {}", refused.body);
+        }
     }
     assert_eq!(lists(&server).len(), 1);
 
-    // The operator who made the link cannot confirm it, nor can the new login; a third operator can.
+    // A login that is in doubt lets nobody in who counts.
+    let chained = invited(&console, &server).await;
     let doubts = ada.get("/portal/operator/operators").await.page();
-    assert!(doubts.contains("Does Kim Example count"), "{doubts}");
-    let doubt = confirmation(&doubts);
-    let by_bob = bob.get("/portal/operator/operators").await.page();
-    let paths: Vec<String> = by_bob
-        .match_indices("/portal/operator/proposals/")
-        .map(|(at, _)| confirmation(&by_bob[at..]))
-        .collect();
-    assert_eq!(paths.len(), 2, "{by_bob}");
-    let by_console = paths.iter().find(|path| **path != doubt).unwrap();
-    for login in [&ada, &console, &command_line] {
-        assert_eq!(login.post(by_console, &[]).await.status, 403);
+    let of_command_line = proposals(&doubts);
+    assert_eq!(
+        of_command_line.len(),
+        1,
+        "ada let in one, and whom that one let in waits: {doubts}"
+    );
+    let of_bob = proposals(&bob.get("/portal/operator/operators").await.page());
+    let of_console = of_bob.iter().find(|id| !of_command_line.contains(id)).unwrap();
+    for login in [&ada, &console, &command_line, &chained] {
+        let refused = answer(login, (&bob, "operators"), of_console, "confirm").await;
+        assert_eq!(refused.status, 403, "{}", refused.body);
     }
-    bob.post(by_console, &[]).await.redirect();
+    answer(&bob, (&bob, "operators"), of_console, "confirm")
+        .await
+        .redirect();
     // Whom the command line let in, two confirm.
-    bob.post(&doubt, &[]).await.redirect();
-    assert_eq!(bob.post(&doubt, &[]).await.status, 403);
-    assert_eq!(command_line.post(&removal, &[]).await.status, 403);
-    ada.post(&doubt, &[]).await.redirect();
+    let by = (&ada, "operators");
+    answer(&bob, by, &of_command_line[0], "confirm").await.redirect();
+    assert_eq!(answer(&bob, by, &of_command_line[0], "confirm").await.status, 403);
+    let refused = answer(&command_line, (&bob, "lists"), &removal, "confirm").await;
+    assert_eq!(refused.status, 403);
+    answer(&ada, by, &of_command_line[0], "confirm").await.redirect();
 
     // A dismissed operator's place is not filled alone.
     let page = ada.get("/portal/operator/operators").await.page();
@@ -105,12 +126,13 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
         .filter_map(|(at, _)| page[at..].split('"').next())
         .filter(|path| path.ends_with("/access"))
         .collect();
-    assert_eq!(access.len(), 3);
+    assert_eq!(access.len(), 4);
     for path in access {
         ada.post(path, &[]).await.redirect();
     }
     let second = invited(&ada, &server).await;
-    assert_eq!(second.post(&removal, &[]).await.status, 403);
+    let refused = answer(&second, (&ada, "lists"), &removal, "confirm").await;
+    assert_eq!(refused.status, 403);
     assert_eq!(lists(&server).len(), 1);
 });
 
@@ -138,11 +160,14 @@ on_both!(
             page.contains("has 1 entities, and the version in use has 9"),
             "{page}"
         );
-        let confirm = confirmation(&page);
-        ada.post(&confirm, &[]).await.redirect();
+        let shrinkage = proposals(&page).remove(0);
+        answer(&ada, (&ada, "lists"), &shrinkage, "confirm")
+            .await
+            .redirect();
         assert!(!import(&server, 1, &["--max-shrink", "100"]).1, "one of two");
-        let confirm = confirmation(&bob.get("/portal/operator/lists").await.page());
-        bob.post(&confirm, &[]).await.redirect();
+        answer(&bob, (&bob, "lists"), &shrinkage, "confirm")
+            .await
+            .redirect();
         assert_eq!(
             lists(&server)[0]["entities"],
             9,
@@ -161,3 +186,29 @@ on_both!(
         assert_eq!(lists(&server)[0]["entities"], 1);
     }
 );
+
+on_both!(a_password_link_makes_no_second_operator_of_one, |backend| {
+    let server = Server::start(backend, &[]).await;
+    let merchant = server.merchant(true);
+    assert!(import(&server, 20, &[]).1);
+    let ada = Browser::operator(&server).await;
+    let bob = Browser::operator(&server).await;
+    server.bonafide(&["merchant", "set", &merchant.id, "fourEyes=true"]);
+    // Bob types the command and could sign in as Ada from now on.
+    let page = bob.get("/portal/operator/operators").await.page();
+    let addresses: Vec<&str> = page
+        .split("<td>")
+        .filter_map(|cell| cell.split('<').next())
+        .filter(|cell| cell.ends_with("@example.com"))
+        .collect();
+    assert_eq!(addresses.len(), 2);
+    server.bonafide(&["portal", "password-link", "--email", addresses[0]]);
+    let list = lists(&server)[0]["list"].as_str().unwrap().to_owned();
+    server.bonafide(&["lists", "remove", &list]);
+    let removal = proposals(&bob.get("/portal/operator/lists").await.page()).remove(0);
+    let by = (&bob, "lists");
+    assert_eq!(answer(&ada, by, &removal, "confirm").await.status, 403);
+    answer(&bob, by, &removal, "confirm").await.redirect();
+    assert_eq!(answer(&ada, by, &removal, "confirm").await.status, 403);
+    assert_eq!(lists(&server).len(), 1);
+});

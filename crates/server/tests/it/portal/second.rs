@@ -1,6 +1,7 @@
 //! What the pages offer on a proposal: only buttons that work, and a sentence where one is missing.
 
 use super::four_eyes::{answer, proposal, waiting};
+use super::operators_second;
 use super::review::{conclude, decide, listed, merchant, newest, open, status_of, version};
 use super::setup::send;
 use super::{Answer, Browser, PASSWORD};
@@ -411,9 +412,9 @@ on_both!(the_removal_of_a_list_is_supported_then_confirmed, |backend| {
     }
     let bob = Browser::operator(&server).await;
     assert!(!page(&ada).await.contains("there are fewer than two"));
-    let at = seen.find("/portal/operator/proposals/").unwrap();
-    let path = seen[at..].split('"').next().unwrap();
-    let next = ada.post(path, &[]).await.redirect();
+    let id = operators_second::proposals(&seen).remove(0);
+    let supported = operators_second::answer(&ada, (&ada, "lists"), &id, "confirm").await;
+    let next = supported.redirect();
     let own = ada.get(&next).await.page();
     for text in [
         "Nothing is removed until another operator confirms it",
