@@ -9,13 +9,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::logos::{self, Logo};
 use store::merchants::{self, Merchant};
-use store::{Error, Tx, audit};
+use store::{Db, Error, Tx, audit};
 use thiserror::Error;
 use uuid::Uuid;
 use verification::submission::is_email;
 
 use super::Shared;
-use super::merchants::{MerchantSettings, settings};
+use super::four_eyes::By;
+use super::merchants::{Changed, MerchantSettings, settings};
 use crate::error::Problem;
 use crate::http::gate::Caller;
 use crate::websdk::theme::Rgb;
@@ -75,6 +76,55 @@ pub enum LogoError {
     /// The database.
     #[error(transparent)]
     Store(#[from] Error),
+}
+
+/// Changes settings on the command line, and the logo where one is given (`None` inside: it is removed); the account as it then is, or
+/// `None` for an unknown one.
+///
+/// # Errors
+/// [`LogoError`], also for settings that are refused.
+pub async fn set_with_logo(
+    db: &Db,
+    id: Uuid,
+    settings: &[String],
+    logo: Option<Option<&[u8]>>,
+) -> Result<Option<(Merchant, Changed)>, LogoError> {
+    store::transaction!(db, |tx| -> Result<Option<(Merchant, Changed)>, LogoError> {
+        let Some(merchant) = merchants::get_for_update(tx, id).await? else {
+            return Ok(None);
+        };
+        let changed = set(tx, merchant, settings, logo).await?;
+        Ok(merchants::get(tx, id).await?.map(|merchant| (merchant, changed)))
+    })
+}
+
+async fn set(
+    tx: &mut Tx,
+    mut merchant: Merchant,
+    settings: &[String],
+    logo: Option<Option<&[u8]>>,
+) -> Result<Changed, LogoError> {
+    let refused = |problem: Problem| LogoError::Unusable(problem.to_string());
+    let id = merchant.id;
+    let is_readable = super::merchants::faults(&merchant).is_empty();
+    if let Some(logo) = logo.filter(|_| is_readable) {
+        // The logo's version is one of the settings, and a proposal is void once the settings that it was made
+        // on have changed. So the logo comes first.
+        set_logo(tx, id, logo).await?;
+        merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or(store::Error::Missing("merchant"))?;
+    }
+    let changed = super::merchants::repaired_settings(&merchant, settings)
+        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
+    let changed = super::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
+        .await
+        .map_err(refused)?;
+    // A logo is added to settings that can be read: those above repaired them, and were not proposed.
+    if let Some(logo) = logo.filter(|_| !is_readable) {
+        set_logo(tx, id, logo).await?;
+    }
+    Ok(changed)
 }
 
 /// Sets a merchant's logo from a picture's file (PNG, JPEG or WEBP, at most [`MAX_LOGO_BYTES`]), or removes it. SVG is not taken, since it

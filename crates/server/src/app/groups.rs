@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use store::audit;
 use store::groups::{self, Group, GroupChanges, NewGroup};
 use store::idempotency::Describes;
-use store::{Error, Scope, Tx};
+use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
 
@@ -47,6 +47,13 @@ pub async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Resu
     let new = parse_new(body)?;
     store::transaction!(app.db, |tx| -> Result<Group, Problem> {
         insert(tx, caller, &new).await
+    })
+}
+
+/// Creates a Group of a demonstration or a load test, whatever the account's plan allows.
+pub async fn create_alone(db: &Db, scope: Scope, new: &NewGroup) -> Result<Group, Error> {
+    store::transaction!(db, |tx| -> Result<Group, Error> {
+        groups::create(tx, scope, new, None).await
     })
 }
 

@@ -212,6 +212,18 @@ fn live_scope(merchant_id: Uuid) -> Scope {
     }
 }
 
+/// Sets an account's status on the command line; whether there is such an account.
+pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
+    let action = format!("merchant.{}", status.as_str());
+    store::transaction!(db, |tx| -> Result<bool, Error> {
+        let found = merchants::set_status(tx, id, status).await?;
+        if found {
+            super::operations::record(tx, COMMAND_LINE, &action, &id.to_string()).await?;
+        }
+        Ok(found)
+    })
+}
+
 /// Gives a key a new secret by the command line; the one before works for [`keys::OVERLAP_MS`] more.
 pub async fn rotate_key(db: &Db, id: Uuid, key: &str, sandbox: bool) -> Result<NewCredential, Error> {
     let scope = Scope {

@@ -14,6 +14,7 @@ pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;
 pub mod applications;
+pub mod audit_trail;
 pub mod background;
 pub mod branding;
 pub mod chain_follow;
@@ -28,6 +29,7 @@ pub mod comparison;
 pub mod configurations;
 pub mod cpu;
 pub mod decoders;
+pub mod desk;
 pub mod dispositions;
 pub mod engines;
 pub mod erasure;
@@ -49,6 +51,7 @@ pub mod labels;
 pub mod list_set;
 pub mod lists;
 pub mod mail;
+pub mod master_keys;
 pub mod merchants;
 pub mod monitoring;
 pub mod names;
@@ -235,5 +238,42 @@ impl App {
             Err(reason) if reason == hangs && self.lists.are_loading() => Ok(()),
             found => found,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    /// Files outside this module that open a transaction: they authenticate a caller and hold an idempotency key.
+    const OTHERS: [&str; 2] = ["http/gate.rs", "http/idempotency.rs"];
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn only_services_open_transactions() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        assert!(files.len() > 150, "{}", files.len());
+        let mut opened = Vec::new();
+        for file in files {
+            let name = file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+            let is_service = name.starts_with("app/") || OTHERS.contains(&name.as_str());
+            let text = std::fs::read_to_string(&file).unwrap();
+            if !is_service && text.contains("transaction!(") {
+                opened.push(name);
+            }
+        }
+        assert!(opened.is_empty(), "move these transactions to `app`: {opened:?}");
     }
 }

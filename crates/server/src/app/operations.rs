@@ -1,7 +1,7 @@
 //! What operators change: plans of accounts, and who else is an operator; and the operators' trail, which records changes of lists,
 //! accounts and keys by the portal and by the command line. It sees nothing of any applicant.
 
-use store::{Error, Tx, audit, invitations, merchants, operator_audit, portal_sessions, staff};
+use store::{Db, Error, Tx, audit, bulk, invitations, merchants, operator_audit, portal_sessions, staff};
 use uuid::Uuid;
 
 use super::merchants::with_settings;
@@ -20,6 +20,30 @@ pub async fn record(tx: &mut Tx, actor: &str, action: &str, subject: &str) -> Re
         detail: "{}",
     };
     operator_audit::write(tx, &entry).await
+}
+
+/// Writes what changed nothing in the database into the operators' trail.
+pub async fn record_alone(db: &Db, actor: &str, action: &str, subject: &str) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        record(tx, actor, action, subject).await
+    })
+}
+
+/// Writes invented applicants of a load test.
+pub async fn write_invented(db: &Db, account: &bulk::Account, people: &[bulk::Sealed]) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        bulk::write(tx, account, people).await
+    })
+}
+
+/// Makes a waiting job due at once; 404 when it is done, or being done.
+pub async fn run_job(db: &Db, id: Uuid, actor: &str) -> Result<(), Problem> {
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        if !store::jobs::run_now(tx, id).await? {
+            return Err(Problem::not_found("This job is done, or being done"));
+        }
+        Ok(record(tx, actor, "job.run", &id.to_string()).await?)
+    })
 }
 
 /// Writes a change of an account, or of its keys, into the account's trail and the operators'. `detail` is JSON.

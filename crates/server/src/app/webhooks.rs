@@ -397,6 +397,27 @@ pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, P
     })
 }
 
+/// Makes an event due again, for the command line; whether there is one.
+pub async fn resend_alone(db: &store::Db, scope: Scope, event: Uuid) -> Result<bool, store::Error> {
+    store::transaction!(db, |tx| -> Result<bool, store::Error> {
+        outbox::resend(tx, scope, event).await
+    })
+}
+
+/// A Flow's endpoint with its secret, made if there is none yet; `None` without such a Flow.
+pub async fn endpoint(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Option<Endpoint>, store::Error> {
+    store::transaction!(db, |tx| -> Result<Option<Endpoint>, store::Error> {
+        webhooks::get_or_create(tx, scope, flow_id).await
+    })
+}
+
+/// Gives a Flow's endpoint a new secret, for the command line.
+pub async fn rotate_alone(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(db, |tx| -> Result<SecretString, Problem> {
+        rotate(tx, scope, flow_id, None).await
+    })
+}
+
 /// The secret that signs a Flow's messages; made when it is first asked for. Showing it is written to the audit trail.
 pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
     store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {

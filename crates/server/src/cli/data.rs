@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
 
+use crate::app::master_keys;
 use crate::config::DataConfig;
 
 /// The database and its keyring.
@@ -148,7 +149,7 @@ pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
     db.migrate_if_empty()
         .await
         .context("the database's schema cannot be used")?;
-    let confirmed = store::transaction!(db, |tx| -> Result<(), Error> { installation::confirm(tx).await });
+    let confirmed = master_keys::confirm(&db).await;
     match (confirmed, origin) {
         (Ok(()), KeyringOrigin::Found) => {}
         (Ok(()), KeyringOrigin::Created) => eprintln!(

@@ -11,8 +11,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::credentials::{self, AuthOutcome};
-use store::groups::{self, NewGroup};
-use store::invitations;
+use store::groups::NewGroup;
 use store::merchants::MerchantStatus;
 use store::{Db, Scope};
 use uuid::Uuid;
@@ -20,7 +19,7 @@ use verification::group::GroupStatus;
 
 use super::say;
 use crate::app::accounts::joining;
-use crate::app::{App, flows, list_set, merchants, sessions};
+use crate::app::{App, flows, groups, list_set, merchants, sessions};
 use crate::http::gate::Caller;
 use crate::portal::permissions::Role;
 
@@ -99,14 +98,7 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
 
 /// A fresh link by which somebody becomes an owner of the demo merchant; unused ones of earlier starts work no more.
 async fn owner_link(app: &App, merchant_id: Uuid) -> anyhow::Result<String> {
-    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        for earlier in invitations::of_merchant(tx, merchant_id).await? {
-            if earlier.invited_by.is_none() && earlier.role.as_deref() == Some(Role::Owner.as_str()) {
-                invitations::revoke(tx, merchant_id, earlier.id).await?;
-            }
-        }
-        Ok(())
-    })?;
+    joining::revoke_owner_links(&app.db, merchant_id).await?;
     let made = joining::invite(&app.db, merchant_id, Role::Owner, None, None)
         .await
         .map_err(|problem| anyhow::anyhow!("the owner's link: {problem}"))?;
@@ -173,9 +165,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
         status: GroupStatus::Active,
         flow_ids,
     };
-    let group = store::transaction!(app.db, |tx| -> Result<groups::Group, store::Error> {
-        groups::create(tx, scope, &new, None).await
-    })?;
+    let group = groups::create_alone(&app.db, scope, &new).await?;
     Ok(Demo {
         base_url: String::new(),
         portal_url: None,
@@ -198,7 +188,7 @@ async fn still_works(app: &App, demo: &Demo) -> anyhow::Result<bool> {
     else {
         return Ok(false);
     };
-    Ok(groups::get(&mut conn, caller.scope, demo.group_id)
+    Ok(store::groups::get(&mut conn, caller.scope, demo.group_id)
         .await?
         .is_some())
 }

@@ -3,11 +3,11 @@
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
-use store::{Db, Keyring, installation, merchants, nodes, staff};
+use store::{Db, Keyring, nodes};
 
 use super::{block_on, data, say};
+use crate::app::master_keys;
 use crate::app::nodes::SILENT_MS;
-use crate::app::operations::{self, COMMAND_LINE};
 use crate::config::DataConfig;
 
 /// `bonafide keys`.
@@ -46,10 +46,9 @@ pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
 async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
     let file = config.master_key_file();
     let rotated = Keyring::rotate(&file)?.fingerprint();
-    store::transaction!(db, |tx| -> Result<(), store::Error> {
-        operations::record(tx, COMMAND_LINE, "master_key.rotated", &rotated).await
-    })
-    .context("the key file has a new master key, but the operators' trail has no row of it")?;
+    master_keys::record_rotation(db, &rotated)
+        .await
+        .context("the key file has a new master key, but the operators' trail has no row of it")?;
     eprintln!(
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()
@@ -65,13 +64,7 @@ async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
              a server that was stopped by force counts for 90 seconds more (--force: do not wait)"
         );
     }
-    let (accounts, members) = store::transaction!(db, |tx| -> Result<(u64, u64), store::Error> {
-        installation::rewrap_check(tx).await?;
-        store::sign_ups::rewrap_keys(tx).await?;
-        let wrapped = (merchants::rewrap_keys(tx).await?, staff::rewrap_keys(tx).await?);
-        operations::record(tx, COMMAND_LINE, "master_key.rewrapped", &own).await?;
-        Ok(wrapped)
-    })?;
+    let (accounts, members) = master_keys::rewrap(db, &own).await?;
     say(&json!({"accounts": accounts, "staff": members}).to_string())
 }
 

@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use store::Tx;
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
@@ -15,7 +14,6 @@ use uuid::Uuid;
 use super::{Unusable, block_on, data, say, say_proposed};
 use crate::app;
 use crate::app::branding::{self, LogoError};
-use crate::app::four_eyes::By;
 use crate::app::merchants::Changed;
 use crate::config::DataConfig;
 
@@ -123,16 +121,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let (logos, settings): (Vec<_>, Vec<_>) =
                     settings.into_iter().partition(|setting| is_logo(setting));
                 let logo = logos.last().map(|setting| read_logo(setting)).transpose()?;
-                let stored =
-                    store::transaction!(db, |tx| -> Result<Option<(Merchant, Changed)>, LogoError> {
-                        let Some(merchant) = merchants::get_for_update(tx, id).await? else {
-                            return Ok(None);
-                        };
-                        let logo = logo.as_ref().map(Option::as_deref);
-                        let changed = set(tx, merchant, &settings, logo).await?;
-                        Ok(merchants::get(tx, id).await?.map(|merchant| (merchant, changed)))
-                    });
-                match stored {
+                let logo = logo.as_ref().map(Option::as_deref);
+                match branding::set_with_logo(&db, id, &settings, logo).await {
                     Ok(Some((merchant, Changed::Done))) => say(&merchant.settings),
                     Ok(Some((_, Changed::Proposed))) => say_proposed(false),
                     Ok(None) => bail!("no such merchant: {id}"),
@@ -157,36 +147,6 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
             }
         }
     })
-}
-
-/// Changes settings, and the logo where one is given (`None` inside: it is removed).
-async fn set(
-    tx: &mut Tx,
-    mut merchant: Merchant,
-    settings: &[String],
-    logo: Option<Option<&[u8]>>,
-) -> Result<Changed, LogoError> {
-    let refused = |problem: crate::error::Problem| LogoError::Unusable(problem.to_string());
-    let id = merchant.id;
-    let is_readable = app::merchants::faults(&merchant).is_empty();
-    if let Some(logo) = logo.filter(|_| is_readable) {
-        // The logo's version is one of the settings, and a proposal is void once the settings that it was made
-        // on have changed. So the logo comes first.
-        branding::set_logo(tx, id, logo).await?;
-        merchant = merchants::get_for_update(tx, id)
-            .await?
-            .ok_or(store::Error::Missing("merchant"))?;
-    }
-    let changed = app::merchants::repaired_settings(&merchant, settings)
-        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
-    let changed = app::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
-        .await
-        .map_err(refused)?;
-    // A logo is added to settings that can be read: those above repaired them, and were not proposed.
-    if let Some(logo) = logo.filter(|_| !is_readable) {
-        branding::set_logo(tx, id, logo).await?;
-    }
-    Ok(changed)
 }
 
 /// What `merchant show` prints.
@@ -226,14 +186,7 @@ fn read_logo(setting: &str) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {
-    let action = format!("merchant.{}", status.as_str());
-    let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
-        let found = merchants::set_status(tx, id, status).await?;
-        if found {
-            app::operations::record(tx, app::operations::COMMAND_LINE, &action, &id.to_string()).await?;
-        }
-        Ok(found)
-    })?;
+    let found = app::merchants::set_status(db, id, status).await?;
     if !found {
         bail!("no such merchant: {id}");
     }

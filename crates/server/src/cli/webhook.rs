@@ -1,16 +1,15 @@
 //! `bonafide webhook …`: a Flow's webhook secret, test messages, deliveries and their replay, until the portal has them.
 
 use clap::{Args, Subcommand};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde_json::json;
-use store::{Scope, outbox, webhooks};
+use store::{Scope, outbox};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
 use crate::api::time::iso;
 use crate::app::webhooks as app_webhooks;
 use crate::config::DataConfig;
-use crate::error::Problem;
 
 /// Deliveries that are listed unless told otherwise.
 const LISTED: i64 = 100;
@@ -74,10 +73,7 @@ pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
                 Ok(())
             }
             Action::Resend { event } => {
-                let found = store::transaction!(db, |tx| -> Result<bool, store::Error> {
-                    outbox::resend(tx, scope, event).await
-                })?;
-                if !found {
+                if !app_webhooks::resend_alone(&db, scope, event).await? {
                     return Err(Unusable("no such event in this account and mode".into()).into());
                 }
                 say(&json!({"id": event, "due": true}).to_string())
@@ -89,17 +85,13 @@ pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
                 say(&json!({"id": id, "type": "webhook.test"}).to_string())
             }
             Action::Secret { flow } => {
-                let endpoint =
-                    store::transaction!(db, |tx| -> Result<Option<webhooks::Endpoint>, store::Error> {
-                        webhooks::get_or_create(tx, scope, flow).await
-                    })?;
+                let endpoint = app_webhooks::endpoint(&db, scope, flow).await?;
                 say(endpoint.ok_or_else(no_flow)?.secret.expose_secret())
             }
             Action::Rotate { flow } => {
-                let secret = store::transaction!(db, |tx| -> Result<SecretString, Problem> {
-                    app_webhooks::rotate(tx, scope, flow, None).await
-                })
-                .map_err(|_| no_flow())?;
+                let secret = app_webhooks::rotate_alone(&db, scope, flow)
+                    .await
+                    .map_err(|_| no_flow())?;
                 say(secret.expose_secret())
             }
         }

@@ -8,7 +8,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use serde_json::Value;
 use store::api_log::{self, Answered, Filter, Line};
-use store::audit::{self, Entry};
+use store::audit::Entry;
 use store::{attempts, credentials};
 use uuid::Uuid;
 
@@ -17,8 +17,8 @@ use super::page::{self, Page};
 use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::Shared;
 use crate::app::api_log::{Exchange, masked};
+use crate::app::{Shared, audit_trail};
 use crate::error::{Family, Problem};
 use crate::http::path::PathText;
 
@@ -184,9 +184,7 @@ async fn detail(
             subject: &subject,
             detail: r#"{"in":"api log"}"#,
         };
-        store::transaction!(app.db, |tx| -> Result<(), Problem> {
-            Ok(audit::write(tx, scope, &entry).await?)
-        })?;
+        audit_trail::write(&app.db, scope, &entry).await?;
     }
     page::html(CallPage {
         page,

@@ -13,7 +13,7 @@ use chain::currency::Currency;
 use chain::secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use store::audit::{self, Entry};
+use store::audit::Entry;
 use store::monitoring::Screening;
 use uuid::Uuid;
 
@@ -23,8 +23,8 @@ use super::permissions::Action;
 use super::routes::Routes;
 use super::sealed;
 use super::session::Member;
-use crate::app::Shared;
 use crate::app::monitoring::{self, Verdict, Wanted};
+use crate::app::{Shared, audit_trail};
 use crate::error::{Family, Kind, Problem};
 use crate::http::gate::{self, Caller};
 use crate::http::idempotency::{self, Start};
@@ -209,9 +209,7 @@ async fn note(
         subject: &subject,
         detail: &detail.to_string(),
     };
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        Ok(audit::write(tx, caller.scope, &entry).await?)
-    })
+    audit_trail::write(&app.db, caller.scope, &entry).await
 }
 
 /// Why there is no score: in a word where the query was kept all the same.

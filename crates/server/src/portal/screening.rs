@@ -13,7 +13,7 @@ use sanctions::store::ListStatus;
 use sanctions::{Query, ScreenResult};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::audit::{self, Entry};
+use store::audit::Entry;
 use verification::screening::ScreeningHit;
 
 use super::page::{self, Page};
@@ -22,7 +22,7 @@ use super::review::hits::{self, Hit, Known};
 use super::routes::Routes;
 use super::sealed::{self, Sealed};
 use super::session::Member;
-use crate::app::{Shared, insight, merchants, screening_hits};
+use crate::app::{Shared, audit_trail, insight, merchants, screening_hits};
 use crate::error::Problem;
 use crate::http::gate;
 
@@ -116,10 +116,7 @@ async fn search(
             subject: "by hand",
             detail: &detail,
         };
-        let scope = member.scope()?;
-        store::transaction!(app.db, |tx| -> Result<(), Problem> {
-            Ok(audit::write(tx, scope, &entry).await?)
-        })?;
+        audit_trail::write(&app.db, member.scope()?, &entry).await?;
     }
     Ok(onward)
 }

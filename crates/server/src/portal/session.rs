@@ -16,6 +16,7 @@ use store::portal_sessions::{self, SignedIn, Stage};
 use uuid::Uuid;
 
 use super::permissions::{Action, Role, may};
+use crate::app::accounts::sessions;
 use crate::app::merchants::requires_second_factor;
 use crate::app::{App, Shared};
 use crate::error::Problem;
@@ -181,7 +182,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
         match found {
             Ok(Some(found)) if found.stage == Stage::Full => {
                 if found.touch_due(Timestamp::now().as_millisecond())
-                    && let Err(error) = touch(&app, found.session_id).await
+                    && let Err(error) = sessions::touch(&app.db, found.session_id).await
                 {
                     tracing::warn!("a session could not be touched: {error}");
                 }
@@ -209,12 +210,6 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
 /// Marks an answer that went to somebody signed in.
 #[derive(Clone, Copy, Debug)]
 pub struct ForMember;
-
-async fn touch(app: &App, session_id: Uuid) -> Result<(), store::Error> {
-    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        portal_sessions::touch(tx, session_id).await
-    })
-}
 
 /// The session's token in the request's cookie.
 pub fn token(app: &App, headers: &HeaderMap) -> Option<String> {

@@ -7,6 +7,7 @@ use store::portal_sessions;
 
 use super::session::Member;
 use crate::app::App;
+use crate::app::accounts::sessions;
 use crate::error::Problem;
 
 #[derive(Serialize, Deserialize)]
@@ -23,10 +24,7 @@ struct Kept<T> {
 pub async fn keep(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
     let kept = Kept { on: on.into(), what };
     let text = serde_json::to_string(&kept).map_err(Problem::internal)?;
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        let (staff_id, session_id) = (member.staff_id, member.session_id);
-        Ok(portal_sessions::keep_shown(tx, staff_id, session_id, &text).await?)
-    })
+    Ok(sessions::keep_shown(&app.db, member.staff_id, member.session_id, &text).await?)
 }
 
 /// What was kept for a page, once and in time; what is for another page stays.
@@ -42,8 +40,6 @@ pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> 
     let Some(kept) = kept.filter(|kept| kept.on == on) else {
         return Ok(None);
     };
-    let is_first = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
-        Ok(portal_sessions::forget_shown(tx, session_id, &shown).await?)
-    })?;
+    let is_first = sessions::forget_shown(&app.db, session_id, &shown).await?;
     Ok(serde_json::from_value(kept.what).ok().filter(|_| is_first))
 }

@@ -71,6 +71,18 @@ pub async fn invite(
     })
 }
 
+/// Revokes the links to become an owner that the command line made and nobody used.
+pub async fn revoke_owner_links(db: &Db, merchant_id: Uuid) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        for earlier in invitations::of_merchant(tx, merchant_id).await? {
+            if earlier.invited_by.is_none() && earlier.role.as_deref() == Some(Role::Owner.as_str()) {
+                invitations::revoke(tx, merchant_id, earlier.id).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Makes a link to become an operator; the earlier ones work no more.
 pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem> {
     store::transaction!(db, |tx| -> Result<NewLink, Problem> {

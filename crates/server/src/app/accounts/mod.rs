@@ -6,6 +6,7 @@ pub mod devices;
 pub mod joining;
 pub mod passwords;
 pub mod profile;
+pub mod sessions;
 pub mod sign_up;
 pub mod signing_in;
 pub mod staff;

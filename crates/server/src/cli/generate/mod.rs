@@ -77,9 +77,7 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
             });
             if let Some((end, sealing)) = std::mem::replace(&mut ahead, next) {
                 let sealed = sealing.await?;
-                store::transaction!(db, |tx| -> Result<(), store::Error> {
-                    bulk::write(tx, &account, &sealed).await
-                })?;
+                app::operations::write_invented(&db, &account, &sealed).await?;
                 written += BATCH;
                 if written % 50_000 == 0 {
                     say(&format!(
@@ -177,8 +175,6 @@ async fn group(
         status: GroupStatus::Active,
         flow_ids: flows.iter().map(|(id, ..)| *id).collect(),
     };
-    let group = store::transaction!(db, |tx| -> Result<groups::Group, store::Error> {
-        groups::create(tx, scope, &new, None).await
-    })?;
+    let group = app::groups::create_alone(db, scope, &new).await?;
     Ok(group.id)
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::audit::{self, Entry};
+use store::audit::Entry;
 
 use super::super::page::Page;
 use super::super::permissions::Action;
@@ -12,8 +12,8 @@ use super::super::session::Member;
 use super::super::shown;
 use super::query::plain;
 use super::{found, one_digit};
-use crate::app::Shared;
 use crate::app::monitoring::{self, Change, NotAgain, Replay};
+use crate::app::{Shared, audit_trail};
 use crate::error::Problem;
 use crate::http::gate;
 use crate::http::path::PathText;
@@ -169,9 +169,7 @@ pub(super) async fn make(
         detail: &outcome.to_string(),
         ..caller.did("screening.repeated", &id)
     };
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        Ok(audit::write(tx, caller.scope, &entry).await?)
-    })?;
+    audit_trail::write(&app.db, caller.scope, &entry).await?;
     let on = format!("/portal/monitoring/{id}");
     shown::keep(&app, &member, &on, &again).await?;
     Ok(Redirect::to(&format!("{on}#again")).into_response())

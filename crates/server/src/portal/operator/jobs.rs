@@ -88,11 +88,6 @@ pub(super) async fn run_job(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let id = parse_id(&id)?;
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        if !store::jobs::run_now(tx, id).await? {
-            return Err(Problem::not_found("This job is done, or being done"));
-        }
-        Ok(operations::record(tx, &member.actor(), "job.run", &id.to_string()).await?)
-    })?;
+    operations::run_job(&app.db, id, &member.actor()).await?;
     Ok(done("/portal/operator/jobs", "operator.job_due"))
 }

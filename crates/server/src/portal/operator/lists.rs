@@ -146,9 +146,7 @@ pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<
     tokio::task::spawn_blocking(move || reloading.lists.reload())
         .await
         .map_err(Problem::internal)?;
-    store::transaction!(app.db, |tx| -> Result<(), Problem> {
-        Ok(operations::record(tx, &member.actor(), "lists.reloaded", "").await?)
-    })?;
+    operations::record_alone(&app.db, &member.actor(), "lists.reloaded", "").await?;
     Ok(done("/portal/operator/lists", "operator.reloaded"))
 }
 

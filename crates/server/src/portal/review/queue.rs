@@ -14,7 +14,7 @@ use uuid::Uuid;
 use verification::codes::{CODES, Code};
 use verification::review::Priority;
 
-use crate::app::{Shared, applicant_view, reviews};
+use crate::app::{Shared, applicant_view, desk, reviews};
 use crate::error::{Kind, Problem};
 use crate::portal::page::{Page, done, html};
 use crate::portal::permissions::Action;
@@ -24,8 +24,6 @@ use crate::portal::session::Member;
 const PAGE: i64 = 50;
 /// How far waiting attempts are counted.
 const COUNTED: i64 = 1_000;
-/// Views that a member may keep.
-const MOST_VIEWS: i64 = 20;
 const HOUR_MS: i64 = 3_600_000;
 
 /// The filters of the address, as typed; empty ones do not filter.
@@ -397,12 +395,9 @@ pub async fn keep_view(
         query: harmless(&form.query),
     };
     let Scope { merchant_id, .. } = member.scope()?;
-    let kept = store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        saved_views::put(tx, merchant_id, member.staff_id, &view, MOST_VIEWS).await
-    });
-    match kept {
+    match desk::keep_view(&app.db, merchant_id, member.staff_id, &view).await {
         Err(store::Error::LimitReached) => {
-            let text = format!("You keep {MOST_VIEWS} views already: delete one first");
+            let text = format!("You keep {} views already: delete one first", desk::MOST_VIEWS);
             Err(Problem::new(Kind::Conflict, text).named("views_most"))
         }
         kept => {
@@ -419,9 +414,7 @@ pub async fn forget_view(
     Form(form): Form<ViewForm>,
 ) -> Result<Response, Problem> {
     let Scope { merchant_id, .. } = member.scope()?;
-    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-        saved_views::remove(tx, merchant_id, member.staff_id, &form.name).await
-    })?;
+    desk::forget_view(&app.db, merchant_id, member.staff_id, &form.name).await?;
     Ok(done("/portal/queue", "deleted"))
 }
 

@@ -10,15 +10,13 @@ use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
 use verification::status::Decision;
 
-use crate::app::Shared;
 use crate::app::reviews::MAX_REASON;
+use crate::app::{Shared, desk};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
 use crate::portal::session::Member;
 
 const PATH: &str = "/portal/queue/reasons";
-/// Reasons that an account may keep.
-const MOST: i64 = 50;
 /// What reasons are for, in the order in which they are offered.
 pub const DECISIONS: [Decision; 3] = [Decision::Decline, Decision::Approve, Decision::Reopen];
 
@@ -84,12 +82,9 @@ pub async fn add(
         }
     };
     let merchant_id = member.scope()?.merchant_id;
-    let added = store::transaction!(app.db, |tx| -> Result<Uuid, store::Error> {
-        reason_templates::add(tx, merchant_id, decision, body, MOST).await
-    });
-    match added {
+    match desk::add_reason(&app.db, merchant_id, decision, body).await {
         Err(store::Error::LimitReached) => {
-            let fault = page.t1("review.reasons.most", "n", MOST);
+            let fault = page.t1("review.reasons.most", "n", desk::MOST_REASONS);
             render(&app, page, &member, form, Some(fault)).await
         }
         added => {
@@ -112,10 +107,7 @@ pub async fn remove(
     Form(form): Form<OldReason>,
 ) -> Result<Response, Problem> {
     let merchant_id = member.scope()?.merchant_id;
-    let removed = store::transaction!(app.db, |tx| -> Result<bool, store::Error> {
-        reason_templates::remove(tx, merchant_id, form.id).await
-    })?;
-    if removed {
+    if desk::remove_reason(&app.db, merchant_id, form.id).await? {
         Ok(done(PATH, "deleted"))
     } else {
         Err(Problem::not_found("There is no such reason"))

@@ -1,0 +1,46 @@
+//! What reviewers keep for their work: views of the queue, each for one person, and templates of reasons, for the whole account. It
+//! decides nothing about an attempt.
+
+use store::saved_views::{self, SavedView};
+use store::{Db, Error, reason_templates};
+use uuid::Uuid;
+use verification::status::Decision;
+
+/// Views that a person keeps at most.
+pub const MOST_VIEWS: i64 = 20;
+/// Templates that an account keeps at most.
+pub const MOST_REASONS: i64 = 50;
+
+/// Keeps a view of the queue under its name.
+///
+/// # Errors
+/// [`Error::LimitReached`] beyond [`MOST_VIEWS`].
+pub async fn keep_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, view: &SavedView) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        saved_views::put(tx, merchant_id, staff_id, view, MOST_VIEWS).await
+    })
+}
+
+/// Deletes a view.
+pub async fn forget_view(db: &Db, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        saved_views::remove(tx, merchant_id, staff_id, name).await
+    })
+}
+
+/// Adds a template of a reason for a decision; its id.
+///
+/// # Errors
+/// [`Error::LimitReached`] beyond [`MOST_REASONS`].
+pub async fn add_reason(db: &Db, merchant_id: Uuid, decision: Decision, body: &str) -> Result<Uuid, Error> {
+    store::transaction!(db, |tx| -> Result<Uuid, Error> {
+        reason_templates::add(tx, merchant_id, decision, body, MOST_REASONS).await
+    })
+}
+
+/// Deletes a template; whether there was one.
+pub async fn remove_reason(db: &Db, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
+    store::transaction!(db, |tx| -> Result<bool, Error> {
+        reason_templates::remove(tx, merchant_id, id).await
+    })
+}
