@@ -32,15 +32,23 @@ const sql = (sql) =>
 const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
 
 /** Waits until this is among what the page has put by. @param {import("playwright-core").Page} page @param {string} text */
-const kept = (page, text) =>
-  page.waitForFunction(async (text) => {
-    /** @param {IDBRequest} request @returns {Promise<any>} */
-    const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
-    const db = /** @type {IDBDatabase} */ (await done(indexedDB.open("bonafide")));
-    const all = await done(db.transaction("kept").objectStore("kept").getAll());
-    db.close();
-    return JSON.stringify(all).includes(text);
-  }, text, { polling: 100 });
+async function kept(page, text) {
+  // Not `waitForFunction`, which takes a promise for a yes.
+  const isKept = () =>
+    page.evaluate(async (text) => {
+      /** @param {IDBRequest} request @returns {Promise<any>} */
+      const done = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+      const db = /** @type {IDBDatabase} */ (await done(indexedDB.open("bonafide")));
+      const all = await done(db.transaction("kept").objectStore("kept").getAll());
+      db.close();
+      return JSON.stringify(all).includes(text);
+    }, text);
+  for (let tries = 0; tries < 400; tries++) {
+    if (await isKept()) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail(`the page did not keep ${text}`);
+}
 
 test("a press on Start before the scripts have run begins once, as soon as they have", async () => {
   for (const press of ["a finger", "Enter"]) {

@@ -30,7 +30,7 @@ fn hit(body: &Value) -> &str {
 }
 
 /// Changes a Flow's settings by the command line.
-fn set_flow(server: &Server, demo: &Value, settings: Value) -> String {
+pub(super) fn set_flow(server: &Server, demo: &Value, settings: Value) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), json!({ "settings": settings }).to_string()).unwrap();
     server.bonafide(&[

@@ -2,11 +2,11 @@
 //! are required, nothing that decides about an applicant changes. The forms are the code's own (`portal::table`).
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use server::portal::permissions::{Action, Role, may};
 use server::portal::table;
 
-use super::four_eyes::answer;
+use super::four_eyes::{answer, set_flow};
 use super::review::{conclude, decide, listed, merchant, newest};
 use super::second::shown_version;
 use super::setup::send;
@@ -145,24 +145,6 @@ impl Attack<'_> {
     }
 }
 
-fn set_flow(server: &Server, demo: &Value, flow: &str) {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let strict =
-        json!({"fourEyes": true, "reviewPolicy": "always", "matchThreshold": 85, "retentionDays": 300});
-    std::fs::write(file.path(), json!({ "settings": strict }).to_string()).unwrap();
-    server.bonafide(&[
-        "flow",
-        "update",
-        "--merchant",
-        merchant(demo),
-        "--flow",
-        flow,
-        "--sandbox",
-        "--file",
-        file.path().to_str().unwrap(),
-    ]);
-}
-
 // On one database: the rules do not differ, and the sweep takes long.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_form_lets_an_applicant_pass_alone() {
@@ -184,7 +166,9 @@ async fn no_form_lets_an_applicant_pass_alone() {
         .expect("a member")
         .to_owned();
     drop(colleague);
-    set_flow(&server, &demo, flow);
+    let strict =
+        json!({"fourEyes": true, "reviewPolicy": "always", "matchThreshold": 85, "retentionDays": 300});
+    set_flow(&server, &demo, strict);
     server.bonafide(&["merchant", "set", &id, "fourEyes=true", "screeningThreshold=0.7"]);
     let body = listed(&server, &demo, "waits").await;
     let attempt = newest(&server).await;
