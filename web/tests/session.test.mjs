@@ -60,10 +60,15 @@ test("a press on Start before the scripts have run begins once, as soon as they 
     const letGo = await holdScripts(page);
     await watched.open(await server.link(await server.flow({ defaultFields: {} })), "commit");
     const start = page.locator("#start");
+    // What the press opens comes after the button in the page.
+    await page.locator("#starting").waitFor({ state: "attached" });
     if (press === "Enter") await start.press("Enter");
     else for (let taps = 0; taps < 2; taps++) await start.tap();
     // It is seen and heard that the press counts.
-    assert.notEqual(await start.evaluate((button) => getComputedStyle(button, "::before").content), "none", press);
+    await page.waitForFunction(() => {
+      const start = document.getElementById("start");
+      return start && getComputedStyle(start, "::before").content !== "none";
+    });
     assert.equal(await page.getByRole("status").filter({ hasText: t("page.moment") }).count(), 1);
     assert.equal(exchanges, 0, "nothing is sent by what is only shown");
     letGo();
