@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::Browser;
 use super::operators_second::{self, proposals};
 use super::review::{self, conclude, decide, listed, merchant, newest, open, status_of};
 use super::second::shown_version;
 use super::setup::send;
-use super::{Browser, PASSWORD};
 use crate::harness::{Key, Server, on_both};
 
 /// The id of the first proposal that a page lists.
@@ -371,17 +371,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
     let page = ada
         .submit("/portal/staff/invite", &[("role", "compliance")])
         .await;
-    let link = page[page.find("/portal/join/").unwrap()..]
-        .split(['"', '<'])
-        .next()
-        .unwrap();
-    let other_self = Browser::new(&server);
-    let form = [
-        ("name", "Ada Again"),
-        ("email", "again@example.com"),
-        ("password", PASSWORD),
-    ];
-    other_self.post(link, &form).await.redirect();
+    let other_self = Browser::join_by(&server, &page, "Ada Again", "again@example.com").await;
     let line_self = Browser::sign_up(&server, &id, "compliance").await;
     for (who, me) in [
         ("the invited self", &other_self),

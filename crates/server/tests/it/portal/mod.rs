@@ -89,6 +89,18 @@ impl Browser {
         browser
     }
 
+    /// Somebody new, who joins by the link that a page shows.
+    pub(crate) async fn join_by(server: &Server, page: &str, name: &str, email: &str) -> Browser {
+        let link = page[page.find("/portal/join/").expect("a link")..]
+            .split(['"', '<'])
+            .next()
+            .unwrap();
+        let browser = Browser::new(server);
+        let form = [("name", name), ("email", email), ("password", PASSWORD)];
+        browser.post(link, &form).await.redirect();
+        browser
+    }
+
     /// Joins by a link that the command line printed as JSON.
     async fn join(&self, made: &str) {
         let made: Value = serde_json::from_str(made).unwrap();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Browser, PASSWORD};
+use super::Browser;
 use crate::harness::{Server, on_both};
 
 /// The ids of the proposals on a page of the console.
@@ -56,17 +56,8 @@ fn import(server: &Server, entities: u32, arguments: &[&str]) -> (String, bool) 
 /// A new operator by a link that another one made in the console.
 async fn invited(by: &Browser, server: &Server) -> Browser {
     let page = by.submit("/portal/operator/operators/invite", &[]).await;
-    let at = page.find("/portal/join/").expect("a link");
-    let link: String = page[at..]
-        .chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || "/-_".contains(*c))
-        .collect();
-    let operator = Browser::new(server);
-    operator.get(&link).await.page();
     let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
-    let form = [("name", "Kim Example"), ("email", &email), ("password", PASSWORD)];
-    operator.post(&link, &form).await.redirect();
-    operator
+    Browser::join_by(server, &page, "Kim Example", &email).await
 }
 
 on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {

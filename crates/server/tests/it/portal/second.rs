@@ -4,7 +4,7 @@ use super::four_eyes::{answer, proposal, waiting};
 use super::operators_second;
 use super::review::{conclude, decide, listed, merchant, newest, open, status_of, version};
 use super::setup::send;
-use super::{Answer, Browser, PASSWORD};
+use super::{Answer, Browser};
 use crate::harness::{Server, on_both};
 
 /// Saves the account's settings on the branding page.
@@ -244,17 +244,7 @@ on_both!(a_proposal_that_nobody_can_confirm_says_so, |backend| {
 
     // A colleague who may makes it possible.
     let page = ada.submit("/portal/staff/invite", &[("role", "admin")]).await;
-    let link = page[page.find("/portal/join/").unwrap()..]
-        .split(['"', '<'])
-        .next()
-        .unwrap();
-    let bob = Browser::new(&server);
-    let form = [
-        ("name", "Bob"),
-        ("email", "bob@example.com"),
-        ("password", PASSWORD),
-    ];
-    bob.post(link, &form).await.redirect();
+    let bob = Browser::join_by(&server, &page, "Bob", "bob@example.com").await;
     assert!(waiting(&ada).await.contains("You gave this member access"));
     let page = waiting(&reviewer).await;
     let member = page
