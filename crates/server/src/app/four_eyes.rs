@@ -414,6 +414,16 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Wait
     Err(Problem::not_found("This proposal is no longer pending").named("proposal_gone"))
 }
 
+/// Refuses an answer to a proposal in another state than the page showed. Otherwise a person who only wanted to support a proposal of
+/// the command line could confirm a colleague's.
+pub(super) fn check_version(at: i64, seen: i64) -> Result<(), Problem> {
+    if at == seen {
+        return Ok(());
+    }
+    let text = "This proposal has changed since you opened the page: read it again, then answer it";
+    Err(Problem::new(Kind::Conflict, text).named("proposal_changed"))
+}
+
 /// What became of a second person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
@@ -437,10 +447,7 @@ pub async fn answer(
 ) -> Result<Answered, Problem> {
     store::transaction!(db, |tx| -> Result<Answered, Problem> {
         let (scope, waiting) = get(tx, scope, id).await?;
-        if waiting.at != seen {
-            let text = "This proposal has changed since you opened the page: read it again, then answer it";
-            return Err(Problem::new(Kind::Conflict, text).named("proposal_changed"));
-        }
+        check_version(waiting.at, seen)?;
         let is_own = waiting.staff_id == Some(staff_id);
         let kind = waiting.change.kind();
         let detail = json!({"act": kind, "proposedBy": named(waiting.staff_id)}).to_string();
@@ -544,13 +551,13 @@ async fn may_vouch(tx: &mut Tx, scope: Scope, waiting: &Waiting, staff_id: Uuid)
     if let Some(inviter) = let_in_by(&waiting.subject)
         && proposals::waits(tx, scope, MEMBER, &inviter.to_string()).await?
     {
-        let text = "Whoever let this member in is in doubt too: confirm that member first";
+        let text = "The colleague who gave this member access must be confirmed first";
         return Err(Problem::new(Kind::Forbidden, text).named("inviter_not_counted"));
     }
     may_propose(tx, scope.merchant_id, Some(staff_id)).await
 }
 
-/// The member who let in the one whom a doubt concerns; `None`: the command line did.
+/// The member who gave access to the member of a doubt's subject; `None`: the command line.
 fn let_in_by(subject: &str) -> Option<Uuid> {
     super::applicant_view::staff_id(subject.split_once(' ')?.1)
 }

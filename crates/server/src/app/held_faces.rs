@@ -198,7 +198,7 @@ pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Atte
         }
     }
     people::unbind_faces(tx, scope, person).await?;
-    // Found about the owner of the face, whom the facemap does not name any more.
+    // These findings concern the owner of the face, to whom the facemap no longer belongs.
     for cleared in store::suppressions::of_person(tx, scope, person).await? {
         store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;
     }

@@ -202,13 +202,13 @@ pub async fn waiting(conn: &mut Conn) -> Result<Vec<PendingAct>, Problem> {
 /// Why an operator may not confirm an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The operator proposed it, or let in the one whom it is about.
+    /// The operator proposed the act, or invited the operator in doubt.
     Own,
     /// It is about the operator.
     Subject,
     /// Another operator must first confirm that this one is a separate person.
     NotCounted,
-    /// Another operator must first confirm the one who let in the operator whom it is about.
+    /// The operator who invited the one in doubt must be confirmed first.
     InviterNotCounted,
     /// The operator's login is newer than the proposal.
     TooNew,
@@ -289,7 +289,7 @@ fn refusal(obstacle: Obstacle) -> Problem {
         ),
         Obstacle::InviterNotCounted => (
             "inviter_not_counted",
-            "Whoever invited this operator is in doubt too: confirm that operator first",
+            "The operator who invited this one must be confirmed first",
         ),
         Obstacle::Subject => ("proposal_own", "A different operator must confirm this one"),
         Obstacle::Own | Obstacle::TooNew => (
@@ -314,8 +314,8 @@ pub enum Doubt {
 }
 
 /// Puts in doubt that an operator is a separate person, where two people are required. The first two operators of an installation
-/// are not doubted when they join, or there could never be a second one; an operator who was dismissed counts as one of them. Whoever
-/// can set an operator's password could sign in as that operator, however few there are.
+/// are not doubted when they join, or there could never be a second one; an operator who was dismissed counts as one of them. A person who
+/// can set an operator's password can sign in as that operator, however few operators there are.
 pub async fn doubt(tx: &mut store::Tx, staff_id: Uuid, why: Doubt, by: By<'_>) -> Result<(), Problem> {
     if !needs_two(tx).await? {
         return Ok(());
@@ -349,10 +349,7 @@ pub async fn answer(
         let gone = || Problem::not_found("This proposal is no longer pending").named("proposal_gone");
         let is_it = |one: &PendingAct| one.id == id;
         let waiting = waiting(tx).await?.into_iter().find(is_it).ok_or_else(gone)?;
-        if waiting.at != seen {
-            let text = "This proposal has changed since you opened the page: read it again, then answer it";
-            return Err(Problem::new(Kind::Conflict, text).named("proposal_changed"));
-        }
+        four_eyes::check_version(waiting.at, seen)?;
         if let Some(proposer) = waiting.staff_id {
             // Before the operators are read, so that the proposer is not dismissed between that and the act.
             staff::lock_operator(tx, proposer).await?;
@@ -365,7 +362,7 @@ pub async fn answer(
             _ => {}
         }
         let is_of_operator = matches!(waiting.act, InstallationAct::Operator { .. });
-        // Whoever confirms an operator may be who typed the command, so two operators confirm where there are two.
+        // The operator who confirms may be the person who typed the command, so two operators confirm if there are two.
         let needs_two = !is_of_operator || operators.another_confirms(&waiting, staff_id);
         let PendingAct {
             act,

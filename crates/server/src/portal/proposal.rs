@@ -114,15 +114,14 @@ pub async fn proposed(
     Ok(done(path, &format!("proposed_alone_{role}")))
 }
 
-/// The state of a proposal that a form was made from.
+/// A form that answers a proposal.
 #[derive(Deserialize)]
-pub struct Seen {
+pub struct AnswerForm {
     version: Option<i64>,
 }
 
-impl Seen {
-    /// When the proposal was made or supported, as the page showed it. The answer to a proposal in another state is refused. Otherwise a
-    /// person who only wanted to support a proposal of the command line could confirm a colleague's.
+impl AnswerForm {
+    /// When the proposal was made or supported, as the page showed it; required.
     pub fn version(&self) -> Result<i64, Problem> {
         self.version.ok_or_else(version_missing)
     }

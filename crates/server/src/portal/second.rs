@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::page::{Page, done, html};
 use super::permissions::Action;
-use super::proposal::{Offer, Seen};
+use super::proposal::{AnswerForm, Offer};
 use super::routes::Routes;
 use super::session::Member;
 use crate::app::four_eyes::pages::{self, Members, Proposed};
@@ -164,18 +164,18 @@ async fn confirm(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
-    Form(seen): Form<Seen>,
+    Form(form): Form<AnswerForm>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, true, &seen).await
+    answer(&app, &member, id, true, &form).await
 }
 
 async fn reject(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
-    Form(seen): Form<Seen>,
+    Form(form): Form<AnswerForm>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, false, &seen).await
+    answer(&app, &member, id, false, &form).await
 }
 
 async fn answer(
@@ -183,7 +183,7 @@ async fn answer(
     member: &Member,
     id: Uuid,
     agrees: bool,
-    seen: &Seen,
+    form: &AnswerForm,
 ) -> Result<Response, Problem> {
     let scope = member.scope()?;
     let (_, waiting) = four_eyes::get(&mut app.db.read().await?, scope, id).await?;
@@ -193,7 +193,7 @@ async fn answer(
         return Err(Problem::new(Kind::Forbidden, "Your role does not allow this"));
     }
     let by = (member.staff_id, member.actor());
-    let answer = (agrees, seen.version()?);
+    let answer = (agrees, form.version()?);
     let answered = four_eyes::answer(&app.db, scope, id, answer, (by.0, &by.1)).await?;
     let key = match answered {
         Answered::Done => "change_confirmed",

@@ -64,7 +64,7 @@ pub enum Obstacle {
     Role,
     /// A colleague must first confirm that the member is a separate person.
     NotCounted,
-    /// A colleague must first confirm the one who let in the member whom it is about.
+    /// The colleague who gave the member access must be confirmed first.
     InviterNotCounted,
     /// The member joined after it was proposed.
     TooNew,

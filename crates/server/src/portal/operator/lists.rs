@@ -16,7 +16,7 @@ use crate::app::lists::PastWallets;
 use crate::app::{App, Shared, list_set, operations};
 use crate::error::Problem;
 use crate::portal::page::{Page, done, html};
-use crate::portal::proposal::Seen;
+use crate::portal::proposal::AnswerForm;
 use crate::portal::session::Member;
 
 struct Model {
@@ -154,27 +154,27 @@ pub(super) async fn confirm(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
-    Form(seen): Form<Seen>,
+    Form(form): Form<AnswerForm>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, (true, &seen)).await
+    answer(&app, &member, id, (true, &form)).await
 }
 
 pub(super) async fn reject(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<Uuid>,
-    Form(seen): Form<Seen>,
+    Form(form): Form<AnswerForm>,
 ) -> Result<Response, Problem> {
-    answer(&app, &member, id, (false, &seen)).await
+    answer(&app, &member, id, (false, &form)).await
 }
 
 async fn answer(
     app: &Shared,
     member: &Member,
     id: Uuid,
-    (agrees, seen): (bool, &Seen),
+    (agrees, form): (bool, &AnswerForm),
 ) -> Result<Response, Problem> {
-    let answer = (agrees, seen.version()?);
+    let answer = (agrees, form.version()?);
     let (answered, act) = installation_acts::answer(&app.db, id, answer, member.staff_id).await?;
     let page = match act {
         InstallationAct::Operator { .. } => "/portal/operator/operators",
