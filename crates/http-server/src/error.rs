@@ -1,0 +1,202 @@
+//! The one place where a [`Problem`] becomes a response.
+//!
+//! Handlers return a [`Rejection`] and know nothing of bodies; [`render`] gives each family of endpoints its own shape
+//! (`decisions.md` §1, contract §7). The cause of a problem is logged with the request id and never sent.
+
+use axum::extract::Request;
+use axum::http::header::{ALLOW, AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Json, Response};
+use serde_json::{Map, Value, json};
+use service::problem::{Family, Kind, Problem};
+
+/// What a handler, extractor or middleware returns instead of an answer.
+#[derive(Clone, Debug)]
+pub struct Rejection(pub Problem);
+
+impl<E: Into<Problem>> From<E> for Rejection {
+    fn from(error: E) -> Self {
+        Rejection(error.into())
+    }
+}
+
+impl IntoResponse for Rejection {
+    /// A bare status that carries the problem; [`render`] writes the body.
+    fn into_response(self) -> Response {
+        let mut response = self.0.status(Family::System).into_response();
+        response.extensions_mut().insert(self.0);
+        response
+    }
+}
+
+fn body(problem: &Problem, family: Family, status: StatusCode) -> Value {
+    let mut body = Map::new();
+    let message = Value::from(problem.message());
+    match (family, problem.kind()) {
+        (Family::GroupsAndFlows | Family::LinkAndPoll | Family::Verify, Kind::Unauthenticated) => {
+            body.insert("error".into(), message);
+        }
+        (Family::GroupsAndFlows, _) | (Family::Verify, Kind::WrongCredentials) => {
+            body.insert("message".into(), message);
+        }
+        (Family::Monitoring, Kind::Unauthenticated | Kind::WrongCredentials) => {
+            body.insert("message".into(), message);
+        }
+        (Family::Verify | Family::Monitoring, _) => {
+            body.insert("success".into(), json!(false));
+            body.insert("message".into(), message);
+        }
+        (Family::Applicants, _) => {
+            body.insert("code".into(), json!(status.as_u16()));
+            body.insert("description".into(), message);
+        }
+        (Family::LinkAndPoll | Family::Exchange | Family::System, _) => {
+            body.insert("error".into(), json!(problem.word(family)));
+            body.insert("message".into(), message);
+        }
+    }
+    if let Some(country) = problem.blocked_country() {
+        body.insert("detectedCountry".into(), json!(country));
+    }
+    if !problem.errors().is_empty() {
+        body.insert("errors".into(), json!(problem.errors()));
+    }
+    Value::Object(body)
+}
+
+/// Middleware: turns a [`Problem`] that a handler or extractor returned into the family's body.
+pub async fn render(request: Request, next: Next) -> Response {
+    let family = Family::of(request.uri().path());
+    let challenge = challenge(family, request.headers());
+    let mut response = next.run(request).await;
+    let Some(problem) = response.extensions_mut().remove::<Problem>() else {
+        return response;
+    };
+    let status = problem.status(family);
+    problem.log(status);
+    let mut rendered = (status, Json(body(&problem, family, status))).into_response();
+    let headers = rendered.headers_mut();
+    // What inner layers set (rate-limit headers, request id, Allow) stays.
+    for (name, value) in response.headers() {
+        if name.as_str().starts_with("ratelimit-") || name == ALLOW {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+    if let Some(wait) = problem.wait() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(wait));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    }
+    rendered
+}
+
+/// What a 401 asks for. A page that came with a token must not be asked for a password: browsers would show their own
+/// window for it.
+fn challenge(family: Family, headers: &HeaderMap) -> &'static str {
+    let scheme = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.as_bytes().get(..6));
+    if family == Family::Exchange || scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer")) {
+        "Bearer realm=\"bonafide\""
+    } else {
+        "Basic realm=\"bonafide\", charset=\"UTF-8\""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_its_shape() {
+        let wrong = Problem::new(Kind::WrongCredentials, "m");
+        let missing = Problem::new(Kind::Unauthenticated, "m");
+        let invalid = Problem::validation(vec!["a - b".into()]);
+        let used = Problem::new(Kind::Gone, "m").named("token_used");
+        let blocked = Problem::geo_blocked(Some("DE"));
+        for (problem, family, status, body) in [
+            (&missing, Family::GroupsAndFlows, 401, json!({"error": "m"})),
+            (&wrong, Family::GroupsAndFlows, 400, json!({"message": "m"})),
+            (
+                &invalid,
+                Family::GroupsAndFlows,
+                400,
+                json!({"message": "Validation failed", "errors": ["a - b"]}),
+            ),
+            (&missing, Family::LinkAndPoll, 401, json!({"error": "m"})),
+            (
+                &wrong,
+                Family::LinkAndPoll,
+                400,
+                json!({"error": "invalid_credentials", "message": "m"}),
+            ),
+            (
+                &wrong,
+                Family::Exchange,
+                401,
+                json!({"error": "invalid_token", "message": "m"}),
+            ),
+            (
+                &used,
+                Family::Exchange,
+                410,
+                json!({"error": "token_used", "message": "m"}),
+            ),
+            (
+                &blocked,
+                Family::Exchange,
+                403,
+                json!({
+                    "error": "geo_blocked", "detectedCountry": "DE",
+                    "message": "Verification is not available in your country",
+                }),
+            ),
+            (&missing, Family::Verify, 401, json!({"error": "m"})),
+            (&wrong, Family::Verify, 401, json!({"message": "m"})),
+            (
+                &invalid,
+                Family::Verify,
+                400,
+                json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
+            ),
+            (
+                &missing,
+                Family::Applicants,
+                401,
+                json!({"code": 401, "description": "m"}),
+            ),
+            (
+                &wrong,
+                Family::Applicants,
+                401,
+                json!({"code": 401, "description": "m"}),
+            ),
+            (&missing, Family::Monitoring, 401, json!({"message": "m"})),
+            (&wrong, Family::Monitoring, 401, json!({"message": "m"})),
+            (
+                &invalid,
+                Family::Monitoring,
+                400,
+                json!({"success": false, "message": "Validation failed", "errors": ["a - b"]}),
+            ),
+        ] {
+            let got = problem.status(family);
+            assert_eq!(
+                (got.as_u16(), body(problem, family, got)),
+                (status, body),
+                "{family:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_cause_is_never_sent() {
+        let problem = Problem::from(store::Error::Unreadable("attempt status"));
+        for family in [Family::Verify, Family::GroupsAndFlows, Family::System, Family::Applicants] {
+            let sent = body(&problem, family, problem.status(family)).to_string();
+            assert!(!sent.contains("attempt status"), "{sent}");
+        }
+    }
+}

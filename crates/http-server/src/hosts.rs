@@ -1,0 +1,134 @@
+//! How many connections each host holds, so that none can hold all of the server's places. It counts
+//! addresses as [`visitor`] does (a whole IPv6 /64 is one host), and never writes one down. It counts open
+//! connections and contains no copy of the database.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use service::rates::visitor;
+
+/// Whether an address is a trusted proxy's, who brings others' requests.
+pub fn is_proxy(address: IpAddr, trusted: &[IpAddr]) -> bool {
+    trusted.contains(&address.to_canonical())
+}
+
+/// The pause between two warnings that a host is turned away.
+const WARN_AGAIN: Duration = Duration::from_secs(60);
+
+/// The hosts that hold connections.
+pub struct Hosts {
+    /// Connections a host may hold at most.
+    most: usize,
+    /// Whoever comes through these is many hosts, and not counted.
+    proxies: Vec<IpAddr>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    open: HashMap<IpAddr, usize>,
+    warned: Option<Instant>,
+}
+
+impl Hosts {
+    /// Nobody is there yet. `most`: connections a host may hold, 0 for as many as there are.
+    pub fn new(most: usize, proxies: Vec<IpAddr>) -> Self {
+        Hosts {
+            most: if most == 0 { usize::MAX } else { most },
+            proxies,
+            counts: Mutex::default(),
+        }
+    }
+
+    /// Counts one more connection until the answer is dropped; `None`: this host holds as many as it may.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Held> {
+        let host = (!is_proxy(peer, &self.proxies)).then(|| visitor(peer));
+        if let Some(host) = host {
+            let mut counts = self.counts();
+            let open = counts.open.entry(host).or_default();
+            if *open >= self.most {
+                turned_away(&mut counts);
+                return None;
+            }
+            *open += 1;
+        }
+        Some(Held {
+            hosts: Arc::clone(self),
+            host,
+        })
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn turned_away(counts: &mut Counts) {
+    metrics::counter!("bonafide_connections_refused_total").increment(1);
+    if counts.warned.is_none_or(|warned| warned.elapsed() > WARN_AGAIN) {
+        counts.warned = Some(Instant::now());
+        tracing::warn!(
+            "a host holds as many connections as one may, and gets no more; if it is a reverse proxy of yours, \
+             name it in --trusted-proxies"
+        );
+    }
+}
+
+/// A host's connection while it is open.
+pub struct Held {
+    hosts: Arc<Hosts>,
+    /// None: it comes through a proxy and is not counted.
+    host: Option<IpAddr>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(host) = self.host else { return };
+        let mut counts = self.hosts.counts();
+        if let Some(open) = counts.open.get_mut(&host) {
+            *open -= 1;
+            if *open == 0 {
+                counts.open.remove(&host);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn each_host_has_its_own_places_and_gives_them_back() {
+        let hosts = Arc::new(Hosts::new(2, vec![]));
+        let mut held: Vec<_> = ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::1", "2001:db8::ff:2"]
+            .map(|peer| hosts.admit(address(peer)).unwrap())
+            .into();
+        for full in ["192.0.2.1", "2001:db8:0:0:1::"] {
+            assert!(hosts.admit(address(full)).is_none(), "{full}");
+        }
+        for free in ["192.0.2.2", "2001:db8:0:1::1"] {
+            assert!(hosts.admit(address(free)).is_some(), "{free}");
+        }
+        held.remove(0);
+        held.extend(hosts.admit(address("192.0.2.1")));
+        assert_eq!(held.len(), 4, "its place was free again");
+        held.clear();
+        assert!(hosts.counts().open.is_empty(), "who has left is forgotten");
+    }
+
+    #[test]
+    fn proxies_are_not_counted_and_nobody_where_it_is_off() {
+        for (most, peer) in [(1, "10.0.0.1"), (1, "::ffff:10.0.0.1"), (0, "192.0.2.1")] {
+            let hosts = Arc::new(Hosts::new(most, vec![address("10.0.0.1")]));
+            let held: Vec<_> = (0..100).filter_map(|_| hosts.admit(address(peer))).collect();
+            assert_eq!(held.len(), 100, "{most} {peer}");
+        }
+    }
+}

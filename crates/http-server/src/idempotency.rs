@@ -1,0 +1,39 @@
+//! `Idempotency-Key` and the answers that it repeats, as HTTP writes them. What a key means is `service::idempotency`.
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use service::idempotency::Answer;
+
+use crate::api_log::OfAttempt;
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Says that an answer is a repetition.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The request's key, unread.
+pub fn key_of(headers: &HeaderMap) -> Option<&[u8]> {
+    headers.get(KEY).map(HeaderValue::as_bytes)
+}
+
+/// An answer that a service made, as a response.
+pub struct Reply(pub Answer);
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let Reply(answer) = self;
+        let (status, attempt, is_replayed) = (answer.status(), answer.attempt(), answer.is_replayed());
+        let mut response = Response::new(Body::from(answer.into_body()));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if is_replayed {
+            headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        if let Some(log_id) = attempt {
+            response.extensions_mut().insert(OfAttempt(log_id));
+        }
+        response
+    }
+}

@@ -1,0 +1,441 @@
+//! One-time links and who comes in by them: members, operators, new passwords and addresses.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use store::invitations::{self, Invitation, InvitationToken, Kind, Purpose};
+use store::portal_sessions::{self, Stage};
+use store::staff::{self, NewStaff, StaffMember};
+use store::{Db, Error, Tx, merchants};
+use uuid::Uuid;
+
+use super::devices::Device;
+use super::staff::rights;
+use super::{
+    Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
+};
+use crate::four_eyes::{self, By};
+use crate::installation_acts::{self, Doubt};
+use crate::merchants::requires_second_factor;
+use crate::{App, operations};
+use crate::problem::{Kind as ProblemKind, Problem};
+use crate::permissions::Role;
+
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How long an invitation can be used.
+pub const INVITATION_MS: i64 = 7 * DAY_MS;
+/// How long a link to set a new password can be used.
+pub const PASSWORD_LINK_MS: i64 = DAY_MS;
+
+/// A link as it is shown this once.
+#[derive(Clone, Debug)]
+pub struct NewLink {
+    /// What it is for.
+    pub invitation: Invitation,
+    /// Its path below the public address.
+    pub path: String,
+}
+
+pub(super) fn path(token: &SecretString) -> String {
+    format!("/portal/join/{}", token.expose_secret())
+}
+
+/// Makes a link to join an account, and says so in its trail.
+pub async fn invite(
+    db: &Db,
+    merchant_id: Uuid,
+    role: Role,
+    email: Option<&str>,
+    invited_by: Option<Uuid>,
+) -> Result<NewLink, Problem> {
+    let by = invited_by.map_or_else(|| "command line".to_owned(), actor);
+    store::transaction!(db, |tx| -> Result<NewLink, Problem> {
+        let merchant = merchants::get(tx, merchant_id).await?;
+        merchant.ok_or_else(|| Problem::not_found("There is no such account"))?;
+        if let Some(staff_id) = invited_by {
+            rights(tx, merchant_id, staff_id).await?.over(role)?;
+        }
+        let purpose = Purpose::Member {
+            merchant_id,
+            role: role.as_str(),
+            email,
+        };
+        let (invitation, token) = invitations::create(tx, &purpose, invited_by, INVITATION_MS).await?;
+        let detail = format!("{{\"role\":\"{}\"}}", role.as_str());
+        let subject = invitation.id.to_string();
+        audit_at(tx, merchant_id, &by, "staff.invited", &subject, &detail).await?;
+        Ok(NewLink {
+            path: path(&token),
+            invitation,
+        })
+    })
+}
+
+/// Revokes the links to become an owner that the command line made and nobody used.
+pub async fn revoke_owner_links(db: &Db, merchant_id: Uuid) -> Result<(), Error> {
+    store::transaction!(db, |tx| -> Result<(), Error> {
+        for earlier in invitations::of_merchant(tx, merchant_id).await? {
+            if earlier.invited_by.is_none() && earlier.role.as_deref() == Some(Role::Owner.as_str()) {
+                invitations::revoke(tx, merchant_id, earlier.id).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes a link to become an operator; the earlier ones work no more.
+pub async fn operator_link(db: &Db, by: Option<Uuid>) -> Result<NewLink, Problem> {
+    store::transaction!(db, |tx| -> Result<NewLink, Problem> {
+        if let Some(staff_id) = by
+            && !staff::lock_operator(tx, staff_id).await?
+        {
+            return Err(Problem::new(
+                ProblemKind::Forbidden,
+                "You are no operator any more",
+            ));
+        }
+        invitations::void_operators(tx).await?;
+        let (invitation, token) = invitations::create(tx, &Purpose::Operator, by, INVITATION_MS).await?;
+        let by = by.map_or_else(|| "command line".to_owned(), actor);
+        operations::record(tx, &by, "operator.invited", &invitation.id.to_string()).await?;
+        Ok(NewLink {
+            path: path(&token),
+            invitation,
+        })
+    })
+}
+
+/// Makes a link to set a member's password, in place of earlier ones.
+pub(super) async fn password_link(tx: &mut Tx, staff_id: Uuid, by: Option<Uuid>) -> Result<NewLink, Error> {
+    let purpose = Purpose::Password { staff_id };
+    let (invitation, token) = invitations::create(tx, &purpose, by, PASSWORD_LINK_MS).await?;
+    Ok(NewLink {
+        path: path(&token),
+        invitation,
+    })
+}
+
+/// Makes a link to set the password of whoever has this address, for whoever has this machine; their second factor goes too if it was
+/// lost.
+pub async fn rescue(db: &Db, email: &str, second_factor_lost: bool) -> Result<NewLink, Problem> {
+    store::transaction!(db, |tx| -> Result<NewLink, Problem> {
+        let member = staff::by_email(tx, email).await?;
+        let member = member.ok_or_else(|| Problem::not_found("nobody has this address"))?;
+        let by = "command line";
+        if second_factor_lost {
+            staff::clear_totp(tx, member.id).await?;
+            audit_everywhere(tx, member.id, by, "staff.second_factor_off", "{}").await?;
+        }
+        audit_everywhere(tx, member.id, by, "staff.password_link_made", "{}").await?;
+        for (merchant, role) in staff::merchants_of(tx, member.id).await? {
+            let role = role
+                .parse()
+                .map_err(|()| Problem::internal("a member has an unknown role"))?;
+            four_eyes::doubt(tx, merchant.id, (member.id, role), ("password", By::COMMAND_LINE)).await?;
+        }
+        if member.operator {
+            installation_acts::doubt(tx, member.id, Doubt::Password, By::COMMAND_LINE).await?;
+        }
+        Ok(password_link(tx, member.id, None).await?)
+    })
+}
+
+/// A link as its page shows it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// What it is for.
+    pub invitation: Invitation,
+    /// The account's name.
+    pub merchant: Option<String>,
+    /// Whether the account requires a second factor.
+    pub needs_second_factor: bool,
+}
+
+/// What a link is for, using nothing up; 404 or 410 when it is for nothing any more.
+pub async fn look(app: &App, token: &str) -> Result<Shown, Problem> {
+    let mut conn = app.db.read().await?;
+    let invitation = good(invitations::peek(&mut conn, token).await?)?;
+    let merchant = match invitation.merchant_id {
+        Some(id) => merchants::get(&mut conn, id).await?,
+        None => None,
+    };
+    let needs_second_factor = merchant.as_ref().map(requires_second_factor).transpose()?;
+    Ok(Shown {
+        invitation,
+        merchant: merchant.map(|merchant| merchant.name),
+        needs_second_factor: needs_second_factor.unwrap_or_default(),
+    })
+}
+
+fn good(token: InvitationToken) -> Result<Invitation, Problem> {
+    match token {
+        InvitationToken::Good(invitation) => Ok(invitation),
+        InvitationToken::Invalid => Err(Problem::not_found(
+            "This link is not valid. Perhaps it was not copied whole, or was withdrawn: ask for another.",
+        )),
+        InvitationToken::Used => Err(Problem::new(
+            ProblemKind::Gone,
+            "This link was used. If it was you, sign in; if not, tell whoever sent it.",
+        )),
+        InvitationToken::Expired => Err(Problem::new(
+            ProblemKind::Gone,
+            "This link is too old: ask for another.",
+        )),
+    }
+}
+
+/// What somebody who comes in for the first time says of themselves.
+#[derive(Clone, Debug)]
+pub struct Newcomer {
+    /// The address.
+    pub email: String,
+    /// The name.
+    pub name: String,
+    /// The password.
+    pub password: SecretString,
+}
+
+impl Newcomer {
+    /// The same, trimmed; or everything that is wrong with it.
+    pub(super) fn checked(mut self) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        match name_of("name", &self.name) {
+            Ok(name) => self.name = name,
+            Err(fault) => faults.push(fault),
+        }
+        match email_of(&self.email) {
+            Ok(email) => self.email = email,
+            Err(fault) => faults.push(fault),
+        }
+        faults.extend(passwords::fault(
+            self.password.expose_secret(),
+            &self.email,
+            &self.name,
+        ));
+        if faults.is_empty() { Ok(self) } else { Err(faults) }
+    }
+
+    pub(super) async fn hashed(&self, app: &App) -> Result<String, Problem> {
+        passwords::hash(app, &self.password).await
+    }
+}
+
+/// What came of something that was filled in: it, or what is wrong with it.
+pub type Outcome<T> = Result<T, Vec<Fault>>;
+
+/// What a transaction ends with: a problem rolls back, and so do faults.
+pub(super) enum Stop {
+    Faults(Vec<Fault>),
+    Problem(Problem),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Problem(error.into())
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(problem)
+    }
+}
+
+/// The outcome of a transaction.
+pub(super) fn outcome<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Problem> {
+    match result {
+        Ok(done) => Ok(Ok(done)),
+        Err(Stop::Faults(faults)) => Ok(Err(faults)),
+        Err(Stop::Problem(problem)) => Err(problem),
+    }
+}
+
+/// Comes in by a link as somebody new; the session's token. The link is used up with it or not at all.
+pub async fn join(
+    app: &App,
+    token: &str,
+    mut newcomer: Newcomer,
+    device: &Device,
+) -> Result<Outcome<SecretString>, Problem> {
+    let shown = look(app, token).await?;
+    if let Some(email) = shown.invitation.email {
+        newcomer.email = email;
+    }
+    let newcomer = match newcomer.checked() {
+        Ok(newcomer) => newcomer,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    let hash = newcomer.hashed(app).await?;
+    let device = device.to_json();
+    let joined = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
+        let invitation = good(invitations::take(tx, token).await?)?;
+        let member = create(tx, &newcomer, &hash, invitation.kind == Kind::Operator).await?;
+        enter(tx, &invitation, &member).await?;
+        Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+    });
+    outcome(joined)
+}
+
+/// Makes a member of somebody new; a fault when the address has an account.
+pub(super) async fn create(
+    tx: &mut Tx,
+    newcomer: &Newcomer,
+    hash: &str,
+    operator: bool,
+) -> Result<StaffMember, Stop> {
+    let new = NewStaff {
+        email: &newcomer.email,
+        name: &newcomer.name,
+        password_hash: hash,
+        operator,
+    };
+    if staff::by_email(tx, new.email).await?.is_some() {
+        return Err(Stop::Faults(vec![Fault::new(
+            "email",
+            "accounts.fault.email_taken",
+        )]));
+    }
+    Ok(staff::create(tx, &new).await?)
+}
+
+/// Lets somebody in where a link leads. Links to set their password were made for somebody with fewer rights, and work no more.
+async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Result<(), Stop> {
+    let (id, by) = (member.id, actor(member.id));
+    invitations::void_own(tx, id).await?;
+    match (invitation.kind, invitation.merchant_id, &invitation.role) {
+        (Kind::Operator, ..) => {
+            staff::set_operator(tx, id, true).await?;
+            tracing::warn!(staff = %id, "somebody became an operator of this installation by a one-time link");
+            operations::record(tx, &by, "operator.joined", &id.to_string()).await?;
+            let inviter = four_eyes::named(invitation.invited_by);
+            Ok(installation_acts::doubt(tx, id, Doubt::Joined, By::actor(&inviter)).await?)
+        }
+        (Kind::Member, Some(merchant_id), Some(role)) => {
+            match staff::join(tx, merchant_id, id, role).await {
+                Err(Error::Conflict) => {
+                    let membership = staff::member(tx, merchant_id, id).await?;
+                    let is_shut_out = membership.is_some_and(|membership| membership.disabled_at.is_some());
+                    let (kind, text) = if is_shut_out {
+                        let text = "You were shut out of this account: only its staff can let you in again";
+                        (ProblemKind::Forbidden, text)
+                    } else {
+                        (ProblemKind::Conflict, "You belong to this account already")
+                    };
+                    return Err(Problem::new(kind, text).into());
+                }
+                joined => joined?,
+            }
+            let detail = format!("{{\"role\":\"{role}\",\"invitation\":\"{}\"}}", invitation.id);
+            audit_at(tx, merchant_id, &by, "staff.joined", &id.to_string(), &detail).await?;
+            let role = role
+                .parse()
+                .map_err(|()| Problem::internal("an invitation has an unknown role"))?;
+            let inviter = four_eyes::named(invitation.invited_by);
+            Ok(four_eyes::doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
+        }
+        _ => Err(Problem::not_found("This link is for something else").into()),
+    }
+}
+
+/// Comes in by a link as somebody who is signed in; the session's new token. A link that was meant for another address is refused.
+pub async fn join_signed_in(
+    app: &App,
+    token: &str,
+    staff_id: Uuid,
+    session_id: Uuid,
+) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let member = staff::get(tx, staff_id).await?;
+        let member = member.ok_or_else(|| Problem::not_found("There is no such member"))?;
+        let invitation = good(invitations::take(tx, token).await?)?;
+        let meant = invitation.email.as_deref();
+        if meant.is_some_and(|email| email.to_lowercase() != member.email.to_lowercase()) {
+            let text = "This invitation is for another address: sign out, then open it again";
+            return Err(Problem::new(ProblemKind::Forbidden, text));
+        }
+        if let Err(stop) = enter(tx, &invitation, &member).await {
+            return Err(match stop {
+                Stop::Problem(problem) => problem,
+                Stop::Faults(_) => Problem::internal("nothing was filled in"),
+            });
+        }
+        if let Some(merchant_id) = invitation.merchant_id {
+            portal_sessions::choose(tx, session_id, Some(merchant_id), true).await?;
+        }
+        Ok(portal_sessions::renew(tx, session_id).await?)
+    })
+}
+
+/// Sets a new password by a link; all the member's sessions end, and the second factor stays.
+pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Result<Outcome<()>, Problem> {
+    let shown = look(app, token).await?;
+    let Some(staff_id) = shown
+        .invitation
+        .staff_id
+        .filter(|_| shown.invitation.kind == Kind::Password)
+    else {
+        return Err(Problem::not_found("This link is for something else"));
+    };
+    let member = staff::get(&mut app.db.read().await?, staff_id).await?;
+    let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+    if let Some(fault) = passwords::fault(password.expose_secret(), &member.email, &member.name) {
+        return Ok(Err(vec![fault]));
+    }
+    let hash = passwords::hash(app, password).await?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        good(invitations::take(tx, token).await?)?;
+        staff::set_password(tx, staff_id, &hash).await?;
+        invitations::void_own(tx, staff_id).await?;
+        portal_sessions::end_all(tx, staff_id, None).await?;
+        let detail = r#"{"by":"link"}"#;
+        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", detail).await?)
+    })?;
+    Ok(Ok(()))
+}
+
+/// Signs a member in with another address from now on, by the link that was sent there; their former address, to tell it. Links to set
+/// their password, which may lie in the former mailbox, work no more.
+pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
+    store::transaction!(app.db, |tx| -> Result<String, Problem> {
+        let invitation = good(invitations::take(tx, token).await?)?;
+        let (Kind::Email, Some(staff_id), Some(email)) =
+            (invitation.kind, invitation.staff_id, invitation.email)
+        else {
+            return Err(Problem::not_found("This link is for something else"));
+        };
+        let gone = || Problem::not_found("This account is gone");
+        let former = staff::get(tx, staff_id).await?.ok_or_else(gone)?.email;
+        if let Some(other) = staff::by_email(tx, &email).await?
+            && other.id != staff_id
+        {
+            // Who has which address is nobody's to ask: the link is as dead as any.
+            good(InvitationToken::Invalid)?;
+        }
+        staff::set_email(tx, staff_id, &email).await?;
+        invitations::void_own(tx, staff_id).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_changed", "{}").await?;
+        Ok(former)
+    })
+}
+
+/// A link to set the password of whoever has this address, and the address as it is kept, to send it to; `None` when nobody has it.
+/// Counts as a try.
+pub async fn forgotten(
+    app: &App,
+    email: &str,
+    address: IpAddr,
+) -> Result<Option<(NewLink, String)>, Problem> {
+    let whom = staff::pseudonym(&app.db.read().await?, email);
+    throttle::count(app, &format!("forgotten {whom}"), address).await?;
+    store::transaction!(app.db, |tx| -> Result<Option<(NewLink, String)>, Problem> {
+        let Some(member) = staff::by_email(tx, email).await? else {
+            return Ok(None);
+        };
+        if member.disabled_at.is_some() {
+            return Ok(None);
+        }
+        let link = password_link(tx, member.id, None).await?;
+        audit_everywhere(tx, member.id, "unknown", "staff.password_link_sent", "{}").await?;
+        Ok(Some((link, member.email)))
+    })
+}

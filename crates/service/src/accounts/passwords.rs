@@ -1,0 +1,228 @@
+//! Passwords of staff: which are refused, and argon2id with OWASP's parameters (19 MiB, 2 passes, 1 lane), so many at once as memory
+//! and cores allow. No password is kept, logged or quoted.
+
+use std::sync::LazyLock;
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::Fault;
+use crate::App;
+use crate::problem::Problem;
+
+const SHORTEST: usize = 12;
+const LONGEST: usize = 200;
+
+/// Words that alone, or with digits and signs around them, make no password.
+const COMMON: [&str; 24] = [
+    "password",
+    "passwort",
+    "passphrase",
+    "motdepasse",
+    "contrasena",
+    "qwerty",
+    "qwertyuiop",
+    "qwertz",
+    "azerty",
+    "asdfgh",
+    "asdfghjkl",
+    "letmein",
+    "welcome",
+    "willkommen",
+    "iloveyou",
+    "changeme",
+    "changeit",
+    "administrator",
+    "admin",
+    "secret",
+    "monkey",
+    "dragon",
+    "bonafide",
+    "abcdefghijkl",
+];
+
+/// What is wrong with a new password of somebody with this address and name.
+pub fn fault(password: &str, email: &str, name: &str) -> Option<Fault> {
+    let text = match password.chars().count() {
+        ..SHORTEST => "accounts.fault.password_short",
+        LONGEST.. if password.chars().count() > LONGEST => "accounts.fault.password_long",
+        _ if is_obvious(password, email, name) => "accounts.fault.password_obvious",
+        _ => return None,
+    };
+    Some(Fault::new("password", text))
+}
+
+fn is_obvious(password: &str, email: &str, name: &str) -> bool {
+    let plain = plain(password);
+    let mut letters: Vec<char> = plain.chars().collect();
+    letters.sort_unstable();
+    letters.dedup();
+    if letters.len() < 5 || is_repeated(&plain) || is_sequence(&plain) {
+        return true;
+    }
+    // What is left when the member's own words are taken away is too little.
+    let local = email.split('@').next().unwrap_or_default();
+    let own = std::iter::once(local)
+        .chain(email.split(['@', '.', '+', '-', '_']))
+        .chain(name.split_whitespace());
+    let mut rest = plain;
+    // Common words first: a short word of one's own may be a part of one.
+    for word in COMMON {
+        rest = rest.replace(word, "");
+    }
+    for word in own.map(self::plain).filter(|word| word.chars().count() >= 3) {
+        rest = rest.replace(&word, "");
+    }
+    rest.chars().filter(|c| c.is_alphabetic()).count() < 4 && rest.chars().count() < 9
+}
+
+/// Lower case, letters and digits only, with the usual disguises taken off letters.
+fn plain(text: &str) -> String {
+    let disguised = text.chars().any(char::is_alphabetic);
+    text.to_lowercase()
+        .chars()
+        .map(|c| match c {
+            '@' if disguised => 'a',
+            '$' if disguised => 's',
+            '0' if disguised => 'o',
+            '3' if disguised => 'e',
+            c => c,
+        })
+        .filter(|c| c.is_alphanumeric())
+        .collect()
+}
+
+/// One piece over and over.
+fn is_repeated(text: &str) -> bool {
+    let chars: Vec<char> = text.chars().collect();
+    (1..=chars.len() / 2).any(|piece| chars.iter().enumerate().all(|(at, c)| *c == chars[at % piece]))
+}
+
+/// Each character follows the one before it: `123456789012`, `abcdefghijkl`, `987654321098`.
+fn is_sequence(text: &str) -> bool {
+    let follows = |a: char, b: char, by: i64| {
+        let step = i64::from(u32::from(b)) - i64::from(u32::from(a));
+        step == by || a.is_ascii_digit() && b.is_ascii_digit() && (step - by).rem_euclid(10) == 0
+    };
+    let pairs = || text.chars().zip(text.chars().skip(1));
+    pairs().all(|(a, b)| follows(a, b, 1)) || pairs().all(|(a, b)| follows(a, b, -1))
+}
+
+/// Argon2id of a password, in PHC form. 503 when too many are being hashed.
+pub async fn hash(app: &App, password: &SecretString) -> Result<String, Problem> {
+    let password = password.clone();
+    let hashed = app.passwords.run(move |_| hashed(&password)).await?;
+    hashed.map_err(Problem::internal)
+}
+
+fn hashed(password: &SecretString) -> Result<String, argon2::password_hash::Error> {
+    let hash = Argon2::default().hash_password(password.expose_secret().as_bytes())?;
+    Ok(hash.to_string())
+}
+
+/// Whether a password is the hashed one; without a hash it is not, and takes as long to be so.
+pub async fn matches(app: &App, hash: Option<String>, password: &SecretString) -> Result<bool, Problem> {
+    static DUMMY: LazyLock<String> =
+        LazyLock::new(|| hashed(&SecretString::from("nobody's password")).unwrap_or_default());
+    let password = password.clone();
+    app.passwords
+        .run(move |_| {
+            let known = hash.is_some();
+            let hash = hash.unwrap_or_else(|| DUMMY.clone());
+            let Ok(hash) = PasswordHash::new(&hash) else {
+                return false;
+            };
+            // Longer ones are nobody's; hashing them would be a stranger's work for us.
+            let given = password.expose_secret();
+            let given = if given.chars().count() > LONGEST {
+                ""
+            } else {
+                given
+            };
+            Argon2::default().verify_password(given.as_bytes(), &hash).is_ok() && known
+        })
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn obvious_passwords_are_refused() {
+        for (password, refused) in [
+            ("short", Some("accounts.fault.password_short")),
+            ("elevenchars", Some("accounts.fault.password_short")),
+            ("correct horse battery staple", None),
+            ("tr0ub4dor&3-zebra", None),
+            ("Надёжный пароль", None),
+            ("8264 9173 5502", None),
+            ("aaaaaaaaaaaaaaaa", Some("accounts.fault.password_obvious")),
+            ("abcabcabcabcabc", Some("accounts.fault.password_obvious")),
+            ("lovelovelovelove", Some("accounts.fault.password_obvious")),
+            ("123456789012", Some("accounts.fault.password_obvious")),
+            ("987654321098", Some("accounts.fault.password_obvious")),
+            ("abcdefghijklm", Some("accounts.fault.password_obvious")),
+            ("Password1234!", Some("accounts.fault.password_obvious")),
+            ("P@ssw0rd!2026", Some("accounts.fault.password_obvious")),
+            (
+                "ada.lovelace@example.com",
+                Some("accounts.fault.password_obvious"),
+            ),
+            ("AdaLovelace2026", Some("accounts.fault.password_obvious")),
+            ("lovelace-1815", Some("accounts.fault.password_obvious")),
+            ("welcomewelcome1", Some("accounts.fault.password_obvious")),
+            ("bonafide-bonafide", Some("accounts.fault.password_obvious")),
+        ] {
+            let fault = fault(password, "ada.lovelace@example.com", "Ada Lovelace");
+            assert_eq!(fault.map(|fault| fault.text), refused, "{password}");
+        }
+        assert_eq!(
+            fault(&"ab1!xyz qw".repeat(20), "", "").map(|fault| fault.text),
+            Some("accounts.fault.password_obvious")
+        );
+        let long: String = (0..201)
+            .map(|n| char::from_u32(0x4e00 + n * 7).unwrap())
+            .collect();
+        assert_eq!(
+            fault(&long, "", "").map(|fault| fault.text),
+            Some("accounts.fault.password_long")
+        );
+        assert_eq!(fault(&long[..600], "", ""), None, "200 characters");
+    }
+
+    #[test]
+    fn hashes_are_argon2id_with_owasps_parameters() {
+        let hash = hashed(&SecretString::from("correct horse battery staple")).unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        let parsed = PasswordHash::new(&hash).unwrap();
+        let verify = |password: &str| {
+            Argon2::default()
+                .verify_password(password.as_bytes(), &parsed)
+                .is_ok()
+        };
+        assert!(verify("correct horse battery staple") && !verify("correct horse battery stapl"));
+    }
+
+    #[test]
+    fn any_text_is_judged() {
+        for text in [
+            "",
+            "\u{0}",
+            "ﷺﷺﷺﷺﷺﷺﷺﷺﷺﷺﷺﷺ",
+            "İİİİİİİİİİİİ",
+            "👩‍👩‍👧‍👦👩‍👩‍👧‍👦",
+            "@@@@@@@@@@@@@",
+            "            ",
+        ] {
+            let _ = (
+                fault(text, text, text),
+                fault(text, "", ""),
+                fault("", text, text),
+            );
+        }
+        assert!(fault("            ", "", "").is_some(), "blanks are no password");
+    }
+}

@@ -1,0 +1,252 @@
+//! One's own account: name, address, password, second factor, sessions.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use store::invitations::{self, Purpose};
+use store::portal_sessions;
+use store::staff;
+use uuid::Uuid;
+
+use super::codes::{SetUp, recovery_codes, recovery_form};
+use super::devices::Device;
+use super::joining::{NewLink, Outcome, PASSWORD_LINK_MS, path};
+use super::signing_in::{is_proof, no_proof};
+use super::{Fault, actor, audit_everywhere, email_of, name_of, passwords};
+use crate::App;
+use crate::merchants::requires_second_factor;
+use crate::problem::Problem;
+
+/// A session as its owner sees it.
+#[derive(Clone, Debug)]
+pub struct SessionRow {
+    /// Names it.
+    pub id: Uuid,
+    /// Where it was begun.
+    pub device: Device,
+    /// When it was begun (ms).
+    pub created_at: i64,
+    /// When it was last used (ms), to the minute.
+    pub seen_at: i64,
+}
+
+/// A member's sessions, the one used last first.
+pub async fn sessions(app: &App, staff_id: Uuid) -> Result<Vec<SessionRow>, Problem> {
+    let sessions = portal_sessions::list(&mut app.db.read().await?, staff_id).await?;
+    let row = |session: portal_sessions::PortalSession| SessionRow {
+        id: session.id,
+        device: Device::from_json(&session.device),
+        created_at: session.created_at,
+        seen_at: session.seen_at,
+    };
+    Ok(sessions.into_iter().map(row).collect())
+}
+
+/// How many recovery codes a member has left.
+pub async fn recovery_left(app: &App, staff_id: Uuid) -> Result<usize, Problem> {
+    Ok(staff::recovery_left(&mut app.db.read().await?, staff_id).await?)
+}
+
+/// Changes one's name.
+pub async fn rename(app: &App, staff_id: Uuid, name: &str) -> Result<Outcome<()>, Problem> {
+    let name = match name_of("name", name) {
+        Ok(name) => name,
+        Err(fault) => return Ok(Err(vec![fault])),
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        staff::set_name(tx, staff_id, &name).await?;
+        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.renamed", "{}").await?)
+    })?;
+    Ok(Ok(()))
+}
+
+/// Another address that a member asked for.
+#[derive(Debug)]
+pub struct NewEmail {
+    /// The address.
+    pub email: String,
+    /// The link that takes it over, for whoever reads its mail.
+    pub link: NewLink,
+    /// Somebody else signs in with it: the link will be refused, and they are to be told instead.
+    pub is_taken: bool,
+}
+
+/// Asks for another address, with a proof. It counts when its link is opened.
+pub async fn ask_email(
+    app: &App,
+    staff_id: Uuid,
+    email: &str,
+    proof: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<NewEmail>, Problem> {
+    let email = match email_of(email) {
+        Ok(email) => email,
+        Err(fault) => return Ok(Err(vec![Fault::new("newEmail", fault.text)])),
+    };
+    let (member, other) = {
+        let mut conn = app.db.read().await?;
+        let other = staff::by_email(&mut conn, &email).await?;
+        (staff::get(&mut conn, staff_id).await?, other)
+    };
+    if member.is_some_and(|member| member.email == email) {
+        return Ok(Err(vec![Fault::new("newEmail", "accounts.fault.email_same")]));
+    }
+    if !is_proof(app, staff_id, proof, address).await? {
+        return Ok(Err(vec![Fault::new("emailProof", no_proof().text)]));
+    }
+    let link = store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
+        let purpose = Purpose::Email {
+            staff_id,
+            email: &email,
+        };
+        let (invitation, token) = invitations::create(tx, &purpose, Some(staff_id), PASSWORD_LINK_MS).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.email_asked", "{}").await?;
+        Ok(NewLink {
+            path: path(&token),
+            invitation,
+        })
+    })?;
+    Ok(Ok(NewEmail {
+        // One's own address in another case is nobody else's.
+        is_taken: other.is_some_and(|other| other.id != staff_id),
+        email,
+        link,
+    }))
+}
+
+/// Changes one's password, with the current one; all other sessions end, and this one gets another token.
+pub async fn change_password(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+    current: &SecretString,
+    new: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<SecretString>, Problem> {
+    let (member, hash) = {
+        let mut conn = app.db.read().await?;
+        let member = staff::get(&mut conn, staff_id).await?;
+        let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+        let hash = staff::password_hash(&mut conn, staff_id).await?;
+        (member, hash)
+    };
+    super::throttle::count(app, &format!("proof {staff_id}"), address).await?;
+    if !passwords::matches(app, Some(hash), current).await? {
+        return Ok(Err(vec![Fault::new("current", "accounts.fault.password_wrong")]));
+    }
+    if let Some(fault) = passwords::fault(new.expose_secret(), &member.email, &member.name) {
+        return Ok(Err(vec![fault]));
+    }
+    let hash = passwords::hash(app, new).await?;
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        staff::set_password(tx, staff_id, &hash).await?;
+        store::invitations::void_own(tx, staff_id).await?;
+        portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.password_changed", "{}").await?;
+        // The password is no fresh proof beside a second factor.
+        Ok(match member.has_totp {
+            true => portal_sessions::renew(tx, session_id).await?,
+            false => portal_sessions::prove(tx, session_id).await?,
+        })
+    })?;
+    Ok(Ok(token))
+}
+
+/// What turning the second factor on gives.
+#[derive(Debug)]
+pub struct SecondFactor {
+    /// The session's new token.
+    pub token: SecretString,
+    /// Recovery codes, shown this once.
+    pub recovery: Vec<String>,
+}
+
+/// Turns the second factor on, proved by password and by a first code; other sessions, begun without it, end.
+pub async fn turn_totp_on(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+    set_up: &SetUp,
+    code: &str,
+    password: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<SecondFactor>, Problem> {
+    let Some((secret, step)) = set_up.proved_by(code) else {
+        return Ok(Err(vec![Fault::new("code", "accounts.fault.code")]));
+    };
+    if !is_proof(app, staff_id, password, address).await? {
+        return Ok(Err(vec![no_proof()]));
+    }
+    let recovery = recovery_codes();
+    let kept: Vec<String> = recovery.iter().filter_map(|code| recovery_form(code)).collect();
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        staff::set_totp(tx, staff_id, &secret, step).await?;
+        staff::set_recovery(tx, staff_id, &kept).await?;
+        portal_sessions::end_all(tx, staff_id, Some(session_id)).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_on", "{}").await?;
+        Ok(portal_sessions::prove(tx, session_id).await?)
+    })?;
+    Ok(Ok(SecondFactor { token, recovery }))
+}
+
+/// Turns the second factor off, with a proof. An account that requires it refuses.
+pub async fn turn_totp_off(
+    app: &App,
+    staff_id: Uuid,
+    proof: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<()>, Problem> {
+    if !is_proof(app, staff_id, proof, address).await? {
+        return Ok(Err(vec![no_proof()]));
+    }
+    let required = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+        for (merchant, _) in staff::merchants_of(tx, staff_id).await? {
+            if requires_second_factor(&merchant)? {
+                return Ok(true);
+            }
+        }
+        staff::clear_totp(tx, staff_id).await?;
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.second_factor_off", "{}").await?;
+        Ok(false)
+    })?;
+    Ok(match required {
+        true => Err(vec![Fault::new("proof", "accounts.fault.totp_required")]),
+        false => Ok(()),
+    })
+}
+
+/// Fresh recovery codes in place of the old ones, with a proof.
+pub async fn renew_recovery(
+    app: &App,
+    staff_id: Uuid,
+    proof: &SecretString,
+    address: IpAddr,
+) -> Result<Outcome<Vec<String>>, Problem> {
+    if !is_proof(app, staff_id, proof, address).await? {
+        return Ok(Err(vec![no_proof()]));
+    }
+    let recovery = recovery_codes();
+    let kept: Vec<String> = recovery.iter().filter_map(|code| recovery_form(code)).collect();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        staff::set_recovery(tx, staff_id, &kept).await?;
+        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.recovery_renewed", "{}").await?)
+    })?;
+    Ok(Ok(recovery))
+}
+
+/// Ends one of one's own sessions, or (without an id) all but this one.
+pub async fn end_sessions(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+    which: Option<Uuid>,
+) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let ended = match which {
+            Some(id) => u64::from(portal_sessions::end(tx, staff_id, id).await?),
+            None => portal_sessions::end_all(tx, staff_id, Some(session_id)).await?,
+        };
+        let detail = format!("{{\"ended\":{ended}}}");
+        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.sessions_ended", &detail).await?)
+    })
+}

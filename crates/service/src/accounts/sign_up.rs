@@ -1,0 +1,190 @@
+//! Accounts that strangers open, where they may. Whoever asks proves the address first: by the link in a letter, or, where no mail is sent,
+//! to an operator, who makes the link. What a stranger is told never depends on whether the address has an account.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use store::merchants::MerchantStatus;
+use store::portal_sessions::Stage;
+use store::sign_ups::{self, SignUp};
+use store::{Error, credentials, merchants, staff};
+use uuid::Uuid;
+
+use super::devices::Device;
+use super::joining::{DAY_MS, INVITATION_MS, Newcomer, Outcome, Stop, create, outcome};
+use super::{actor, audit_at, begin_session, email_of, name_of, throttle};
+use crate::{App, operations};
+use crate::problem::Problem;
+use crate::rates::visitor;
+use crate::permissions::Role;
+
+/// How long the link in a letter can be used.
+const LETTER_MS: i64 = DAY_MS;
+/// How long a request waits for an operator.
+const WAITING_MS: i64 = 30 * DAY_MS;
+/// Open requests at most.
+const MOST: i64 = 10_000;
+/// Requests that an operator sees at once.
+const SHOWN: i64 = 200;
+
+/// Whether strangers may open accounts here; 404 where not, also for links that were made when they might.
+pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
+    if app.config.sign_up_allowed() {
+        return Ok(());
+    }
+    Err(Problem::not_found(
+        "Accounts are opened by invitation here: ask whoever runs this installation",
+    ))
+}
+
+/// The letter that answers a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// With the path of the link that opens the account.
+    Link(String),
+    /// The address has an account, and its owner is told so.
+    Known,
+}
+
+/// Asks for an account. Where mail is sent: to whom which letter goes; else nothing, and an operator finds the request.
+pub async fn ask(
+    app: &App,
+    company: &str,
+    email: &str,
+    address: IpAddr,
+) -> Result<Outcome<Option<(String, Answer)>>, Problem> {
+    only_where_allowed(app)?;
+    throttle::count(app, &format!("sign-up {}", visitor(address)), address).await?;
+    let (company, email) = match (name_of("company", company), email_of(email)) {
+        (Ok(company), Ok(email)) => (company, email),
+        (company, email) => return Ok(Err(company.err().into_iter().chain(email.err()).collect())),
+    };
+    let (whom, is_known) = {
+        let mut conn = app.db.read().await?;
+        let whom = staff::pseudonym(&conn, &email);
+        (whom, staff::by_email(&mut conn, &email).await?.is_some())
+    };
+    // Nobody's mailbox is filled from many addresses.
+    throttle::count(app, &format!("sign-up {whom}"), address).await?;
+    let mails = app.mailer.is_some();
+    let life = if mails { LETTER_MS } else { WAITING_MS };
+    let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
+        let asked = match sign_ups::ask(tx, &email, &company, life, MOST).await {
+            Err(Error::LimitReached) => {
+                let text = "Too many requests for accounts are open: try again tomorrow";
+                return Err(Problem::unavailable(text));
+            }
+            asked => asked?,
+        };
+        // For a known address too: the answer takes as long.
+        match mails {
+            true => Ok(sign_ups::make_link(tx, asked.id, life).await?),
+            false => Ok(None),
+        }
+    })?;
+    Ok(Ok(token.map(|token| match is_known {
+        true => (email, Answer::Known),
+        false => (email, Answer::Link(path(&token))),
+    })))
+}
+
+fn path(token: &SecretString) -> String {
+    format!("/portal/sign-up/{}", token.expose_secret())
+}
+
+/// A request as an operator sees it.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// What was asked.
+    pub asked: SignUp,
+    /// Whether the address has an account already.
+    pub is_known: bool,
+}
+
+/// The requests that wait for an operator, oldest first.
+pub async fn waiting(app: &App) -> Result<Vec<Waiting>, Problem> {
+    let mut conn = app.db.read().await?;
+    let mut all = Vec::new();
+    for asked in sign_ups::waiting(&mut conn, SHOWN).await? {
+        let is_known = staff::by_email(&mut conn, &asked.email).await?.is_some();
+        all.push(Waiting { asked, is_known });
+    }
+    Ok(all)
+}
+
+/// The path of the link that opens an account, made by an operator who knows whose the address is; 404 without such a request.
+pub async fn make_link(app: &App, by: Uuid, id: Uuid) -> Result<String, Problem> {
+    only_where_allowed(app)?;
+    store::transaction!(app.db, |tx| -> Result<String, Problem> {
+        let token = sign_ups::make_link(tx, id, INVITATION_MS).await?;
+        let token = token.ok_or_else(no_request)?;
+        operations::record(tx, &actor(by), "sign_up.answered", &id.to_string()).await?;
+        Ok(path(&token))
+    })
+}
+
+/// Puts a request away; 404 without one.
+pub async fn dismiss(app: &App, by: Uuid, id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !sign_ups::delete(tx, id).await? {
+            return Err(no_request());
+        }
+        Ok(operations::record(tx, &actor(by), "sign_up.dismissed", &id.to_string()).await?)
+    })
+}
+
+fn no_request() -> Problem {
+    Problem::not_found("There is no such request, or it was answered")
+}
+
+/// What a link opens, using nothing up; 404 when it opens nothing any more.
+pub async fn look(app: &App, token: &str) -> Result<SignUp, Problem> {
+    only_where_allowed(app)?;
+    let found = sign_ups::by_token(&mut app.db.read().await?, token).await?;
+    found.ok_or_else(bad_link)
+}
+
+fn bad_link() -> Problem {
+    Problem::not_found(
+        "This link is not valid any more. If you opened an account with it, sign in; if not, ask again.",
+    )
+}
+
+/// Opens an account by a link: a draft with its keys, and its owner, signed in.
+pub async fn open(
+    app: &App,
+    token: &str,
+    name: &str,
+    password: &SecretString,
+    device: &Device,
+) -> Result<Outcome<SecretString>, Problem> {
+    let asked = look(app, token).await?;
+    let newcomer = Newcomer {
+        email: asked.email,
+        name: name.to_owned(),
+        password: password.clone(),
+    };
+    let newcomer = match newcomer.checked() {
+        Ok(newcomer) => newcomer,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    let hash = newcomer.hashed(app).await?;
+    let device = device.to_json();
+    let made = store::transaction!(app.db, |tx| -> Result<SecretString, Stop> {
+        if !sign_ups::delete(tx, asked.id).await? {
+            return Err(bad_link().into());
+        }
+        let member = create(tx, &newcomer, &hash, false).await?;
+        let merchant = merchants::create(tx, &asked.company, MerchantStatus::Draft, "{}").await?;
+        // Secrets are made where keys are managed, and shown there.
+        for sandbox in [false, true] {
+            credentials::reserve(tx, merchant.id, sandbox).await?;
+        }
+        staff::join(tx, merchant.id, member.id, Role::Owner.as_str()).await?;
+        let (by, subject) = (actor(member.id), merchant.id.to_string());
+        audit_at(tx, merchant.id, &by, "merchant.signed_up", &subject, "{}").await?;
+        operations::record(tx, &by, "merchant.signed_up", &subject).await?;
+        Ok(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+    });
+    outcome(made)
+}

@@ -1,0 +1,198 @@
+//! Signing in, the second factor, a fresh proof, and out again. Unknown addresses take as long as known ones.
+
+use std::net::IpAddr;
+
+use secrecy::SecretString;
+use store::portal_sessions::{self, SignedIn, Stage};
+use store::staff;
+use uuid::Uuid;
+
+use super::devices::Device;
+use super::{Fault, actor, audit_everywhere, begin_session, codes, passwords, throttle};
+use crate::App;
+use crate::problem::Problem;
+
+/// Whom an unknown address stands for: remembered like anybody's failure, so that it takes as long.
+const NOBODY: Uuid = Uuid::nil();
+
+/// What came of a password.
+#[derive(Debug)]
+pub enum SignIn {
+    /// Signed in, under this token.
+    Done(SecretString),
+    /// A code is to follow, under this token.
+    CodeNeeded(SecretString),
+    /// Address and password do not belong together.
+    Wrong,
+}
+
+/// Signs in with address and password.
+pub async fn with_password(
+    app: &App,
+    email: &str,
+    password: &SecretString,
+    device: &Device,
+    address: IpAddr,
+) -> Result<SignIn, Problem> {
+    let (whom, member, hash) = {
+        let mut conn = app.db.read().await?;
+        let whom = staff::pseudonym(&conn, email);
+        let member = staff::by_email(&mut conn, email).await?;
+        let hash = match &member {
+            Some(member) => Some(staff::password_hash(&mut conn, member.id).await?),
+            None => None,
+        };
+        (whom, member, hash)
+    };
+    throttle::count(app, &whom, address).await?;
+    let right = passwords::matches(app, hash.clone(), password).await?;
+    let (Some(member), Some(hash)) = (member, hash) else {
+        failed(app, NOBODY, "password").await?;
+        return Ok(SignIn::Wrong);
+    };
+    if !right || member.disabled_at.is_some() {
+        failed(app, member.id, "password").await?;
+        return Ok(SignIn::Wrong);
+    }
+    let device = device.to_json();
+    store::transaction!(app.db, |tx| -> Result<SignIn, Problem> {
+        // Hashing takes its time: meanwhile the password may have changed, or a second factor been turned on.
+        if !staff::lock_password(tx, member.id, &hash).await? {
+            return Ok(SignIn::Wrong);
+        }
+        let member = staff::get(tx, member.id).await?;
+        let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+        Ok(if member.has_totp {
+            SignIn::CodeNeeded(begin_session(app, tx, member.id, Stage::Password, &device).await?)
+        } else {
+            SignIn::Done(begin_session(app, tx, member.id, Stage::Full, &device).await?)
+        })
+    })
+}
+
+/// Signs in fully with a code after the password; the session's new token, or `None` for a wrong code.
+pub async fn with_code(
+    app: &App,
+    half: &SignedIn,
+    code: &str,
+    address: IpAddr,
+) -> Result<Option<SecretString>, Problem> {
+    let id = half.staff.id;
+    throttle::count(app, &format!("code {id}"), address).await?;
+    let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
+        if !codes::spend(tx, id, code).await? {
+            return Ok(None);
+        }
+        let token = portal_sessions::prove(tx, half.session_id).await?;
+        staff::signed_in(tx, id).await?;
+        audit_everywhere(tx, id, &actor(id), "staff.signed_in", r#"{"secondFactor":true}"#).await?;
+        Ok(Some(token))
+    })?;
+    if token.is_none() {
+        failed(app, id, "code").await?;
+    }
+    Ok(token)
+}
+
+/// Proves anew who somebody is who is signed in, as [`is_proof`] demands; the session's new token, or `None`.
+pub async fn prove(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+    secret: &SecretString,
+    address: IpAddr,
+) -> Result<Option<SecretString>, Problem> {
+    if !is_proof(app, staff_id, secret, address).await? {
+        return Ok(None);
+    }
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        audit_everywhere(tx, staff_id, &actor(staff_id), "staff.proved", "{}").await?;
+        Ok(portal_sessions::prove(tx, session_id).await?)
+    })?;
+    Ok(Some(token))
+}
+
+/// Whether this proves who a member is: one of their codes where a second factor is set up (the code is then used up), else their
+/// password. A password is no proof beside a second factor, which protects from those who have the password. Counts as a try.
+pub(super) async fn is_proof(
+    app: &App,
+    staff_id: Uuid,
+    secret: &SecretString,
+    address: IpAddr,
+) -> Result<bool, Problem> {
+    use secrecy::ExposeSecret;
+    throttle::count(app, &format!("proof {staff_id}"), address).await?;
+    if has_second_factor(app, staff_id).await? {
+        let code = secret.expose_secret();
+        let spent = store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+            Ok(codes::spend(tx, staff_id, code).await?)
+        })?;
+        if !spent {
+            failed(app, staff_id, "proof").await?;
+        }
+        return Ok(spent);
+    }
+    let hash = staff::password_hash(&mut app.db.read().await?, staff_id).await?;
+    // Hashing takes its time: meanwhile a second factor may have been turned on.
+    let right =
+        passwords::matches(app, Some(hash), secret).await? && !has_second_factor(app, staff_id).await?;
+    if !right {
+        failed(app, staff_id, "proof").await?;
+    }
+    Ok(right)
+}
+
+async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
+    let member = staff::get(&mut app.db.read().await?, staff_id).await?;
+    let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+    Ok(member.has_totp)
+}
+
+/// Remembers a failure in the trail of the accounts that the member belongs to.
+async fn failed(app: &App, staff_id: Uuid, what: &str) -> Result<(), Problem> {
+    let detail = format!("{{\"wrong\":\"{what}\"}}");
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit_everywhere(tx, staff_id, "unknown", "staff.sign_in_failed", &detail).await?)
+    })
+}
+
+/// Ends a session.
+pub async fn out(app: &App, staff_id: Uuid, session_id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        portal_sessions::end(tx, staff_id, session_id).await?;
+        Ok(audit_everywhere(tx, staff_id, &actor(staff_id), "staff.signed_out", "{}").await?)
+    })
+}
+
+/// Looks at another of the member's accounts; 404 for one that is not theirs.
+pub async fn choose_account(
+    app: &App,
+    staff_id: Uuid,
+    session_id: Uuid,
+    merchant_id: Uuid,
+) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let merchants = staff::merchants_of(tx, staff_id).await?;
+        let chosen = merchants.iter().find(|(merchant, _)| merchant.id == merchant_id);
+        let (merchant, _) = chosen.ok_or_else(|| Problem::not_found("There is no such account"))?;
+        let sandbox = super::begins_in_sandbox(app, merchant);
+        Ok(portal_sessions::choose(tx, session_id, Some(merchant_id), sandbox).await?)
+    })
+}
+
+/// Looks at the sandbox, or at live data.
+pub async fn choose_mode(
+    app: &App,
+    session_id: Uuid,
+    merchant_id: Uuid,
+    sandbox: bool,
+) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(portal_sessions::choose(tx, session_id, Some(merchant_id), sandbox).await?)
+    })
+}
+
+/// The fault of a proof that is none.
+pub(super) fn no_proof() -> Fault {
+    Fault::new("proof", "accounts.fault.proof")
+}

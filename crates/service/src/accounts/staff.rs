@@ -1,0 +1,267 @@
+//! A merchant's staff: roles, access, password links. An account always has an owner; only owners touch owners and
+//! compliance officers, and nobody else changes their own role.
+
+use store::invitations::{self, Invitation};
+use store::staff::{self, Membership};
+use store::{Tx, merchants, portal_sessions};
+use uuid::Uuid;
+
+use super::joining::{NewLink, password_link};
+use super::{actor, audit_at, audit_everywhere};
+use crate::App;
+use crate::four_eyes::{self, By};
+use crate::merchants::{Changed, replace_settings, with_settings};
+use crate::problem::{Kind, Problem};
+use crate::permissions::Role;
+
+/// Who changes an account's staff.
+#[derive(Clone, Copy, Debug)]
+pub struct Manager {
+    /// Who.
+    pub staff_id: Uuid,
+    /// Their own role.
+    pub role: Role,
+    /// The account.
+    pub merchant_id: Uuid,
+}
+
+/// What somebody may do with others now: read under a lock, so that they cannot be shut out or lose their role before what they do is done.
+pub(super) async fn rights(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Manager, Problem> {
+    let role = staff::lock_member(tx, merchant_id, staff_id).await?;
+    let lost = || Problem::new(Kind::Forbidden, "Your role does not allow this any more");
+    Ok(Manager {
+        staff_id,
+        role: role.and_then(|role| role.parse().ok()).ok_or_else(lost)?,
+        merchant_id,
+    })
+}
+
+impl Manager {
+    /// Refuses what only owners may do with a role.
+    pub(super) fn over(self, other: Role) -> Result<(), Problem> {
+        check(self, other)
+    }
+
+    /// Whether they may change somebody's role at all: their own, owners only.
+    pub fn may_change_role_of(self, staff_id: Uuid) -> bool {
+        self.role == Role::Owner || self.staff_id != staff_id
+    }
+}
+
+/// Whether somebody of one role may give, change or take away another: only owners make and unmake owners, and those who erase and
+/// export people.
+pub fn may_manage(manager: Role, other: Role) -> bool {
+    match manager {
+        Role::Owner => true,
+        Role::Admin => !matches!(other, Role::Owner | Role::Compliance),
+        _ => false,
+    }
+}
+
+fn check(manager: Manager, other: Role) -> Result<(), Problem> {
+    if may_manage(manager.role, other) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Kind::Forbidden,
+        "Only an owner may do this with owners and compliance officers",
+    ))
+}
+
+/// An account's staff, and the invitations that can still be used.
+pub async fn list(app: &App, merchant_id: Uuid) -> Result<(Vec<Membership>, Vec<Invitation>), Problem> {
+    let mut conn = app.db.read().await?;
+    let members = staff::of_merchant(&mut conn, merchant_id).await?;
+    Ok((members, invitations::of_merchant(&mut conn, merchant_id).await?))
+}
+
+/// The member whom something is done to, locked against leaving the account without an owner when `leaves` says that they stop
+/// being one.
+async fn target(
+    tx: &mut Tx,
+    manager: Manager,
+    staff_id: Uuid,
+    leaves: bool,
+) -> Result<(Membership, Role), Problem> {
+    // First the lock, then the look: what is decided on cannot change any more.
+    let owners = staff::lock_role(tx, manager.merchant_id, Role::Owner.as_str()).await?;
+    let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
+    let member = staff::member(tx, manager.merchant_id, staff_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("There is no such member"))?;
+    let role = member
+        .role
+        .parse()
+        .map_err(|()| Problem::internal("a member has an unknown role"))?;
+    check(manager, role)?;
+    let is_owner = role == Role::Owner && member.disabled_at.is_none() && member.member.disabled_at.is_none();
+    if leaves && is_owner && owners < 2 {
+        let text = "An account always has an owner: make somebody else one first";
+        return Err(Problem::new(Kind::Conflict, text));
+    }
+    Ok((member, role))
+}
+
+/// Gives a member another role; the links that they made work no more.
+pub async fn set_role(app: &App, manager: Manager, staff_id: Uuid, role: Role) -> Result<(), Problem> {
+    check(manager, role)?;
+    if !manager.may_change_role_of(staff_id) {
+        let text = "Only owners may change their own role";
+        return Err(Problem::new(Kind::Forbidden, text));
+    }
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let (_, before) = target(tx, manager, staff_id, role != Role::Owner).await?;
+        if before == role {
+            return Ok(());
+        }
+        rights(tx, manager.merchant_id, manager.staff_id)
+            .await?
+            .over(role)?;
+        staff::set_role(tx, manager.merchant_id, staff_id, role.as_str()).await?;
+        four_eyes::keep_two_deciders(tx, manager.merchant_id, before).await?;
+        invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
+        let detail = format!(
+            "{{\"from\":\"{}\",\"to\":\"{}\"}}",
+            before.as_str(),
+            role.as_str()
+        );
+        did(tx, manager, "staff.role_changed", staff_id, &detail).await?;
+        let by = actor(manager.staff_id);
+        four_eyes::doubt(
+            tx,
+            manager.merchant_id,
+            (staff_id, role),
+            ("role", By::actor(&by)),
+        )
+        .await
+    })
+}
+
+/// Shuts a member out of the account, or lets them in again; their sessions in it end, and the links that they made work no more.
+pub async fn set_access(app: &App, manager: Manager, staff_id: Uuid, shut_out: bool) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        target(tx, manager, staff_id, shut_out).await?;
+        staff::set_membership_disabled(tx, manager.merchant_id, staff_id, shut_out).await?;
+        let action = if shut_out {
+            portal_sessions::end_at(tx, manager.merchant_id, staff_id).await?;
+            invitations::void_made_by(tx, manager.merchant_id, staff_id).await?;
+            "staff.disabled"
+        } else {
+            "staff.enabled"
+        };
+        did(tx, manager, action, staff_id, "{}").await
+    })
+}
+
+/// A link by which a member sets a new password. Nobody gets one for somebody who is at home in other accounts too, or keeps the
+/// installation: it would open those as well.
+pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> Result<NewLink, Problem> {
+    store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
+        let (member, role) = target(tx, manager, staff_id, false).await?;
+        if member.member.operator || staff::belongs_elsewhere(tx, manager.merchant_id, staff_id).await? {
+            let text = "This member has access beyond your account: their password is not yours to reset";
+            return Err(Problem::new(Kind::Forbidden, text));
+        }
+        let link = password_link(tx, staff_id, Some(manager.staff_id)).await?;
+        audit_everywhere(
+            tx,
+            staff_id,
+            &actor(manager.staff_id),
+            "staff.password_link_made",
+            "{}",
+        )
+        .await?;
+        let by = actor(manager.staff_id);
+        four_eyes::doubt(
+            tx,
+            manager.merchant_id,
+            (staff_id, role),
+            ("password", By::actor(&by)),
+        )
+        .await?;
+        Ok(link)
+    })
+}
+
+/// Withdraws an invitation to a role that one may give.
+pub async fn revoke(app: &App, manager: Manager, id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let manager = rights(tx, manager.merchant_id, manager.staff_id).await?;
+        let missing = || Problem::not_found("There is no such invitation");
+        let open = invitations::of_merchant(tx, manager.merchant_id).await?;
+        let invitation = open.iter().find(|open| open.id == id).ok_or_else(missing)?;
+        let role = invitation.role.as_deref().and_then(|role| role.parse().ok());
+        check(manager, role.ok_or_else(missing)?)?;
+        if !invitations::revoke(tx, manager.merchant_id, id).await? {
+            return Err(missing());
+        }
+        did(tx, manager, "staff.invitation_revoked", id, "{}").await
+    })
+}
+
+/// Requires a second factor of everybody in the account, or no longer; for owners only. Members without one can then do nothing but set
+/// one up. With four eyes, that it is no longer required waits for a second person.
+pub async fn require_second_factor(app: &App, manager: Manager, required: bool) -> Result<Changed, Problem> {
+    let id = manager.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
+        let manager = rights(tx, id, manager.staff_id).await?;
+        if manager.role != Role::Owner {
+            return Err(Problem::new(Kind::Forbidden, "Only an owner may do this"));
+        }
+        let merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or_else(|| Problem::not_found("There is no such account"))?;
+        let changed = with_settings(&merchant, &[format!("requireSecondFactor={required}")])
+            .map_err(Problem::validation)?;
+        let by = actor(manager.staff_id);
+        replace_settings(tx, &merchant, changed, By::actor(&by)).await
+    })
+}
+
+async fn did(
+    tx: &mut Tx,
+    manager: Manager,
+    action: &str,
+    subject: Uuid,
+    detail: &str,
+) -> Result<(), Problem> {
+    let by = actor(manager.staff_id);
+    Ok(audit_at(tx, manager.merchant_id, &by, action, &subject.to_string(), detail).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_owners_touch_owners_and_compliance_and_only_those_in_charge_anybody() {
+        use Role::{Admin, Auditor, Compliance, Developer, Owner, Reviewer};
+        for (manager, theirs) in [
+            (Owner, &Role::ALL[..]),
+            (Admin, &[Admin, Reviewer, Developer, Auditor]),
+            (Compliance, &[]),
+            (Reviewer, &[]),
+            (Developer, &[]),
+            (Auditor, &[]),
+        ] {
+            for other in Role::ALL {
+                let expected = theirs.contains(&other);
+                assert_eq!(may_manage(manager, other), expected, "{manager:?} {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_owners_change_their_own_role() {
+        let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        for role in Role::ALL {
+            let manager = Manager {
+                staff_id: own,
+                role,
+                merchant_id: Uuid::nil(),
+            };
+            assert_eq!(manager.may_change_role_of(own), role == Role::Owner, "{role:?}");
+            assert!(manager.may_change_role_of(other), "{role:?}");
+        }
+    }
+}

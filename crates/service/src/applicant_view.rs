@@ -1,0 +1,284 @@
+//! Everything that a reviewer sees of an attempt, opened once and written down as seen. It decides nothing.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use store::attempts::{self, Attempt, Decision, Summary};
+use store::audit::{self, Entry};
+use store::flows::Flow;
+use store::people::{self, Person};
+use store::registrations::{self, Registration};
+use store::review::{self, Claim, Note, Proposal};
+use store::suppressions::Suppression;
+use store::{Conn, Scope, groups, staff};
+use uuid::Uuid;
+use verification::screening::StoredScreening;
+
+use super::dispositions::{self, Concluded};
+use super::seen::{Detail, SimilarFace};
+use super::{App, reviews, suppressions};
+use crate::problem::Problem;
+
+/// Attempts of the same person that are told of at most.
+const MOST_ATTEMPTS: i64 = 100;
+
+/// An attempt with all around it.
+pub struct View {
+    /// As logged.
+    pub attempt: Attempt,
+    /// What was submitted, by field.
+    pub request: BTreeMap<String, String>,
+    /// The answer.
+    pub response: Value,
+    /// The screening in [`View::response`].
+    pub screening: StoredScreening,
+    /// The measures.
+    pub detail: Detail,
+    /// The Flow as it is now, if it is still there.
+    pub flow: Option<Flow>,
+    /// Decisions, oldest first.
+    pub decisions: Vec<Decision>,
+    /// Notes, oldest first.
+    pub notes: Vec<Note>,
+    /// What was concluded about the hits, oldest first.
+    pub concluded: Vec<Concluded>,
+    /// A decision that waits for a second person.
+    pub proposal: Option<Proposal>,
+    /// Whether decisions need a second person.
+    pub asks_two: bool,
+    /// Who looks at it.
+    pub claim: Option<Claim>,
+    /// See [`reviews::version`].
+    pub version: i64,
+    /// The person.
+    pub person: Person,
+    /// The ids that the person had before merges.
+    pub aliases: Vec<Uuid>,
+    /// The person's registrations, most recently active first.
+    pub registrations: Vec<Registration>,
+    /// The person's attempts, newest first.
+    pub attempts: Vec<Summary>,
+    /// Listings that were found not to mean the person; `None` where [`suppressions::of_attempt`] says that they do not concern it.
+    pub suppressions: Option<Vec<Suppression>>,
+    /// The people whose faces are near, the nearest first.
+    pub near: Vec<Near>,
+    /// Names of the members of staff who are mentioned.
+    pub staff: BTreeMap<Uuid, String>,
+    /// Names of the Groups that are mentioned and still exist.
+    pub groups: BTreeMap<Uuid, String>,
+}
+
+/// A person whose face is near the attempt's.
+pub struct Near {
+    /// The person, as known now.
+    pub facemap_id: Uuid,
+    /// 0–100.
+    pub similarity: f32,
+    /// As submitted with their face last; empty when it is not known any more.
+    pub name: String,
+    /// The newest attempt that their face proved, if it has a selfie to look at.
+    pub log_id: Option<i64>,
+}
+
+/// Opens an attempt, or 404, and writes down who looked.
+pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<View, Problem> {
+    let missing = || Problem::not_found("There is no such attempt");
+    let mut conn = app.db.read().await?;
+    let attempt = attempts::get(&mut conn, scope, log_id)
+        .await?
+        .ok_or_else(missing)?;
+    let person = people::resolve(&mut conn, scope, attempt.facemap_id)
+        .await?
+        .ok_or_else(missing)?;
+    let facemap_id = person.facemap_id;
+    let proposal = review::proposal(&mut conn, scope, &attempt).await?;
+    let concluded = dispositions::of_attempt(&mut conn, scope, &attempt).await?;
+    let detail = Detail::of(&attempt)?;
+    let mut view = View {
+        screening: suppressions::stored_screening(&attempt)?,
+        request: serde_json::from_str(&attempt.request).map_err(Problem::internal)?,
+        response: serde_json::from_str(&attempt.response).map_err(Problem::internal)?,
+        flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
+        decisions: attempts::decisions(&mut conn, scope, &attempt).await?,
+        notes: review::notes(&mut conn, scope, &attempt).await?,
+        asks_two: reviews::asks_two(&mut conn, scope, &attempt).await?,
+        claim: review::claim_of(&mut conn, scope, log_id).await?,
+        version: reviews::version(&attempt, proposal.as_ref(), &concluded),
+        concluded,
+        aliases: people::aliases(&mut conn, scope, facemap_id).await?,
+        registrations: registrations::of_facemap(&mut conn, scope, facemap_id).await?,
+        attempts: attempts::summaries_of_facemap(&mut conn, scope, facemap_id, MOST_ATTEMPTS).await?,
+        suppressions: suppressions::of_attempt(&mut conn, scope, facemap_id, detail.face_proven).await?,
+        near: near(&mut conn, scope, &detail.similar).await?,
+        detail,
+        staff: BTreeMap::new(),
+        groups: BTreeMap::new(),
+        proposal,
+        person,
+        attempt,
+    };
+    view.staff = names(&mut conn, view.mentioned()).await?;
+    let of_registrations = view.registrations.iter().filter_map(|found| found.grouping_id);
+    let mentioned = of_registrations.chain(view.attempt.grouping_id).collect();
+    view.groups = group_names(&mut conn, scope, mentioned).await?;
+    drop(conn);
+    let also: Vec<Uuid> = view.near.iter().map(|near| near.facemap_id).collect();
+    let looked_at = match also.is_empty() {
+        true => json!({}),
+        false => json!({ "similar": also }),
+    };
+    seen(app, scope, actor, &log_id.to_string(), &looked_at).await?;
+    Ok(view)
+}
+
+/// Who the similar people are. Whoever was erased since is left out.
+async fn near(conn: &mut Conn, scope: Scope, similar: &[SimilarFace]) -> Result<Vec<Near>, Problem> {
+    let mut found = Vec::new();
+    for face in similar {
+        let Some(person) = people::resolve(conn, scope, face.facemap_id).await? else {
+            continue;
+        };
+        let known = super::people::known_by(conn, scope, &person).await?;
+        found.push(Near {
+            facemap_id: person.facemap_id,
+            similarity: face.similarity,
+            name: known
+                .as_ref()
+                .map(|(_, detail)| super::people::name(&detail.info))
+                .unwrap_or_default(),
+            log_id: known
+                .filter(|(_, detail)| detail.seen.pictures.contains_key("selfie"))
+                .map(|(log_id, _)| log_id),
+        });
+    }
+    Ok(found)
+}
+
+/// Writes down that somebody saw a person's data: an attempt's, a person's, or one file of an attempt.
+pub async fn seen(
+    app: &App,
+    scope: Scope,
+    actor: &str,
+    subject: &str,
+    detail: &Value,
+) -> Result<(), Problem> {
+    let detail = detail.to_string();
+    let entry = Entry {
+        actor,
+        action: "person.viewed",
+        subject,
+        detail: &detail,
+    };
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
+}
+
+/// For how long the same page of the queue, looked at again, is not written down again (ms).
+const SAME_LOOK_MS: i64 = 60_000;
+/// Newest audit rows among which the last look is sought.
+const LAST_ROWS: i64 = 50;
+
+/// Writes down that somebody saw a page of the queue, which shows the merchant's labels for applicants. One row a page, not one a reload.
+pub async fn queue_seen(app: &App, scope: Scope, actor: &str, log_ids: &[i64]) -> Result<(), Problem> {
+    if log_ids.is_empty() {
+        return Ok(());
+    }
+    let detail = json!({ "logIds": log_ids }).to_string();
+    let entry = Entry {
+        actor,
+        action: "queue.viewed",
+        subject: "queue",
+        detail: &detail,
+    };
+    let mut conn = app.db.read().await?;
+    let since = conn.now() - SAME_LOOK_MS;
+    let newest = audit::list(&mut conn, scope.merchant_id, None, LAST_ROWS).await?;
+    drop(conn);
+    let is_written = newest.iter().any(|row| {
+        row.at > since
+            && row.sandbox == scope.sandbox
+            && (row.actor.as_str(), row.action.as_str(), &row.detail) == (actor, entry.action, &detail)
+    });
+    if is_written {
+        return Ok(());
+    }
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        Ok(audit::write(tx, scope, &entry).await?)
+    })
+}
+
+/// The names of members of staff. Whoever is gone has none.
+pub async fn names(conn: &mut Conn, ids: Vec<Uuid>) -> Result<BTreeMap<Uuid, String>, Problem> {
+    let mut names = BTreeMap::new();
+    for id in ids {
+        if !names.contains_key(&id)
+            && let Some(member) = staff::get(conn, id).await?
+        {
+            names.insert(id, member.name);
+        }
+    }
+    Ok(names)
+}
+
+/// The names of Groups. Those that were deleted have none.
+pub async fn group_names(
+    conn: &mut Conn,
+    scope: Scope,
+    ids: Vec<Uuid>,
+) -> Result<BTreeMap<Uuid, String>, Problem> {
+    let mut names = BTreeMap::new();
+    for id in ids {
+        if !names.contains_key(&id)
+            && let Some(group) = groups::get(conn, scope, id).await?
+        {
+            names.insert(id, group.name);
+        }
+    }
+    Ok(names)
+}
+
+/// The member of staff that an audit row's or decision's actor is.
+pub fn staff_id(actor: &str) -> Option<Uuid> {
+    actor.strip_prefix("staff:")?.parse().ok()
+}
+
+impl View {
+    fn mentioned(&self) -> Vec<Uuid> {
+        let decided = self
+            .decisions
+            .iter()
+            .filter_map(|decision| staff_id(&decision.actor));
+        let noted = self.notes.iter().map(|note| note.staff_id);
+        let suppressed = self.suppressions.iter().flatten().map(|entry| entry.staff_id);
+        decided
+            .chain(noted)
+            .chain(suppressed)
+            .chain(self.proposal.iter().filter_map(|proposal| proposal.staff_id))
+            .chain(
+                self.concluded
+                    .iter()
+                    .filter_map(|concluded| staff_id(&concluded.actor)),
+            )
+            .chain(self.claim.iter().map(|claim| claim.staff_id))
+            .collect()
+    }
+
+    /// The name of whoever did something: a member of staff, an API key, the command line.
+    pub fn name_of(&self, actor: &str) -> String {
+        match staff_id(actor) {
+            Some(id) => self.staff.get(&id).cloned().unwrap_or_else(|| actor.to_owned()),
+            None => actor.to_owned(),
+        }
+    }
+
+    /// The name of a Group; its id when it was deleted.
+    pub fn group_name(&self, id: &Uuid) -> String {
+        self.groups.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    /// The name of a member of staff.
+    pub fn staff_name(&self, id: &Uuid) -> String {
+        self.staff.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+}

@@ -1,0 +1,125 @@
+//! Applicant look-up: what is recorded about a person (contract §2.6, §4.8). Reads only.
+
+use store::applicants::{self, Applicant};
+use store::attempts::{self, Attempt};
+use store::registrations::{self, Registration};
+use store::{Scope, people};
+use uuid::Uuid;
+use verification::applicant_info::ApplicantInfo;
+
+use super::App;
+use super::seen::Detail;
+use crate::problem::Problem;
+
+/// A label's facemaps.
+pub struct Resolved {
+    /// One per facemap and group, most recently active first; at least one.
+    pub applicants: Vec<Applicant>,
+    /// The most recently active facemap.
+    pub facemap_id: Uuid,
+}
+
+/// A person with everything recorded.
+pub struct Record {
+    /// When first seen (ms).
+    pub created_at: i64,
+    /// Most recently active first.
+    pub registrations: Vec<RegistrationRecord>,
+}
+
+/// A registration with its attempts.
+pub struct RegistrationRecord {
+    /// The registration.
+    pub registration: Registration,
+    /// Its attempts, newest first.
+    pub attempts: Vec<AttemptRecord>,
+    /// Assembled from the attempts.
+    pub info: ApplicantInfo,
+}
+
+/// An attempt as reports show it.
+pub struct AttemptRecord {
+    /// As logged.
+    pub attempt: Attempt,
+    /// One text per stage that recorded one.
+    pub reasons: Vec<String>,
+    /// The documents that were submitted.
+    pub document_types: Vec<String>,
+    /// The document types that the Flow asked for.
+    pub required_documents: Vec<String>,
+}
+
+/// All facemaps and groups that a label has been seen with, or 404.
+pub async fn resolve(app: &App, scope: Scope, external_user_id: &str) -> Result<Resolved, Problem> {
+    let applicants =
+        applicants::by_external_user_id(&mut app.db.read().await?, scope, external_user_id).await?;
+    let facemap_id = applicants.first().map(|applicant| applicant.facemap_id);
+    let facemap_id =
+        facemap_id.ok_or_else(|| Problem::not_found("No applicant found for the externalUserId"))?;
+    Ok(Resolved {
+        applicants,
+        facemap_id,
+    })
+}
+
+/// Everything recorded about a facemap (or an alias of one), or 404.
+pub async fn record(app: &App, scope: Scope, facemap_id: &str) -> Result<Record, Problem> {
+    let missing = || Problem::not_found("The applicant does not exist");
+    let facemap_id = Uuid::parse_str(facemap_id).map_err(|_| missing())?;
+    let mut conn = app.db.read().await?;
+    let person = people::resolve(&mut conn, scope, facemap_id)
+        .await?
+        .ok_or_else(missing)?;
+    let mut records = Vec::new();
+    for registration in registrations::of_facemap(&mut conn, scope, person.facemap_id).await? {
+        let attempts = attempts::of_registration(&mut conn, scope, registration.id).await?;
+        let opened = attempts
+            .into_iter()
+            .map(opened)
+            .collect::<Result<Vec<_>, Problem>>()?;
+        let (attempts, infos): (Vec<_>, Vec<_>) = opened.into_iter().unzip();
+        records.push(RegistrationRecord {
+            registration,
+            attempts,
+            info: ApplicantInfo::assemble(infos),
+        });
+    }
+    Ok(Record {
+        created_at: person.created_at,
+        registrations: records,
+    })
+}
+
+/// What cannot be read is our fault and says nothing about the person.
+fn opened(attempt: Attempt) -> Result<(AttemptRecord, ApplicantInfo), Problem> {
+    let Detail {
+        info,
+        reasons,
+        required_documents,
+        ..
+    } = serde_json::from_str(&attempt.detail).map_err(Problem::internal)?;
+    let document_types = serde_json::from_str(&attempt.document_types).map_err(Problem::internal)?;
+    Ok((
+        AttemptRecord {
+            attempt,
+            reasons,
+            document_types,
+            required_documents,
+        },
+        info,
+    ))
+}
+
+/// Words of names searched for at most; the rest of a longer text is not looked at.
+const MOST_WORDS: usize = 12;
+
+/// A name's words in the form in which they are searched: lower case, without accents and punctuation.
+pub fn name_words(name: &str) -> Vec<String> {
+    let normalised = reference::normalise_name(name);
+    normalised
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .take(MOST_WORDS)
+        .map(str::to_owned)
+        .collect()
+}

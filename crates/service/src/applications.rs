@@ -1,0 +1,319 @@
+//! A merchant's application: what it says of itself, handing it in, and the operator's decision
+//! (`draft → submitted → approved | rejected`, `approved ↔ suspended`, and a rejected one may be handed in again).
+
+use serde::{Deserialize, Serialize};
+use store::merchant_profiles;
+use store::merchants::{self, Merchant, MerchantStatus};
+use uuid::Uuid;
+
+use super::accounts::joining::Outcome;
+use super::accounts::{Fault, audit_at, email_of};
+use super::{App, operations};
+use crate::problem::{Kind, Problem};
+
+/// What a merchant says of itself; all that is not filled in is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Profile {
+    /// The company's name in the register.
+    pub legal_name: String,
+    /// Its number there.
+    pub registration_number: String,
+    /// Where it is registered (alpha-2).
+    pub country: String,
+    /// Street, place and postcode.
+    pub address: String,
+    /// Its website.
+    pub website: String,
+    /// Whom the operator may ask.
+    pub contact_name: String,
+    /// How.
+    pub contact_email: String,
+    /// What people are verified for.
+    pub purpose: String,
+    /// Verifications a month, as the merchant expects them.
+    pub volume: String,
+}
+
+/// Where a merchant's application stands.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// The account.
+    pub merchant: Merchant,
+    /// What it says of itself.
+    pub profile: Profile,
+    /// When it was handed in (ms).
+    pub submitted_at: Option<i64>,
+    /// When it was decided (ms).
+    pub decided_at: Option<i64>,
+    /// Why it was rejected or suspended.
+    pub reason: Option<String>,
+}
+
+/// What an operator decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Live keys work.
+    Approve,
+    /// Turned down, with a reason; it may be handed in again.
+    Reject,
+    /// Stopped, with a reason.
+    Suspend,
+}
+
+/// What a verdict makes of a status; `None` where it has no place.
+pub fn after(status: MerchantStatus, verdict: Verdict) -> Option<MerchantStatus> {
+    use MerchantStatus::{Approved, Draft, Rejected, Submitted, Suspended};
+    match (status, verdict) {
+        // An operator may approve whom they know without an application.
+        (Draft | Submitted | Rejected | Suspended, Verdict::Approve) => Some(Approved),
+        (Submitted, Verdict::Reject) => Some(Rejected),
+        (Approved, Verdict::Suspend) => Some(Suspended),
+        _ => None,
+    }
+}
+
+/// Whether an application may be changed and handed in.
+pub fn is_open(status: MerchantStatus) -> bool {
+    matches!(status, MerchantStatus::Draft | MerchantStatus::Rejected)
+}
+
+/// A merchant's application.
+pub async fn profile(app: &App, merchant_id: Uuid) -> Result<Application, Problem> {
+    let mut conn = app.db.read().await?;
+    let merchant = merchants::get(&mut conn, merchant_id)
+        .await?
+        .ok_or_else(no_account)?;
+    let stored = merchant_profiles::get(&mut conn, merchant_id).await?;
+    let profile = stored
+        .as_ref()
+        .and_then(|stored| serde_json::from_str(&stored.profile).ok());
+    Ok(Application {
+        merchant,
+        profile: profile.unwrap_or_default(),
+        submitted_at: stored.as_ref().and_then(|stored| stored.submitted_at),
+        decided_at: stored.as_ref().and_then(|stored| stored.decided_at),
+        reason: stored.and_then(|stored| stored.reason),
+    })
+}
+
+fn no_account() -> Problem {
+    Problem::not_found("There is no such account")
+}
+
+impl Profile {
+    fn trimmed(mut self) -> Self {
+        for (_, text) in self.fields_mut() {
+            *text = text.trim().to_owned();
+        }
+        self.country = self.country.to_ascii_uppercase();
+        self
+    }
+
+    fn fields_mut(&mut self) -> [(&'static str, &mut String); 9] {
+        [
+            ("legalName", &mut self.legal_name),
+            ("registrationNumber", &mut self.registration_number),
+            ("country", &mut self.country),
+            ("address", &mut self.address),
+            ("website", &mut self.website),
+            ("contactName", &mut self.contact_name),
+            ("contactEmail", &mut self.contact_email),
+            ("purpose", &mut self.purpose),
+            ("volume", &mut self.volume),
+        ]
+    }
+
+    /// What is wrong with what is filled in; when it is to be handed in, also what is missing.
+    fn faults(&self, complete: bool) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (field, text) in self.clone().fields_mut() {
+            let optional = matches!(field, "registrationNumber" | "website");
+            if text.is_empty() {
+                if complete && !optional {
+                    faults.push(Fault::new(field, "accounts.fault.empty"));
+                }
+                continue;
+            }
+            let wrong = match field {
+                _ if text.chars().count() > 1_000 => Some("accounts.fault.long"),
+                "country"
+                    if reference::country(text).is_none_or(|country| country.alpha2 != text.as_str()) =>
+                {
+                    Some("accounts.fault.country")
+                }
+                "website" if !is_website(text) => Some("accounts.fault.website"),
+                "contactEmail" if email_of(text).is_err() => Some("accounts.fault.email"),
+                _ => None,
+            };
+            faults.extend(wrong.map(|text| Fault::new(field, text)));
+        }
+        faults
+    }
+}
+
+fn is_website(text: &str) -> bool {
+    reqwest::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// Keeps what was filled in so far.
+pub async fn save(
+    app: &App,
+    merchant_id: Uuid,
+    profile: Profile,
+    actor: &str,
+) -> Result<Outcome<()>, Problem> {
+    keep(app, merchant_id, profile, actor, false).await
+}
+
+/// Keeps what was filled in and hands it in.
+pub async fn submit(
+    app: &App,
+    merchant_id: Uuid,
+    profile: Profile,
+    actor: &str,
+) -> Result<Outcome<()>, Problem> {
+    keep(app, merchant_id, profile, actor, true).await
+}
+
+async fn keep(
+    app: &App,
+    merchant_id: Uuid,
+    profile: Profile,
+    actor: &str,
+    hand_in: bool,
+) -> Result<Outcome<()>, Problem> {
+    let profile = profile.trimmed();
+    let faults = profile.faults(hand_in);
+    if !faults.is_empty() {
+        return Ok(Err(faults));
+    }
+    let text = serde_json::to_string(&profile).map_err(Problem::internal)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let merchant = merchants::get_for_update(tx, merchant_id)
+            .await?
+            .ok_or_else(no_account)?;
+        if !is_open(merchant.status) {
+            let text = "The application was handed in and cannot be changed now";
+            return Err(Problem::new(Kind::Conflict, text));
+        }
+        merchant_profiles::save(tx, merchant_id, &text).await?;
+        let action = if hand_in {
+            merchants::set_status(tx, merchant_id, MerchantStatus::Submitted).await?;
+            merchant_profiles::submitted(tx, merchant_id).await?;
+            "merchant.submitted"
+        } else {
+            "merchant.profile_saved"
+        };
+        Ok(audit_at(tx, merchant_id, actor, action, &merchant_id.to_string(), "{}").await?)
+    })?;
+    Ok(Ok(()))
+}
+
+/// Decides on an account as an operator; a reason is needed to reject and to suspend, and the merchant reads it.
+pub async fn decide(
+    app: &App,
+    merchant_id: Uuid,
+    verdict: Verdict,
+    reason: Option<&str>,
+    actor: &str,
+) -> Result<MerchantStatus, Problem> {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    if verdict != Verdict::Approve && reason.is_none() {
+        return Err(Problem::invalid("Give a reason: the merchant reads it"));
+    }
+    if reason.is_some_and(|reason| reason.chars().count() > 1_000) {
+        return Err(Problem::invalid("The reason is longer than 1,000 characters"));
+    }
+    store::transaction!(app.db, |tx| -> Result<MerchantStatus, Problem> {
+        let merchant = merchants::get_for_update(tx, merchant_id)
+            .await?
+            .ok_or_else(no_account)?;
+        let status = after(merchant.status, verdict).ok_or_else(|| {
+            let text = format!(
+                "The account is {}: this cannot be decided now",
+                merchant.status.as_str()
+            );
+            Problem::new(Kind::Conflict, text)
+        })?;
+        merchants::set_status(tx, merchant_id, status).await?;
+        merchant_profiles::decided(tx, merchant_id, reason).await?;
+        let action = match status {
+            MerchantStatus::Rejected => "merchant.rejected",
+            MerchantStatus::Suspended => "merchant.suspended",
+            _ => "merchant.approved",
+        };
+        let subject = merchant_id.to_string();
+        audit_at(tx, merchant_id, actor, action, &subject, "{}").await?;
+        operations::record(tx, actor, action, &subject).await?;
+        Ok(status)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_have_their_places() {
+        use MerchantStatus::{Approved, Draft, Rejected, Submitted, Suspended};
+        use Verdict::{Approve, Reject, Suspend};
+        for (status, verdict, expected) in [
+            (Draft, Approve, Some(Approved)),
+            (Draft, Reject, None),
+            (Draft, Suspend, None),
+            (Submitted, Approve, Some(Approved)),
+            (Submitted, Reject, Some(Rejected)),
+            (Submitted, Suspend, None),
+            (Approved, Approve, None),
+            (Approved, Reject, None),
+            (Approved, Suspend, Some(Suspended)),
+            (Rejected, Approve, Some(Approved)),
+            (Rejected, Reject, None),
+            (Rejected, Suspend, None),
+            (Suspended, Approve, Some(Approved)),
+            (Suspended, Reject, None),
+            (Suspended, Suspend, None),
+        ] {
+            assert_eq!(after(status, verdict), expected, "{status:?} {verdict:?}");
+        }
+    }
+
+    #[test]
+    fn an_application_is_handed_in_whole() {
+        let whole = Profile {
+            legal_name: " Acme GmbH ".into(),
+            country: "de".into(),
+            address: "Hauptstr. 1, Berlin".into(),
+            contact_name: "Ada".into(),
+            contact_email: "ada@example.com".into(),
+            purpose: "Opening accounts".into(),
+            volume: "100".into(),
+            ..Profile::default()
+        }
+        .trimmed();
+        assert_eq!(
+            (whole.faults(true), whole.legal_name.as_str()),
+            (Vec::new(), "Acme GmbH")
+        );
+        assert_eq!(Profile::default().faults(false), []);
+        assert_eq!(Profile::default().faults(true).len(), 7);
+        for (field, text) in [
+            ("country", "Germany"),
+            ("country", "DEU"),
+            ("website", "acme"),
+            ("website", "javascript:alert(1)"),
+            ("contactEmail", "ada"),
+            ("purpose", "x".repeat(1_001).as_str()),
+        ] {
+            let mut profile = whole.clone();
+            for (name, value) in profile.fields_mut() {
+                if name == field {
+                    *value = text.into();
+                }
+            }
+            let faults = profile.faults(false);
+            assert_eq!(faults.first().map(|fault| fault.field), Some(field), "{text}");
+        }
+    }
+}

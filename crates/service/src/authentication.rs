@@ -1,0 +1,80 @@
+//! Proof of who calls: an API key with its secret, or the access token of a hosted session (contract §5).
+//!
+//! A failed attempt counts against the key and the address. Nothing here reads a header.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use store::credentials::{self, AuthOutcome};
+use store::sessions;
+use uuid::Uuid;
+
+use crate::App;
+use crate::caller::{Caller, allowed};
+use crate::config::RateClass;
+use crate::problem::{Family, Kind, Problem};
+use crate::rates::{hashed, take, too_many, visitor};
+
+/// The caller with this API key and secret.
+///
+/// # Errors
+/// Wrong credentials, in the words of the family; an account that may not call.
+pub async fn with_key(
+    app: &App,
+    key: String,
+    secret: &SecretString,
+    family: Family,
+    address: IpAddr,
+) -> Result<Caller, Problem> {
+    let outcome = credentials::authenticate(&mut app.db.read().await?, &key, secret.expose_secret()).await?;
+    let AuthOutcome::Accepted(found) = outcome else {
+        let text = match family {
+            Family::GroupsAndFlows | Family::LinkAndPoll => "Invalid API key/secret combination",
+            Family::Monitoring => "Invalid credentials",
+            _ => "Invalid merchant key or secret",
+        };
+        return Err(failed(app, &key, address, text).await);
+    };
+    allowed(found.merchant.status, found.scope.sandbox, family)?;
+    Ok(Caller {
+        merchant: found.merchant,
+        scope: found.scope,
+        key,
+        session: None,
+    })
+}
+
+/// The caller with this access token of a hosted session.
+///
+/// # Errors
+/// A token that is not valid; an account that may not call.
+pub async fn with_token(
+    app: &App,
+    token: &SecretString,
+    family: Family,
+    address: IpAddr,
+) -> Result<Caller, Problem> {
+    let found = sessions::by_access_token(&mut app.db.read().await?, token.expose_secret()).await?;
+    let Some((merchant, scope, session)) = found else {
+        let text = "The access token is not valid or has expired";
+        return Err(failed(app, "bearer", address, text).await);
+    };
+    allowed(merchant.status, scope.sandbox, family)?;
+    Ok(Caller {
+        merchant,
+        scope,
+        key: format!("session {}", session.id),
+        session: Some(session),
+    })
+}
+
+/// A failed authentication counts against the key and the address; too many answer 429.
+async fn failed(app: &App, key: &str, address: IpAddr, text: &str) -> Problem {
+    let who = hashed(&format!("{key}@{}", visitor(address)));
+    let class = RateClass::FailedAuth;
+    match take(app, class, app.config.rate(class), Uuid::nil(), &who).await {
+        Ok(Some(verdict)) if !verdict.allowed => too_many(&verdict),
+        Ok(_) => Problem::new(Kind::WrongCredentials, text),
+        Err(problem) => problem,
+    }
+}

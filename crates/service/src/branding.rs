@@ -1,0 +1,404 @@
+//! A merchant's name, logo, colour, privacy notice and contact on the hosted page, and the origins that may embed it or be returned to:
+//! what is accepted, and how it is read back. It is read with the account for each page and kept nowhere else; browsers cache a logo by
+//! the hash of its bytes. Files are read by the command line, contrast is `websdk::theme`'s.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use store::logos::{self, Logo};
+use store::merchants::{self, Merchant};
+use store::{Db, Error, Tx, audit};
+use thiserror::Error;
+use uuid::Uuid;
+use verification::submission::is_email;
+
+use super::Shared;
+use super::four_eyes::By;
+use super::merchants::{Changed, MerchantSettings, settings};
+use crate::problem::Problem;
+use crate::caller::Caller;
+use crate::theme::Rgb;
+
+/// The largest logo, in bytes of its file.
+pub const MAX_LOGO_BYTES: usize = 64 * 1024;
+/// The longest address that is accepted.
+const MAX_URL: usize = 2_000;
+
+/// How a merchant looks to its applicants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branding {
+    /// The name that the page shows.
+    pub name: String,
+    /// Where the logo is to be had, on this server.
+    pub logo_url: Option<String>,
+    /// The colour, as it was set.
+    pub color: Option<Rgb>,
+    /// The privacy notice (https).
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask: an e-mail or https address.
+    pub contact: Option<String>,
+}
+
+/// A merchant's branding; without settings it is the account's name alone. 503 if the settings cannot be read.
+pub fn branding(merchant: &Merchant) -> Result<Branding, Problem> {
+    let MerchantSettings {
+        brand_name,
+        brand_logo,
+        brand_color,
+        privacy_url,
+        contact,
+        ..
+    } = settings(merchant)?;
+    Ok(Branding {
+        name: brand_name.unwrap_or_else(|| merchant.name.clone()),
+        logo_url: brand_logo
+            .filter(|version| is_version(version))
+            .map(|version| format!("/verify/logo/{}?v={version}", merchant.short_id)),
+        color: brand_color.as_deref().and_then(Rgb::parse),
+        privacy_url,
+        contact,
+    })
+}
+
+/// Sixteen hex digits. (Settings of before the logos had a table of their own hold the picture itself, which is not shown.)
+fn is_version(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Why a logo, or settings beside it, were not set.
+#[derive(Debug, Error)]
+pub enum LogoError {
+    /// It is none that is taken; the text names the setting and the fix.
+    #[error("{0}")]
+    Unusable(String),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// Changes settings on the command line, and the logo where one is given (`None` inside: it is removed); the account as it then is, or
+/// `None` for an unknown one.
+///
+/// # Errors
+/// [`LogoError`], also for settings that are refused.
+pub async fn set_with_logo(
+    db: &Db,
+    id: Uuid,
+    settings: &[String],
+    logo: Option<Option<&[u8]>>,
+) -> Result<Option<(Merchant, Changed)>, LogoError> {
+    store::transaction!(db, |tx| -> Result<Option<(Merchant, Changed)>, LogoError> {
+        let Some(merchant) = merchants::get_for_update(tx, id).await? else {
+            return Ok(None);
+        };
+        let changed = set(tx, merchant, settings, logo).await?;
+        Ok(merchants::get(tx, id).await?.map(|merchant| (merchant, changed)))
+    })
+}
+
+async fn set(
+    tx: &mut Tx,
+    mut merchant: Merchant,
+    settings: &[String],
+    logo: Option<Option<&[u8]>>,
+) -> Result<Changed, LogoError> {
+    let refused = |problem: Problem| LogoError::Unusable(problem.to_string());
+    let id = merchant.id;
+    let is_readable = super::merchants::faults(&merchant).is_empty();
+    if let Some(logo) = logo.filter(|_| is_readable) {
+        // The logo's version is one of the settings, and a proposal is void once the settings that it was made
+        // on have changed. So the logo comes first.
+        set_logo(tx, id, logo).await?;
+        merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or(store::Error::Missing("merchant"))?;
+    }
+    let changed = super::merchants::repaired_settings(&merchant, settings)
+        .map_err(|faults| LogoError::Unusable(faults.join("\n")))?;
+    let changed = super::merchants::replace_settings(tx, &merchant, changed, By::COMMAND_LINE)
+        .await
+        .map_err(refused)?;
+    // A logo is added to settings that can be read: those above repaired them, and were not proposed.
+    if let Some(logo) = logo.filter(|_| !is_readable) {
+        set_logo(tx, id, logo).await?;
+    }
+    Ok(changed)
+}
+
+/// Sets a merchant's logo from a picture's file (PNG, JPEG or WEBP, at most [`MAX_LOGO_BYTES`]), or removes it. SVG is not taken, since it
+/// can hold scripts.
+///
+/// # Errors
+/// [`LogoError`]; [`Error::Missing`] for an unknown merchant.
+pub async fn set_logo(tx: &mut Tx, merchant_id: Uuid, file: Option<&[u8]>) -> Result<(), LogoError> {
+    let logo = file.map(logo_of).transpose().map_err(LogoError::Unusable)?;
+    let merchant = merchants::get_for_update(tx, merchant_id)
+        .await?
+        .ok_or(Error::Missing("merchant"))?;
+    let mut settings = super::merchants::members(&merchant).map_err(LogoError::Unusable)?;
+    match &logo {
+        Some(logo) => settings.insert("brandLogo".into(), logo.version.clone().into()),
+        None => settings.remove("brandLogo"),
+    };
+    merchants::set_settings(tx, merchant_id, &Value::Object(settings).to_string()).await?;
+    match &logo {
+        Some(logo) => logos::set(tx, merchant_id, logo).await?,
+        None => logos::delete(tx, merchant_id).await?,
+    }
+    Ok(())
+}
+
+/// [`set_logo`] for somebody of the account. The picture is decoded first, in a child: what only begins like one is refused.
+pub async fn put_logo(app: &Shared, caller: &Caller, file: Option<Vec<u8>>) -> Result<(), Problem> {
+    if let Some(file) = file.clone().filter(|file| file.len() <= MAX_LOGO_BYTES) {
+        let decoders = Arc::clone(&app.decoders);
+        let decoded = tokio::task::spawn_blocking(move || decoders.decode(&file, 0))
+            .await
+            .map_err(Problem::internal)?
+            .map_err(|_| Problem::unavailable("The picture cannot be checked right now"))?;
+        if decoded.is_err() {
+            let text = "brandLogo - cannot be read: save it as PNG, JPEG or WEBP and try again";
+            return Err(Problem::validation(vec![text.into()]));
+        }
+    }
+    let id = caller.scope.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        set_logo(tx, id, file.as_deref())
+            .await
+            .map_err(|error| match error {
+                LogoError::Unusable(text) => Problem::validation(vec![text]),
+                LogoError::Store(error) => error.into(),
+            })?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("merchant.logo_changed", &id.to_string()),
+        )
+        .await?;
+        Ok(())
+    })
+}
+
+fn logo_of(file: &[u8]) -> Result<Logo, String> {
+    if file.len() > MAX_LOGO_BYTES {
+        return Err(format!(
+            "brandLogo - is larger than {} kB: scale it down",
+            MAX_LOGO_BYTES / 1024
+        ));
+    }
+    Ok(Logo {
+        media_type: picture_type(file)
+            .ok_or("brandLogo - must be a PNG, JPEG or WEBP picture")?
+            .into(),
+        bytes: file.to_vec(),
+        version: hex::encode(&Sha256::digest(file)[..8]),
+    })
+}
+
+fn picture_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// What of the settings is this module's, brought into one form; every fault names its setting and the fix.
+pub fn checked(mut settings: MerchantSettings, faults: &mut Vec<String>) -> MerchantSettings {
+    if let Some(name) = &mut settings.brand_name {
+        *name = name.trim().to_owned();
+        if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
+            faults.push("brandName - must have 1 to 100 characters, none of them control characters".into());
+        }
+    }
+    if let Some(color) = &mut settings.brand_color {
+        match Rgb::parse(color) {
+            Some(parsed) => *color = parsed.to_string(),
+            None => faults.push("brandColor - must be a colour such as #0a7 or #00aa77".into()),
+        }
+    }
+    if let Some(address) = &mut settings.privacy_url {
+        match https_address(address) {
+            Some(parsed) => *address = parsed,
+            None => faults
+                .push("privacyUrl - must be an https address, such as https://acme.example/privacy".into()),
+        }
+    }
+    if let Some(contact) = &mut settings.contact {
+        match contact_address(contact) {
+            Some(parsed) => *contact = parsed,
+            None => faults.push(
+                "contact - must be an e-mail address or an https address, such as help@acme.example".into(),
+            ),
+        }
+    }
+    for allowed in &mut settings.allowed_origins {
+        match origin(allowed) {
+            Ok(parsed) => *allowed = parsed,
+            Err(fault) => faults.push(fault),
+        }
+    }
+    settings.allowed_origins.dedup();
+    settings
+}
+
+/// An origin as browsers write it, such as `https://shop.example`.
+fn origin(text: &str) -> Result<String, String> {
+    let wrong = |why: &str| {
+        format!(
+            "allowedOrigins - `{}` {why}",
+            text.chars().take(100).collect::<String>()
+        )
+    };
+    let url = web_address(text).ok_or_else(|| {
+        wrong("is not an origin: write https:// and the host (http:// for localhost only), such as https://shop.example")
+    })?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("has a path: write only the scheme, host and port"));
+    }
+    Ok(url.origin().ascii_serialization())
+}
+
+/// The address to return to, when it is of an allowed origin.
+pub fn allowed_url(address: &str, allowed_origins: &[String]) -> Option<String> {
+    let url = web_address(address)?;
+    allowed_origins
+        .contains(&url.origin().ascii_serialization())
+        .then(|| url.to_string())
+}
+
+/// The embedding page's origin, when it is allowed.
+pub fn allowed_origin(text: &str, allowed_origins: &[String]) -> Option<String> {
+    let origin = origin(text).ok()?;
+    allowed_origins.contains(&origin).then_some(origin)
+}
+
+fn https_address(text: &str) -> Option<String> {
+    let url = web_address(text.trim())?;
+    (url.scheme() == "https").then(|| url.to_string())
+}
+
+/// An https address, or an e-mail address that `mailto:` takes as it is.
+fn contact_address(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_plain = !text.contains(['?', '&', '%', '#', '"', '/']);
+    if is_plain && is_email(text) {
+        return Some(text.to_owned());
+    }
+    https_address(text)
+}
+
+/// An `https:` address (`http:` for this machine only) without credentials, whose host could not break out of a header.
+fn web_address(text: &str) -> Option<Url> {
+    if text.len() > MAX_URL {
+        return None;
+    }
+    let url = Url::parse(text).ok()?;
+    let host = url.host_str()?;
+    let is_local = ["localhost", "127.0.0.1", "[::1]"].contains(&host) || host.ends_with(".localhost");
+    let is_plain = host
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || ".-_[]:".contains(c));
+    let is_web = url.scheme() == "https" || (url.scheme() == "http" && is_local);
+    (is_web && is_plain && url.username().is_empty() && url.password().is_none()).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_normalised_or_refused() {
+        for (text, expected) in [
+            ("https://shop.example", Some("https://shop.example")),
+            ("https://SHOP.example:443/", Some("https://shop.example")),
+            ("https://shop.example:8443", Some("https://shop.example:8443")),
+            ("https://bücher.example", Some("https://xn--bcher-kva.example")),
+            ("http://localhost:3000", Some("http://localhost:3000")),
+            ("http://[::1]:3000", Some("http://[::1]:3000")),
+            ("http://shop.example", None),
+            ("https://shop.example/path", None),
+            ("https://shop.example?x", None),
+            ("https://user@shop.example", None),
+            ("https://shop.example;script-src", None),
+            ("https://*.example", None),
+            ("*", None),
+            ("null", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("", None),
+        ] {
+            assert_eq!(origin(text).ok().as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_allowed_origins_are_returned_to() {
+        let allowed = ["https://shop.example".to_owned()];
+        for (address, expected) in [
+            (
+                "https://shop.example/done?order=1#x",
+                Some("https://shop.example/done?order=1#x"),
+            ),
+            ("https://shop.example:444/done", None),
+            ("https://shop.example.evil.example/", None),
+            ("https://shop.example@evil.example/", None),
+            ("//shop.example/done", None),
+            ("javascript:alert(1)", None),
+        ] {
+            assert_eq!(allowed_url(address, &allowed).as_deref(), expected, "{address}");
+        }
+        assert_eq!(allowed_url("https://shop.example/", &[]), None);
+        assert!(allowed_origin("https://shop.example", &allowed).is_some());
+        assert!(allowed_origin("https://other.example", &allowed).is_none());
+    }
+
+    #[test]
+    fn a_contact_is_an_address() {
+        for (text, expected) in [
+            ("help@acme.example", Some("help@acme.example")),
+            (" help+id@acme.example ", Some("help+id@acme.example")),
+            (
+                "https://acme.example/help?topic=id",
+                Some("https://acme.example/help?topic=id"),
+            ),
+            ("http://acme.example/help", None),
+            ("http://localhost/help", None),
+            ("help@acme.example?cc=mallory@evil.example", None),
+            ("help@localhost", None),
+            ("mailto:help@acme.example", None),
+            ("javascript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("+49 30 1234567", None),
+            ("https://user@acme.example/", None),
+            ("", None),
+        ] {
+            assert_eq!(contact_address(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(
+            https_address("https://acme.example"),
+            Some("https://acme.example/".into())
+        );
+        assert_eq!(https_address("http://localhost/privacy"), None);
+    }
+
+    #[test]
+    fn logos_are_small_pictures() {
+        let png = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0];
+        let logo = logo_of(&png).unwrap();
+        assert_eq!(
+            (logo.media_type.as_str(), &logo.bytes[..]),
+            ("image/png", &png[..])
+        );
+        assert!(is_version(&logo.version));
+        assert!(!is_version("data:image/png;base64,iVBORw0KGgoA"));
+        assert!(logo_of(b"<svg onload=alert(1)>").is_err());
+        assert!(logo_of(b"").is_err());
+        let mut large = vec![0; MAX_LOGO_BYTES + 1];
+        large[..8].copy_from_slice(&png[..8]);
+        assert!(logo_of(&large).unwrap_err().contains("64 kB"));
+    }
+}

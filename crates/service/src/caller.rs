@@ -1,0 +1,85 @@
+//! Who calls, and whether their account may call now (`decisions.md` §1). How a caller proves it is `authentication`'s.
+
+use store::Scope;
+use store::audit::Entry;
+use store::merchants::{Merchant, MerchantStatus};
+use store::sessions::{Session, SessionStatus};
+
+use crate::problem::{Family, Kind, Problem};
+
+/// Who calls: an account in one of its modes, or one of its hosted sessions.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The account.
+    pub merchant: Merchant,
+    /// The account and mode that the key works on.
+    pub scope: Scope,
+    /// The API key, the session's id, or `staff:ID` of somebody in the portal, for the audit trail.
+    pub key: String,
+    /// The hosted session whose access token was presented, as it stood then; it may have ended.
+    pub session: Option<Session>,
+}
+
+impl Caller {
+    /// An entry of the audit trail: this caller did something to something.
+    pub fn did<'a>(&'a self, action: &'a str, subject: &'a str) -> Entry<'a> {
+        Entry {
+            actor: &self.key,
+            action,
+            subject,
+            detail: "{}",
+        }
+    }
+
+    /// Refuses a caller whose hosted session has ended.
+    pub fn check_session(&self) -> Result<(), Problem> {
+        match &self.session {
+            Some(session) if session.status != SessionStatus::Pending => Err(session_ended()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// 401 to a token whose session needs nothing any more.
+pub fn session_ended() -> Problem {
+    Problem::new(
+        Kind::WrongCredentials,
+        "The session of this access token has ended",
+    )
+}
+
+/// `decisions.md` §1: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
+pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
+    match status {
+        MerchantStatus::Approved => Ok(()),
+        MerchantStatus::Suspended => Err(Problem::new(Kind::Forbidden, "The merchant account is suspended")),
+        _ if family == Family::GroupsAndFlows || !sandbox => Err(Problem::new(
+            Kind::Forbidden,
+            "Merchant application not completed or approved",
+        )),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_decides_who_may_enter() {
+        use MerchantStatus::{Approved, Draft, Suspended};
+        for (status, sandbox, family, entry) in [
+            (Approved, false, Family::Verify, true),
+            (Draft, true, Family::Verify, true),
+            (Draft, false, Family::Verify, false),
+            (Draft, true, Family::GroupsAndFlows, false),
+            (Suspended, true, Family::Applicants, false),
+        ] {
+            assert_eq!(
+                allowed(status, sandbox, family).is_ok(),
+                entry,
+                "{status:?} {sandbox} {family:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Dispositions of screening hits: a reviewer's conclusion about each hit, without which no attempt with hits is approved
+//! (`decisions.md` §10, *Hits*). The rule is `verification::hits`'.
+
+use serde_json::json;
+use store::attempts::{self, Attempt};
+use store::dispositions;
+use store::{Conn, Db, Scope, Tx, review};
+use verification::hits::{Disposition, HitsRefusal, approval};
+use verification::screening::ScreeningHit;
+
+use super::reviews::{MAX_REASON, note};
+use super::suppressions::stored_screening;
+use crate::problem::{Kind, Problem};
+
+/// A conclusion about one hit.
+#[derive(Clone, Debug)]
+pub struct Concluded {
+    /// The hit, as [`hits`] names it.
+    pub hit: String,
+    /// The conclusion.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: String,
+    /// Who recorded it.
+    pub actor: String,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// The [`references`] of the hits that counted in an attempt, and how many hits were found beyond those that are listed.
+///
+/// # Errors
+/// 503 when the log cannot be read: an attempt whose hits are unknown is not approved.
+pub fn hits(attempt: &Attempt) -> Result<(Vec<String>, usize), Problem> {
+    let screening = stored_screening(attempt)?;
+    let unlisted = screening.total.saturating_sub(screening.results.len());
+    Ok((references(&screening.results), unlisted))
+}
+
+/// What names each hit of an attempt: its id, or `LIST/ID` where entries of several lists have that id (all lists of the entry, joined
+/// by `+`). An earlier disposition that names such an id alone counts for none of them, because it does not say which it meant.
+pub fn references(hits: &[ScreeningHit]) -> Vec<String> {
+    let lists = |hit: &ScreeningHit| {
+        let mut lists = hit.datasets.clone();
+        lists.sort_unstable();
+        lists.join("+")
+    };
+    let reference = |hit: &ScreeningHit| {
+        let own = lists(hit);
+        let is_shared = |other: &ScreeningHit| other.id == hit.id && lists(other) != own;
+        match hits.iter().any(is_shared) {
+            true => format!("{own}/{}", hit.id),
+            false => hit.id.clone(),
+        }
+    };
+    hits.iter().map(reference).collect()
+}
+
+/// Every conclusion about an attempt's hits, oldest first; of one hit the last one counts.
+pub async fn of_attempt(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Concluded>, Problem> {
+    let read = |row: dispositions::HitDisposition| {
+        let unknown = |()| Problem::from(store::Error::Unreadable("disposition of a hit"));
+        Ok(Concluded {
+            disposition: row.disposition.parse().map_err(unknown)?,
+            hit: row.hit,
+            reason: row.reason,
+            actor: row.actor,
+            at: row.at,
+        })
+    };
+    let rows = dispositions::of_attempt(conn, scope, attempt).await?;
+    rows.into_iter().map(read).collect()
+}
+
+/// The conclusion that counts for a hit.
+pub fn latest<'a>(all: &'a [Concluded], hit: &str) -> Option<&'a Concluded> {
+    all.iter().rev().find(|concluded| concluded.hit == hit)
+}
+
+/// Records a conclusion about a hit of an attempt. Dispositions cannot change while a decision needs a second
+/// approval, so the second person confirms what the proposer saw.
+pub async fn conclude(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (hit, disposition, reason): (&str, &str, &str),
+    actor: &str,
+) -> Result<(), Problem> {
+    let disposition = disposition.parse().map_err(|()| {
+        let text = "disposition - must be same_person, other_person or unclear";
+        Problem::invalid(text).named("disposition_required")
+    })?;
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        let attempt = attempts::get_for_update(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        record(tx, scope, &attempt, (hit, disposition, reason), actor).await
+    })
+}
+
+/// Does the same inside a transaction that has locked the attempt.
+pub(super) async fn record(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    (hit, disposition, reason): (&str, Disposition, &str),
+    actor: &str,
+) -> Result<(), Problem> {
+    let reason = reason.trim();
+    if reason.is_empty() || reason.chars().count() > MAX_REASON {
+        let text = format!("reason - a disposition needs a reason of at most {MAX_REASON} characters");
+        return Err(Problem::invalid(text).named("disposition_reason"));
+    }
+    let known = hits(attempt)?.0;
+    if !known.iter().any(|reference| reference == hit) {
+        let of_id = |reference: &&String| reference.rsplit_once('/').is_some_and(|(_, id)| id == hit);
+        let shared: Vec<&str> = known.iter().filter(of_id).map(String::as_str).collect();
+        if shared.is_empty() {
+            return Err(Problem::not_found("The attempt has no such hit"));
+        }
+        let text = format!(
+            "Several lists have an entry with this id. Name the hit with its list (`bonafide review approve … --disposition HIT=VALUE`): {}",
+            shared.join(", ")
+        );
+        return Err(Problem::new(Kind::Conflict, text).named("hit_ambiguous"));
+    }
+    if review::proposal(tx, scope, attempt).await?.is_some() {
+        let text = "A decision needs a second approval: confirm or reject it before you change a disposition";
+        return Err(Problem::new(Kind::Conflict, text).named("disposition_frozen"));
+    }
+    let row = (hit, disposition.as_str(), reason);
+    dispositions::add(tx, scope, attempt, row, actor).await?;
+    // Neither hit nor reason, because the audit trail contains no personal data.
+    let detail = json!({"disposition": disposition.as_str()}).to_string();
+    note(
+        tx,
+        scope,
+        actor,
+        "verification.hit_disposed",
+        attempt.log_id,
+        &detail,
+    )
+    .await
+}
+
+/// Whether an attempt's hits allow its approval.
+///
+/// # Errors
+/// 409 with what is missing; 503 when hits or dispositions cannot be read.
+pub async fn allow_approval(
+    conn: &mut Conn,
+    scope: Scope,
+    attempt: &Attempt,
+    reason: Option<&str>,
+) -> Result<(), Problem> {
+    let (ids, unlisted) = hits(attempt)?;
+    let all = of_attempt(conn, scope, attempt).await?;
+    let found: Vec<Option<Disposition>> = ids
+        .iter()
+        .map(|id| latest(&all, id).map(|concluded| concluded.disposition))
+        .collect();
+    let has_reason = reason.is_some_and(|reason| !reason.trim().is_empty());
+    approval(&found, unlisted, has_reason).map_err(|refusal| match refusal {
+        HitsRefusal::Undecided(_) => {
+            Problem::new(Kind::Conflict, refusal.to_string()).named("hits_undecided")
+        }
+        HitsRefusal::Unclear => Problem::new(Kind::Conflict, refusal.to_string()).named("hit_unclear"),
+        HitsRefusal::ReasonRequired => Problem::invalid(refusal.to_string()).named("approval_reason"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_is_named_with_its_lists_where_its_id_alone_is_ambiguous() {
+        let hit = |id: &str, datasets: &[&str]| -> ScreeningHit {
+            serde_json::from_value(json!({
+                "id": id, "caption": "x", "schema": "Person", "score": 0.9, "match": true, "datasets": datasets,
+            }))
+            .unwrap()
+        };
+        for (hits, expected) in [
+            (vec![hit("7", &["un"]), hit("8", &["eu"])], vec!["7", "8"]),
+            (
+                vec![hit("7", &["un"]), hit("7", &["ofac", "eu"]), hit("8", &["eu"])],
+                vec!["un/7", "eu+ofac/7", "8"],
+            ),
+            (vec![hit("7", &["un"]), hit("7", &["un"])], vec!["7", "7"]),
+            (vec![], vec![]),
+        ] {
+            assert_eq!(references(&hits), expected);
+        }
+    }
+}

@@ -1,0 +1,546 @@
+//! From uploaded files to the evidence that the rules judge: decode, read, find faces, compare. Blocking work for the CPU pool.
+//!
+//! Pictures are worked on one after the other, so that a verification's memory is that of its largest picture. Nothing here says
+//! whether anybody passes.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use documents::reading::{DocumentKind, DocumentReading, MrzWarning, PayloadKind, field};
+use documents::{ReadHints, Side as ReadSide};
+use faces::{
+    COPY_DISTANCE, Embedding, FaceReading, LivenessOutcome, MATCH_SIMILARITY, PictureKind, REVIEW_SIMILARITY,
+};
+use imaging::{DecodeError, Decoded, Picture};
+use reference::DocumentType;
+use sha2::{Digest, Sha256};
+use verification::evidence::{
+    BarcodeFinding, Challenge, ComparedField, Consistency, DocumentData, DocumentEvidence, Evidence,
+    FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
+    SideEvidence,
+};
+use verification::picture::{self, Recognised, Resemblance};
+use verification::settings::Settings;
+use verification::submission::{FileField, Side, Submission};
+
+use super::App;
+use super::comparison;
+use super::cpu::Abandoned;
+use super::engines::Loaded;
+use super::seen::{DocumentSeen, FieldSeen, LivenessSeen, PictureSeen, Seen};
+use crate::problem::Problem;
+use crate::upload::File;
+
+/// What the engines found.
+pub struct Gathered {
+    /// For the rules; screening is added by the caller.
+    pub evidence: Evidence,
+    /// The selfie's face, when it is fit to be compared.
+    pub face: Option<Embedding>,
+    /// Milliseconds a stage.
+    pub timings: BTreeMap<String, f64>,
+    /// The measures behind the evidence, for reviewers.
+    pub seen: Seen,
+}
+
+/// Looks at every declared document and the selfie.
+pub fn gather(
+    app: &App,
+    submission: &Submission,
+    settings: &Settings,
+    files: &mut BTreeMap<String, File>,
+    gone: &Abandoned,
+) -> Result<Gathered, Problem> {
+    let mut gathered = Gathered {
+        evidence: Evidence::default(),
+        face: None,
+        timings: BTreeMap::new(),
+        seen: Seen {
+            match_threshold: match_from(settings),
+            review_threshold: review_from(settings),
+            ..Seen::default()
+        },
+    };
+    if submission.document_types.is_empty() && !files.contains_key(FileField::Selfie.as_str()) {
+        return Ok(gathered);
+    }
+    let engines = app.engines.get().map_err(|reason| {
+        Problem::unavailable("The document and face engines are not available").because(reason)
+    })?;
+    let mut looker = Looker {
+        app,
+        engines,
+        files,
+        gone,
+        timings: &mut gathered.timings,
+        seen: &mut gathered.seen,
+        selfie: None,
+        resemblance: Resemblance::default(),
+    };
+    let (mut selfie, face) = looker.selfie()?;
+    let mut readings: Vec<Vec<DocumentReading>> = Vec::new();
+    for document_type in &submission.document_types {
+        let (document, sides) = looker.document(*document_type, face.as_ref(), settings)?;
+        gathered.evidence.documents.push(document);
+        readings.push(sides);
+    }
+    let resemblance = looker.resemblance;
+    if let Some(selfie) = &mut selfie {
+        let doubt = picture::judge_resemblance(selfie, resemblance);
+        gathered.evidence.selfie_doubts.extend(doubt);
+    }
+    if let Some(liveness) = &mut gathered.seen.liveness {
+        liveness.same_picture = resemblance.is_document;
+    }
+    let compared = (!readings.is_empty()).then(|| comparison::submitted(submission, &readings));
+    gathered.seen.fields = compared
+        .iter()
+        .flat_map(|compared| &compared.fields)
+        .map(field_seen)
+        .collect();
+    gathered.seen.documents = gathered.evidence.documents.iter().map(document_seen).collect();
+    gathered.evidence.comparison = compared;
+    gathered.evidence.selfie = selfie;
+    gathered.face = face;
+    Ok(gathered)
+}
+
+struct Looker<'a> {
+    app: &'a App,
+    engines: &'a Loaded,
+    files: &'a mut BTreeMap<String, File>,
+    gone: &'a Abandoned,
+    timings: &'a mut BTreeMap<String, f64>,
+    seen: &'a mut Seen,
+    /// Of the selfie's pixels.
+    selfie: Option<[u8; 32]>,
+    /// Of the selfie with the documents' pictures.
+    resemblance: Resemblance,
+}
+
+fn fingerprint(picture: &Picture) -> [u8; 32] {
+    Sha256::digest(&picture.pixels).into()
+}
+
+/// One picture, looked at.
+struct Looked {
+    side: SideEvidence,
+    reading: DocumentReading,
+    portrait: Option<Embedding>,
+}
+
+impl Looker<'_> {
+    fn selfie(&mut self) -> Result<(Option<SelfieEvidence>, Option<Embedding>), Problem> {
+        let Some(decoded) = self.decode(FileField::Selfie, 0)? else {
+            return Ok((None, None));
+        };
+        let mut selfie = SelfieEvidence {
+            state: PictureState::Corrupted,
+            faces: 0,
+            liveness: Liveness::Impossible,
+            challenge: Challenge::Absent,
+        };
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                self.saw(FileField::Selfie, PictureSeen::undecoded(error.code()));
+                return Ok((Some(selfie), None));
+            }
+        };
+        self.selfie = Some(fingerprint(&decoded.picture));
+        let mut picture_seen = PictureSeen::decoded(&decoded);
+        let reading = self.faces(&decoded.picture, PictureKind::Selfie)?;
+        picture_seen.add_faces(&reading, (decoded.picture.width, decoded.picture.height));
+        self.saw(FileField::Selfie, picture_seen);
+        selfie.faces = reading.significant().count();
+        selfie.state = PictureState::Processed;
+        let Some(main) = reading.main() else {
+            return Ok((Some(selfie), None));
+        };
+        let face = main.embedding.clone().filter(|_| main.is_usable());
+        if face.is_none() {
+            selfie.state = PictureState::Unprocessable;
+        }
+        let engines = self.engines;
+        let checked = self.timed("liveness", || engines.faces.liveness(&decoded.picture, &reading));
+        selfie.liveness = match checked.outcome {
+            LivenessOutcome::Live => Liveness::Live,
+            LivenessOutcome::NotLive => Liveness::NotLive,
+            LivenessOutcome::Impossible => Liveness::Impossible,
+        };
+        self.seen.liveness = Some(LivenessSeen {
+            // Shown to reviewers only; the verdict was taken from the enum above.
+            outcome: serde_json::to_value(checked.outcome).unwrap_or_default(),
+            score: checked.score,
+            reasons: checked
+                .reasons
+                .iter()
+                .map(|reason| (*reason).to_owned())
+                .collect(),
+            cues: checked.cues.map(|cues| (cues.pattern, cues.colour)),
+            same_picture: false,
+        });
+        Ok((Some(selfie), face))
+    }
+
+    fn document(
+        &mut self,
+        document_type: DocumentType,
+        selfie: Option<&Embedding>,
+        settings: &Settings,
+    ) -> Result<(DocumentEvidence, Vec<DocumentReading>), Problem> {
+        let front = self.side(document_type, Side::Front)?;
+        let back = self.side(document_type, Side::Back)?;
+        let readings: Vec<&DocumentReading> = [&front, &back]
+            .into_iter()
+            .flatten()
+            .map(|looked| &looked.reading)
+            .collect();
+        let portrait_match = match (selfie, front.as_ref().and_then(|looked| looked.portrait.as_ref())) {
+            (Some(selfie), Some(portrait)) => {
+                self.resemblance.is_portrait |= faces::distance(selfie, portrait) <= COPY_DISTANCE;
+                Some(match_faces(selfie, portrait, settings))
+            }
+            _ => None,
+        };
+        let sides = match readings.as_slice() {
+            [front, back] => comparison::sides(front, back),
+            _ => Default::default(),
+        };
+        let evidence = DocumentEvidence {
+            document_type,
+            mrz: mrz(&readings),
+            barcode: barcode(&readings),
+            visual: visual(&readings),
+            sides,
+            portrait_match,
+            front: front.as_ref().map(|looked| looked.side),
+            back: back.as_ref().map(|looked| looked.side),
+        };
+        Ok((
+            evidence,
+            [front, back]
+                .into_iter()
+                .flatten()
+                .map(|looked| looked.reading)
+                .collect(),
+        ))
+    }
+
+    /// One side of a document; of a PDF the first page that holds one.
+    fn side(&mut self, document_type: DocumentType, side: Side) -> Result<Option<Looked>, Problem> {
+        let Some(field) = FileField::of(document_type, side) else {
+            return Ok(None);
+        };
+        let mut from_page = 0;
+        let mut first: Option<Looked> = None;
+        loop {
+            let decoded = match self.decode(field, from_page)? {
+                None => return Ok(None),
+                // The pages after the first one that is not blank hold nothing more.
+                Some(Err(_)) if first.is_some() => return Ok(first),
+                Some(Err(error)) => {
+                    self.saw(field, PictureSeen::undecoded(error.code()));
+                    let side = SideEvidence {
+                        state: PictureState::Corrupted,
+                        shows: Shows::Declared,
+                        faces: 0,
+                    };
+                    return Ok(Some(Looked {
+                        side,
+                        reading: DocumentReading::default(),
+                        portrait: None,
+                    }));
+                }
+                Some(Ok(decoded)) => decoded,
+            };
+            self.resemblance.is_document |= self.selfie == Some(fingerprint(&decoded.picture));
+            let mut seen = PictureSeen::decoded(&decoded);
+            let looked = self.look(&decoded.picture, document_type, side, &mut seen)?;
+            // Of a PDF the page that is gone on with: the first one, until one holds a document.
+            if first.is_none() || looked.reading.kind != DocumentKind::None {
+                self.saw(field, seen);
+            }
+            let next = decoded
+                .page
+                .map(|page| page + 1)
+                .filter(|next| decoded.pages.is_some_and(|pages| *next < pages));
+            match next {
+                Some(next) if looked.reading.kind == DocumentKind::None => {
+                    from_page = next;
+                    first = first.or(Some(looked));
+                }
+                _ if looked.reading.kind == DocumentKind::None && first.is_some() => return Ok(first),
+                _ => return Ok(Some(looked)),
+            }
+        }
+    }
+
+    fn look(
+        &mut self,
+        picture: &Picture,
+        document_type: DocumentType,
+        side: Side,
+        seen: &mut PictureSeen,
+    ) -> Result<Looked, Problem> {
+        let hints = ReadHints {
+            document_type: Some(document_type),
+            side: if side == Side::Front {
+                ReadSide::Front
+            } else {
+                ReadSide::Back
+            },
+            expect_mrz: document_type != DocumentType::Drivers,
+            expect_barcode: document_type == DocumentType::Drivers,
+        };
+        let engines = self.engines;
+        let read = self.timed("read", || engines.documents.read(picture, &hints));
+        let reading = read.map_err(no_engine)?;
+        let size = (picture.width, picture.height);
+        seen.add_reading(&reading, size);
+        let is_empty = reading.text.is_empty() && reading.barcodes.is_empty() && reading.mrz.is_none();
+        let mut looked = Looked {
+            side: SideEvidence {
+                state: PictureState::Processed,
+                shows: picture::shows(recognised(reading.kind), is_empty, document_type, side),
+                faces: 0,
+            },
+            reading,
+            portrait: None,
+        };
+        if side == Side::Front {
+            let faces = self.faces(picture, PictureKind::Document)?;
+            seen.add_faces(&faces, size);
+            looked.side.faces = faces.significant().count();
+            // A portrait too poor to compare is not compared: at such sizes strangers look alike.
+            let main = faces.main().filter(|face| face.is_usable());
+            looked.portrait = main.and_then(|face| face.embedding.clone());
+        }
+        Ok(looked)
+    }
+
+    fn saw(&mut self, field: FileField, picture: PictureSeen) {
+        self.seen.pictures.insert(field.as_str().to_owned(), picture);
+    }
+
+    fn faces(&mut self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, Problem> {
+        let engines = self.engines;
+        self.timed("faces", || engines.faces.analyse(picture, kind))
+            .map_err(no_engine)
+    }
+
+    /// Decodes a field's file, if it was sent. Stops here when nobody waits for the answer any more.
+    fn decode(
+        &mut self,
+        field: FileField,
+        from_page: u32,
+    ) -> Result<Option<Result<Decoded, DecodeError>>, Problem> {
+        if self.gone.is_set() {
+            return Err(Problem::unavailable("The caller has gone"));
+        }
+        let Some(file) = self.files.get_mut(field.as_str()) else {
+            return Ok(None);
+        };
+        let bytes = file.content.read().map_err(Problem::internal)?;
+        let decoders = &self.app.decoders;
+        let decoded = self.timed("decode", || decoders.decode(&bytes, from_page));
+        decoded.map(Some).map_err(|error| {
+            Problem::unavailable("The server could not decode the files; please try again shortly")
+                .because(error)
+        })
+    }
+
+    fn timed<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let done = work();
+        let elapsed = started.elapsed().as_secs_f64();
+        metrics::histogram!("bonafide_verify_stage_seconds", "stage" => stage.to_owned()).record(elapsed);
+        *self.timings.entry(stage.to_owned()).or_default() += elapsed * 1_000.0;
+        done
+    }
+}
+
+/// An engine that fails says nothing about the picture: models run on every picture that was decoded. The request answers 503.
+fn no_engine(error: impl std::fmt::Display) -> Problem {
+    Problem::unavailable("The document and face engines could not finish; please try again shortly")
+        .because(error)
+}
+
+/// What a picture was recognised as, in the rules' words.
+fn recognised(kind: DocumentKind) -> Recognised {
+    match kind {
+        DocumentKind::None => Recognised::Nothing,
+        DocumentKind::Unknown => Recognised::Unknown,
+        DocumentKind::Passport => Recognised::Passport,
+        DocumentKind::Visa => Recognised::Visa,
+        DocumentKind::Drivers | DocumentKind::IdCard | DocumentKind::ResidencyCard => Recognised::Card,
+    }
+}
+
+fn match_from(settings: &Settings) -> f32 {
+    settings
+        .match_threshold
+        .map_or(MATCH_SIMILARITY, |threshold| threshold as f32)
+}
+
+fn review_from(settings: &Settings) -> f32 {
+    settings
+        .review_band
+        .map_or(REVIEW_SIMILARITY, |threshold| threshold as f32)
+}
+
+fn match_faces(selfie: &Embedding, portrait: &Embedding, settings: &Settings) -> FaceMatch {
+    let similarity = faces::similarity(faces::distance(selfie, portrait));
+    let verdict = match faces::MatchVerdict::at(similarity, match_from(settings), review_from(settings)) {
+        faces::MatchVerdict::Match => MatchVerdict::Match,
+        faces::MatchVerdict::Review => MatchVerdict::BelowThreshold,
+        faces::MatchVerdict::NoMatch => MatchVerdict::NoMatch,
+    };
+    FaceMatch {
+        similarity: f64::from(similarity),
+        verdict,
+    }
+}
+
+/// The zone to rely on: an accepted one before a valid one before any.
+pub(super) fn mrz(readings: &[&DocumentReading]) -> MrzFinding {
+    let best = readings
+        .iter()
+        .filter_map(|reading| reading.mrz.as_ref())
+        .max_by_key(|mrz| (comparison::is_accepted(mrz, readings), mrz.valid));
+    best.map_or(MrzFinding::NotFound, |mrz| {
+        let fields = &mrz.fields;
+        MrzFinding::Read(MrzRead {
+            format: mrz.format.as_str().to_owned(),
+            valid: mrz.valid,
+            accepted: comparison::is_accepted(mrz, readings),
+            data: DocumentData {
+                given_names: filled(&fields.given_names),
+                surname: filled(&fields.surname),
+                document_number: filled(&fields.document_number),
+                issuer: filled(&fields.issuer),
+                nationality: filled(&fields.nationality),
+                birth_date: fields.birth_date.map(|date| date.to_string()),
+                expiry_date: fields.expiry_date.map(|date| date.to_string()),
+                sex: fields.sex.map(String::from),
+                name_may_be_truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
+            },
+        })
+    })
+}
+
+pub(super) fn barcode(readings: &[&DocumentReading]) -> BarcodeFinding {
+    let barcodes = || {
+        readings
+            .iter()
+            .flat_map(|reading| &reading.barcodes)
+            .filter(|barcode| barcode.symbology == "PDF417")
+    };
+    if let Some(aamva) = barcodes().find_map(|barcode| barcode.aamva.as_ref()) {
+        let given: Vec<&str> = aamva
+            .first_name
+            .iter()
+            .chain(&aamva.middle_names)
+            .map(String::as_str)
+            .collect();
+        return BarcodeFinding::Read(DocumentData {
+            given_names: filled(&given.join(" ")),
+            surname: aamva.last_name.clone(),
+            document_number: aamva.document_number.clone(),
+            issuer: aamva.country.clone(),
+            nationality: None,
+            birth_date: aamva.birth_date.map(|date| date.to_string()),
+            expiry_date: aamva.expiry_date.map(|date| date.to_string()),
+            sex: aamva.sex.map(String::from),
+            name_may_be_truncated: !aamva.truncated.is_empty(),
+        });
+    }
+    match barcodes()
+        .map(|barcode| barcode.payload)
+        .max_by_key(|payload| *payload == PayloadKind::Unknown)
+    {
+        None => BarcodeFinding::NotFound,
+        Some(PayloadKind::Unknown) => BarcodeFinding::Opaque,
+        Some(_) => BarcodeFinding::Unreadable,
+    }
+}
+
+/// What the visual zones say, the first side before the second.
+fn visual(readings: &[&DocumentReading]) -> DocumentData {
+    let value = |name: &str| {
+        readings
+            .iter()
+            .find_map(|reading| reading.visual.get(name))
+            .map(|field| field.value.clone())
+    };
+    let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    DocumentData {
+        given_names: filled(&given),
+        surname: value(field::LAST_NAME),
+        document_number: value(field::DOCUMENT_NUMBER),
+        issuer: value(field::ISSUER),
+        nationality: value(field::NATIONALITY),
+        birth_date: value(field::BIRTH_DATE),
+        expiry_date: value(field::EXPIRY_DATE),
+        sex: value(field::SEX),
+        name_may_be_truncated: false,
+    }
+}
+
+/// A document for whoever reviews it.
+fn document_seen(document: &DocumentEvidence) -> DocumentSeen {
+    let said = |data: Option<&DocumentData>| data.map(by_field).unwrap_or_default();
+    DocumentSeen {
+        document_type: document.document_type.as_str().to_owned(),
+        similarity: document.portrait_match.map(|found| found.similarity),
+        sides_agree: match document.sides {
+            Consistency::Unknown => None,
+            sides => Some(sides == Consistency::Consistent),
+        },
+        mrz: said(match &document.mrz {
+            MrzFinding::Read(mrz) => Some(&mrz.data),
+            _ => None,
+        }),
+        barcode: said(match &document.barcode {
+            BarcodeFinding::Read(data) => Some(data),
+            _ => None,
+        }),
+        visual: by_field(&document.visual),
+    }
+}
+
+/// What a source says, by the names of `documents`' fields.
+fn by_field(data: &DocumentData) -> BTreeMap<String, String> {
+    let fields = [
+        (field::FIRST_NAME, &data.given_names),
+        (field::LAST_NAME, &data.surname),
+        (field::BIRTH_DATE, &data.birth_date),
+        (field::NATIONALITY, &data.nationality),
+        (field::SEX, &data.sex),
+        (field::DOCUMENT_NUMBER, &data.document_number),
+        (field::ISSUER, &data.issuer),
+        (field::EXPIRY_DATE, &data.expiry_date),
+    ];
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+        .collect()
+}
+
+fn field_seen(compared: &ComparedField) -> FieldSeen {
+    FieldSeen {
+        field: compared.field.clone(),
+        source: compared.source.as_str().to_owned(),
+        extracted: compared.extracted.clone(),
+        matches: compared.matches,
+        score: compared.score,
+    }
+}
+
+fn filled(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}

@@ -1,0 +1,615 @@
+//! Flows: what happens to them. The rules are `verification::flow`'s and `verification::flow_body`'s, the SQL is `store::flows`'.
+
+use secrecy::SecretString;
+use serde_json::{Map, Value, json};
+use standardwebhooks::Webhook;
+use store::audit::{self, Entry};
+use store::flows::{self, Flow, FlowContent};
+use store::{Db, Error, Scope, Tx};
+use uuid::Uuid;
+use verification::flow::{FlowParts, StoredFlowError};
+use verification::flow_body::FlowChanges;
+use verification::four_eyes::{Act, Defaults, State, Weakening, flow_weakenings, needs_second};
+
+use super::four_eyes::{self, By, Change, Line};
+use super::{App, merchants, webhooks};
+use crate::problem::{Kind, Problem};
+use crate::caller::Caller;
+
+/// All Flows of the account, newest first.
+pub async fn list(app: &App, scope: Scope) -> Result<Vec<Flow>, Problem> {
+    Ok(flows::list(&mut app.db.read().await?, scope).await?)
+}
+
+/// One Flow, or 404.
+pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Flow, Problem> {
+    let id = parse_id(id)?;
+    flows::get(&mut app.db.read().await?, scope, id)
+        .await?
+        .ok_or_else(not_found)
+}
+
+/// Changes a Flow; every member that is sent replaces the whole value.
+pub async fn update(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: &Map<String, Value>,
+) -> Result<Flow, Problem> {
+    let id = parse_id(id)?;
+    get(app, caller.scope, &id.to_string()).await?;
+    let changes = FlowChanges::parse(body, caller.scope.sandbox)?;
+    store::transaction!(app.db, |tx| -> Result<Flow, Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        let before: FlowContent = flow.into();
+        let content = changed(before.clone(), &changes)?;
+        let flow = flows::update(tx, caller.scope, id, &content)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)?;
+        // As the contract allows, an API key can weaken a Flow without a second person. The audit trail names
+        // the members.
+        let weaker = weakenings(&before, &content, app.config.retention_days)?;
+        let entry = Entry {
+            actor: &caller.key,
+            action: "flow.updated",
+            subject: &id.to_string(),
+            detail: &detail(&weaker),
+        };
+        audit::write(tx, caller.scope, &entry).await?;
+        Ok(flow)
+    })
+}
+
+/// What became of a change.
+#[expect(clippy::large_enum_variant, reason = "one per request, never in bulk")]
+#[derive(Clone, Debug)]
+pub enum Saved {
+    /// It is in effect.
+    Done(Flow),
+    /// It waits for a second person.
+    Proposed,
+}
+
+impl Saved {
+    /// The Flow; an error if the change waits, because this caller needs the change in effect.
+    pub fn flow(self) -> Result<Flow, String> {
+        match self {
+            Saved::Done(flow) => Ok(flow),
+            Saved::Proposed => Err("the change needs a second approval".into()),
+        }
+    }
+}
+
+/// What the portal's editor makes of a Flow: all that PUT may send, and `settings`.
+pub enum Draft<'a> {
+    /// A Flow that is not there yet.
+    New,
+    /// A Flow, as it was last changed (ms) when the editor began.
+    Of(&'a str, i64),
+}
+
+/// Saves the portal editor's body by the same rules as PUT. A Flow that a colleague has changed meanwhile is a conflict. A change that
+/// weakens the Flow waits for a second person where the Flow or the account requires one.
+pub async fn save(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
+) -> Result<Saved, Problem> {
+    save_as(app, caller, draft, body, false).await
+}
+
+/// Saves a sandbox copy of a live Flow to try it out. No applicant passes in the sandbox, so no second
+/// approval is needed.
+pub async fn save_rehearsal(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
+) -> Result<Flow, Problem> {
+    if !caller.scope.sandbox {
+        return Err(Problem::internal("a Flow is tried out in the sandbox"));
+    }
+    match save_as(app, caller, draft, body, true).await? {
+        Saved::Done(flow) => Ok(flow),
+        Saved::Proposed => Err(Problem::internal("a sandbox copy needs no second approval")),
+    }
+}
+
+async fn save_as(
+    app: &App,
+    caller: &Caller,
+    draft: Draft<'_>,
+    body: &Map<String, Value>,
+    is_rehearsal: bool,
+) -> Result<Saved, Problem> {
+    let (scope, by) = (caller.scope, By::actor(&caller.key));
+    let Draft::Of(id, seen) = draft else {
+        let content = check(body, scope.sandbox)?;
+        return store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
+            let is_asked = asks_for_new(tx, scope).await? && !is_rehearsal;
+            if is_asked {
+                return propose_new(tx, scope, content.clone(), by).await;
+            }
+            add(tx, scope, &content, by.actor).await.map(Saved::Done)
+        });
+    };
+    let id = parse_id(id)?;
+    get(app, scope, &id.to_string()).await?;
+    store::transaction!(app.db, |tx| -> Result<Saved, Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        if flow.updated_at != seen {
+            return Err(Problem::new(Kind::Conflict, CHANGED_MEANWHILE));
+        }
+        let content = drafted(flow.clone().into(), body, scope.sandbox)?;
+        if is_rehearsal {
+            return put(tx, scope, id, &content, by.actor).await.map(Saved::Done);
+        }
+        change(tx, scope, flow, content, app.config.retention_days, by).await
+    })
+}
+
+/// Whether a new Flow needs a second person.
+async fn asks_for_new(tx: &mut Tx, scope: Scope) -> Result<bool, Problem> {
+    let state = four_eyes::of_account(tx, scope.merchant_id).await?;
+    Ok(needs_second(Act::MakeFlow, state))
+}
+
+async fn propose_new(tx: &mut Tx, scope: Scope, content: FlowContent, by: By<'_>) -> Result<Saved, Problem> {
+    let name = content.name.clone();
+    let subject = four_eyes::Subject {
+        id: &name,
+        name: &name,
+        attempt: None,
+    };
+    let lines = shown(&content)?;
+    four_eyes::propose(tx, scope, Change::NewFlow { content }, subject, lines, by).await?;
+    Ok(Saved::Proposed)
+}
+
+/// What a new Flow requires, for the person who confirms it.
+fn shown(content: &FlowContent) -> Result<Vec<Line>, Problem> {
+    let members = [
+        ("defaultFields", &content.default_fields),
+        ("defaultDocumentTypes", &content.default_document_types),
+        ("countryOverrides", &content.country_overrides),
+        ("geoBlockedCountries", &content.geo_blocked_countries),
+        ("settings", &content.settings),
+    ];
+    Ok(members
+        .into_iter()
+        .map(|(member, value)| Line {
+            member: member.to_owned(),
+            from: "–".to_owned(),
+            to: value.clone(),
+        })
+        .collect())
+}
+
+/// Changes a Flow, or proposes the change where it weakens the Flow and two people are required.
+pub(super) async fn change(
+    tx: &mut Tx,
+    scope: Scope,
+    flow: Flow,
+    content: FlowContent,
+    retention_days: Option<u32>,
+    by: By<'_>,
+) -> Result<Saved, Problem> {
+    let (flow_id, seen, name) = (flow.id, flow.updated_at, flow.name.clone());
+    let before: FlowContent = flow.into();
+    if read(&before).is_err() && by.actor == By::COMMAND_LINE.actor {
+        return repair(tx, scope, flow_id, &before, &content, by).await;
+    }
+    let weaker = weakenings(&before, &content, retention_days)?;
+    let mut state = four_eyes::of_account(tx, scope.merchant_id).await?;
+    state.flow = parse(&before)?.settings.four_eyes;
+    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+        return put(tx, scope, flow_id, &content, by.actor).await.map(Saved::Done);
+    }
+    let id = flow_id.to_string();
+    let subject = four_eyes::Subject {
+        id: &id,
+        name: &name,
+        attempt: None,
+    };
+    let change = Change::Flow {
+        flow_id,
+        seen,
+        content,
+    };
+    let lines = weaker.into_iter().map(Line::from).collect();
+    four_eyes::propose(tx, scope, change, subject, lines, by).await?;
+    Ok(Saved::Proposed)
+}
+
+/// Puts a Flow's content in place of one that cannot be read. No second person can confirm a change of that, so it must not check less
+/// than what can be read of it.
+async fn repair(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    before: &FlowContent,
+    after: &FlowContent,
+    by: By<'_>,
+) -> Result<Saved, Problem> {
+    let merchant = store::merchants::get(tx, scope.merchant_id)
+        .await?
+        .ok_or_else(not_found)?;
+    let account = merchants::settings(&merchant)?.four_eyes;
+    let kept = salvaged(before, after);
+    let state = State {
+        account,
+        flow: parse(&kept)?.settings.four_eyes,
+        ..State::default()
+    };
+    let weaker = weakenings(&kept, after, None)?;
+    if weaker.is_empty() || !needs_second(Act::WeakenFlow, state) {
+        return put(tx, scope, id, after, by.actor).await.map(Saved::Done);
+    }
+    let members: Vec<String> = weaker
+        .into_iter()
+        .map(|one| format!("{} ({})", one.member, one.from))
+        .collect();
+    let text = format!(
+        "The stored Flow cannot be read, and two people are required to check less. Repair it with {}; two members can then change \
+         it in the portal",
+        members.join(" and ")
+    );
+    Err(Problem::new(Kind::Conflict, text))
+}
+
+/// What can be read of a Flow that cannot be read as a whole, with the rest of `after`; a `fourEyes` that cannot be read counts as set.
+fn salvaged(before: &FlowContent, after: &FlowContent) -> FlowContent {
+    let mut kept = after.clone();
+    let parts: [fn(&FlowContent, &mut FlowContent); 6] = [
+        |from, to| to.default_fields.clone_from(&from.default_fields),
+        |from, to| to.default_document_types.clone_from(&from.default_document_types),
+        |from, to| to.country_overrides.clone_from(&from.country_overrides),
+        |from, to| to.geo_blocked_countries.clone_from(&from.geo_blocked_countries),
+        |from, to| to.min_age = from.min_age,
+        |from, to| to.max_age = from.max_age,
+    ];
+    for take in parts {
+        let mut trial = kept.clone();
+        take(before, &mut trial);
+        if read(&trial).is_ok() {
+            kept = trial;
+        }
+    }
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+    let Some(mut settings) = object(&after.settings) else {
+        return kept;
+    };
+    let with = |settings: &Map<String, Value>| FlowContent {
+        settings: Value::Object(settings.clone()).to_string(),
+        ..kept.clone()
+    };
+    let Some(stored) = object(&before.settings) else {
+        settings.insert("fourEyes".into(), Value::Bool(true));
+        return with(&settings);
+    };
+    for (name, value) in stored {
+        let is_four_eyes = name == "fourEyes";
+        let mut trial = settings.clone();
+        trial.insert(name.clone(), value);
+        if read(&with(&trial)).is_ok() {
+            settings = trial;
+        } else if is_four_eyes {
+            settings.insert(name, Value::Bool(true));
+        }
+    }
+    with(&settings)
+}
+
+/// The members by which a Flow checks less after a change.
+fn weakenings(
+    before: &FlowContent,
+    after: &FlowContent,
+    retention_days: Option<u32>,
+) -> Result<Vec<Weakening>, Problem> {
+    let defaults = Defaults {
+        match_threshold: f64::from(faces::MATCH_SIMILARITY),
+        review_band: f64::from(faces::REVIEW_SIMILARITY),
+        retention_days,
+    };
+    Ok(flow_weakenings(&parse(before)?, &parse(after)?, defaults))
+}
+
+/// For the audit trail: the members by which a change weakens.
+fn detail(weaker: &[Weakening]) -> String {
+    match weaker {
+        [] => "{}".to_owned(),
+        weaker => {
+            let members: Vec<&str> = weaker.iter().map(|one| one.member.as_str()).collect();
+            json!({ "weakens": members }).to_string()
+        }
+    }
+}
+
+/// Writes a Flow's content, with an audit row. The caller has checked whether a second person is needed.
+pub(super) async fn put(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    content: &FlowContent,
+    actor: &str,
+) -> Result<Flow, Problem> {
+    let flow = flows::update(tx, scope, id, content)
+        .await
+        .map_err(refused)?
+        .ok_or_else(not_found)?;
+    let entry = Entry {
+        actor,
+        action: "flow.updated",
+        subject: &id.to_string(),
+        detail: "{}",
+    };
+    audit::write(tx, scope, &entry).await?;
+    Ok(flow)
+}
+
+/// Makes a Flow within the account's plan, with an audit row. The caller has checked whether a second person
+/// is needed.
+pub(super) async fn add(
+    tx: &mut Tx,
+    scope: Scope,
+    content: &FlowContent,
+    actor: &str,
+) -> Result<Flow, Problem> {
+    let merchant = store::merchants::get(tx, scope.merchant_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("No such merchant"))?;
+    let limit = merchants::settings(&merchant)?.max_flows;
+    let flow = flows::create(tx, scope, content, limit).await.map_err(refused)?;
+    let entry = Entry {
+        actor,
+        action: "flow.created",
+        subject: &flow.id.to_string(),
+        detail: "{}",
+    };
+    audit::write(tx, scope, &entry).await?;
+    Ok(flow)
+}
+
+/// The refusal of a change to a Flow that another person has changed since.
+pub const CHANGED_MEANWHILE: &str = "Somebody else has changed this Flow since you opened it";
+
+/// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
+pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
+    drafted(empty(), body, sandbox)
+}
+
+/// The content after what the editor says, or every fault in one pass: where members are wrong in themselves, the rules that span members
+/// are asked of the others.
+fn drafted(content: FlowContent, body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {
+    let refusal = match FlowChanges::parse_with_settings(body, sandbox) {
+        Ok(changes) => return changed(content, &changes),
+        Err(refusal) => refusal,
+    };
+    let mut faults = refusal.errors;
+    let is_wrong = |name: &str| {
+        let is_about = |fault: &String| {
+            let rest = fault.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with([' ', '.', '[']))
+        };
+        faults.iter().any(is_about)
+    };
+    let right = body.iter().filter(|(name, _)| !is_wrong(name));
+    let right = right.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Ok(changes) = FlowChanges::parse_with_settings(&right, sandbox)
+        && let Err(spanning) = changed(content, &changes)
+    {
+        faults.extend_from_slice(spanning.errors());
+    }
+    Err(Problem::validation(faults))
+}
+
+/// Deletes a Flow; every Group loses it.
+pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
+    let id = parse_id(id)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let flow = flows::get_for_update(tx, caller.scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        // Attempts that wait keep what the Flow required of them.
+        if four_eyes::requires_two(&flow.into()) {
+            flows::keep_four_eyes(tx, caller.scope, id).await?;
+        }
+        if !flows::delete(tx, caller.scope, id).await? {
+            return Err(not_found());
+        }
+        audit::write(tx, caller.scope, &caller.did("flow.deleted", &id.to_string())).await?;
+        Ok(())
+    })
+}
+
+/// Makes a Flow from a file's members (the command line and the demo); the error is for people.
+pub async fn create(db: &Db, scope: Scope, file: &Map<String, Value>) -> Result<Saved, String> {
+    let (changes, secret) = read_file(file, scope)?;
+    if changes.name.is_none() {
+        return Err("name - is required".into());
+    }
+    let content = changed(empty(), &changes).map_err(|problem| problem.to_string())?;
+    store::transaction!(db, |tx| -> Result<Saved, Problem> {
+        if asks_for_new(tx, scope).await? {
+            apart(secret.as_ref())?;
+            return propose_new(tx, scope, content.clone(), By::COMMAND_LINE).await;
+        }
+        let flow = flows::create(tx, scope, &content, None).await.map_err(refused)?;
+        if let Some(secret) = &secret {
+            store::webhooks::rotate(tx, scope, flow.id, Some(secret.clone()), 0).await?;
+        }
+        let entry = Entry {
+            actor: By::COMMAND_LINE.actor,
+            action: "flow.created",
+            subject: &flow.id.to_string(),
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        Ok(Saved::Done(flow))
+    })
+    .map_err(|problem| problem.to_string())
+}
+
+/// Refuses a webhook secret in a change that waits for a second person.
+fn apart(secret: Option<&SecretString>) -> Result<(), Problem> {
+    match secret {
+        Some(_) => Err(Problem::invalid(
+            "settings.webhookSecret - this change needs a second approval: change the secret separately",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Changes the Flow that is named, by id or by the file's `flowId` or `name`.
+pub async fn update_from_file(
+    db: &Db,
+    scope: Scope,
+    id: Option<Uuid>,
+    file: &Map<String, Value>,
+) -> Result<Saved, String> {
+    let (changes, secret) = read_file(file, scope)?;
+    let id = id.or_else(|| {
+        file.get("flowId")
+            .and_then(Value::as_str)
+            .and_then(|id| Uuid::parse_str(id).ok())
+    });
+    let all = async { flows::list(&mut db.read().await?, scope).await }
+        .await
+        .map_err(for_people)?;
+    let known = all
+        .iter()
+        .find(|flow| id.map_or(Some(&flow.name) == changes.name.as_ref(), |id| flow.id == id));
+    let id = known
+        .ok_or("no such Flow: give --flow, or `flowId` or `name` in the file")?
+        .id;
+    store::transaction!(db, |tx| -> Result<Saved, Problem> {
+        let flow = flows::get_for_update(tx, scope, id)
+            .await?
+            .ok_or_else(not_found)?;
+        let content = changed(flow.clone().into(), &changes)?;
+        let saved = change(tx, scope, flow, content, None, By::COMMAND_LINE).await?;
+        match (&saved, &secret) {
+            (Saved::Proposed, secret) => apart(secret.as_ref())?,
+            (Saved::Done(_), Some(secret)) => {
+                webhooks::rotate(tx, scope, id, Some(secret.clone())).await?;
+            }
+            (Saved::Done(_), None) => {}
+        }
+        Ok(saved)
+    })
+    .map_err(|problem| problem.to_string())
+}
+
+/// A file's changes, and apart from them the webhook secret, which is kept sealed and not among the settings.
+fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Option<SecretString>), String> {
+    let mut file = file.clone();
+    // Validated with the other settings, then taken out of them.
+    FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
+    let secret = file
+        .get_mut("settings")
+        .and_then(Value::as_object_mut)
+        .and_then(|settings| settings.remove("webhookSecret"))
+        .and_then(|secret| secret.as_str().map(str::to_owned));
+    if secret
+        .as_deref()
+        .is_some_and(|secret| Webhook::new(secret).is_err())
+    {
+        return Err("settings.webhookSecret - must be whsec_ followed by base64".into());
+    }
+    let changes = FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
+    Ok((changes, secret.map(SecretString::from)))
+}
+
+/// The Flow as the rules read it; 503 if a stored member cannot be read. The log names the member, never its value.
+pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
+    read(content).map_err(|fault| {
+        let text = "The Flow's stored configuration cannot be read, so nothing was done. The operator finds the member with `bonafide doctor`";
+        Problem::unavailable(text).because(fault)
+    })
+}
+
+/// The Flow as the rules read it.
+///
+/// # Errors
+/// Which stored member cannot be read.
+pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlowError> {
+    verification::flow::Flow::parse(&FlowParts {
+        default_fields: &content.default_fields,
+        default_document_types: &content.default_document_types,
+        country_overrides: &content.country_overrides,
+        geo_blocked_countries: &content.geo_blocked_countries,
+        min_age: content.min_age,
+        max_age: content.max_age,
+        settings: &content.settings,
+    })
+}
+
+/// The content after a change, when the rules that span members allow it.
+fn changed(mut content: FlowContent, changes: &FlowChanges) -> Result<FlowContent, Problem> {
+    let replace = |value: &mut String, change: &Option<String>| {
+        if let Some(change) = change {
+            value.clone_from(change);
+        }
+    };
+    replace(&mut content.name, &changes.name);
+    replace(&mut content.default_fields, &changes.default_fields);
+    replace(
+        &mut content.default_document_types,
+        &changes.default_document_types,
+    );
+    replace(&mut content.country_overrides, &changes.country_overrides);
+    replace(&mut content.geo_blocked_countries, &changes.geo_blocked_countries);
+    replace(&mut content.settings, &changes.settings);
+    content.webhook_url = changes.webhook_url.clone().unwrap_or(content.webhook_url);
+    content.min_age = changes.min_age.unwrap_or(content.min_age);
+    content.max_age = changes.max_age.unwrap_or(content.max_age);
+    parse(&content)?.check()?;
+    Ok(content)
+}
+
+fn empty() -> FlowContent {
+    FlowContent {
+        name: String::new(),
+        default_fields: "{}".into(),
+        default_document_types: "[]".into(),
+        country_overrides: "[]".into(),
+        geo_blocked_countries: "[]".into(),
+        webhook_url: None,
+        min_age: None,
+        max_age: None,
+        settings: "{}".into(),
+    }
+}
+
+fn parse_id(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| not_found())
+}
+
+fn not_found() -> Problem {
+    Problem::not_found("Flow not found")
+}
+
+fn refused(error: Error) -> Problem {
+    match error {
+        Error::Conflict => Problem::new(Kind::Conflict, "A flow with this name already exists"),
+        Error::LimitReached => Problem::new(Kind::Forbidden, "The plan's limit of flows is reached"),
+        error => error.into(),
+    }
+}
+
+fn explain(refusal: verification::refusal::Refusal) -> String {
+    Problem::from(refusal).to_string()
+}
+
+fn for_people(error: Error) -> String {
+    match error {
+        Error::Conflict => "A flow with this name already exists".into(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,236 @@
+//! Determines, for the pages that list pending proposals, whether a proposal is outdated and why a member may not confirm it.
+//!
+//! This module only reads. [`super::answer`] and `reviews::second` refuse invalid answers, each in its own transaction.
+
+use std::collections::BTreeSet;
+
+use store::proposals;
+use store::review::Proposal;
+use store::staff;
+use store::{Conn, Scope};
+use uuid::Uuid;
+
+use super::{Change, MEMBER, Waiting};
+use crate::problem::Problem;
+use crate::permissions::{Action, Role, may};
+
+/// Why an act cannot be confirmed by anybody: its subject has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outdated {
+    /// The Flow or the settings have changed since, or the Flow was deleted.
+    Changed,
+    /// Another Flow has the new Flow's name.
+    NameTaken,
+}
+
+/// Whether what an act concerns has changed since it was proposed.
+pub async fn outdated(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    waiting: &Waiting,
+) -> Result<Option<Outdated>, Problem> {
+    let scope = Scope {
+        merchant_id,
+        sandbox: waiting.sandbox,
+    };
+    let changed = |is_same: bool| (!is_same).then_some(Outdated::Changed);
+    Ok(match &waiting.change {
+        Change::Flow { flow_id, seen, .. } => {
+            let flow = store::flows::get(conn, scope, *flow_id).await?;
+            changed(flow.is_some_and(|flow| flow.updated_at == *seen))
+        }
+        Change::Settings { before, .. } => {
+            let merchant = store::merchants::get(conn, merchant_id).await?;
+            changed(merchant.is_some_and(|merchant| merchant.settings == *before))
+        }
+        Change::NewFlow { content } => {
+            let mut flows = store::flows::list(conn, scope).await?.into_iter();
+            flows
+                .any(|flow| flow.name == content.name)
+                .then_some(Outdated::NameTaken)
+        }
+        Change::SetAside { .. } | Change::Member { .. } => None,
+    })
+}
+
+/// Why a member may not confirm an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The member proposed it.
+    Own,
+    /// It is about the member.
+    Subject,
+    /// The member's role does not allow it.
+    Role,
+    /// A colleague must first confirm that the member is a separate person.
+    NotCounted,
+    /// The colleague who gave the member access must be confirmed first.
+    InviterNotCounted,
+    /// The member joined after it was proposed.
+    TooNew,
+    /// The proposer left the account.
+    ProposerGone,
+    /// A colleague must first confirm that the proposer is a separate person.
+    ProposerNotCounted,
+}
+
+/// What matters of a proposal for who may confirm it.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposed {
+    /// Who proposed it; `None`: the command line.
+    pub by: Option<Uuid>,
+    /// When (ms).
+    pub at: i64,
+    /// The permission that is required to confirm it.
+    pub action: Action,
+    /// The member whom it is about.
+    pub about: Option<Uuid>,
+    /// Who let in that member; `None`: the command line.
+    pub let_in_by: Option<Uuid>,
+}
+
+impl From<&Waiting> for Proposed {
+    fn from(waiting: &Waiting) -> Self {
+        Proposed {
+            by: waiting.staff_id,
+            at: waiting.at,
+            action: waiting.change.action(),
+            about: match waiting.change {
+                Change::Member { .. } => member_of(&waiting.subject),
+                _ => None,
+            },
+            let_in_by: match waiting.change {
+                Change::Member { .. } => super::let_in_by(&waiting.subject),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl From<&Proposal> for Proposed {
+    fn from(proposal: &Proposal) -> Self {
+        Proposed {
+            by: proposal.staff_id,
+            at: proposal.at,
+            action: Action::Decide,
+            about: None,
+            let_in_by: None,
+        }
+    }
+}
+
+/// The member whom a proposal about a member concerns.
+fn member_of(subject: &str) -> Option<Uuid> {
+    subject.split(' ').next()?.parse().ok()
+}
+
+#[derive(Clone, Debug)]
+struct One {
+    id: Uuid,
+    role: Option<Role>,
+    joined_at: i64,
+    is_active: bool,
+    counts: bool,
+}
+
+/// The members of an account, with the facts that determine which proposals they may confirm.
+#[derive(Clone, Debug)]
+pub struct Members(Vec<One>);
+
+impl Members {
+    /// Those of an account.
+    pub async fn of(conn: &mut Conn, merchant_id: Uuid) -> Result<Members, Problem> {
+        let scope = Scope {
+            merchant_id,
+            sandbox: false,
+        };
+        let pending = proposals::list(conn, scope).await?.into_iter();
+        let doubted: BTreeSet<Uuid> = pending
+            .filter(|row| row.kind == MEMBER)
+            .filter_map(|row| member_of(&row.subject))
+            .collect();
+        let members = staff::of_merchant(conn, merchant_id).await?;
+        let one = |membership: staff::Membership| One {
+            id: membership.member.id,
+            role: membership.role.parse().ok(),
+            joined_at: membership.created_at,
+            is_active: membership.disabled_at.is_none() && membership.member.disabled_at.is_none(),
+            counts: !doubted.contains(&membership.member.id),
+        };
+        Ok(Members(members.into_iter().map(one).collect()))
+    }
+
+    fn find(&self, id: Uuid) -> Option<&One> {
+        self.0.iter().find(|one| one.id == id && one.is_active)
+    }
+
+    fn is_doubted(&self, id: Uuid) -> bool {
+        self.0.iter().any(|one| one.id == id && !one.counts)
+    }
+
+    /// Why a member may not confirm a proposal; `None`: the member may.
+    pub fn obstacle(&self, proposed: &Proposed, staff_id: Uuid) -> Option<Obstacle> {
+        if proposed.by == Some(staff_id) {
+            return Some(Obstacle::Own);
+        }
+        if proposed.about == Some(staff_id) {
+            return Some(Obstacle::Subject);
+        }
+        let Some(one) = self
+            .find(staff_id)
+            .filter(|one| may(one.role, false, proposed.action))
+        else {
+            return Some(Obstacle::Role);
+        };
+        if !one.counts {
+            return Some(Obstacle::NotCounted);
+        }
+        if proposed.let_in_by.is_some_and(|by| self.is_doubted(by)) {
+            return Some(Obstacle::InviterNotCounted);
+        }
+        // Anybody who counts may confirm a member, whenever they joined.
+        let proposer = proposed.by.filter(|_| proposed.about.is_none())?;
+        if one.joined_at > proposed.at {
+            return Some(Obstacle::TooNew);
+        }
+        match self.find(proposer) {
+            None => Some(Obstacle::ProposerGone),
+            Some(proposer) if !proposer.counts => Some(Obstacle::ProposerNotCounted),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether a member may reject a proposal, or withdraw their own. A member in doubt cannot be rejected.
+    pub fn may_drop(&self, proposed: &Proposed, staff_id: Uuid) -> bool {
+        let may_reject = |one: &One| one.counts && may(one.role, false, proposed.action);
+        proposed.about.is_none()
+            && (proposed.by == Some(staff_id) || self.find(staff_id).is_some_and(may_reject))
+    }
+
+    /// How many members may confirm a proposal.
+    fn able(&self, proposed: &Proposed) -> usize {
+        let is_able = |one: &&One| one.is_active && self.obstacle(proposed, one.id).is_none();
+        self.0.iter().filter(is_able).count()
+    }
+
+    /// Whether agreeing makes a member the proposer only, whom a second person must follow: the command line proposed it.
+    pub fn is_support(&self, proposed: &Proposed) -> bool {
+        proposed.by.is_none() && (proposed.about.is_none() || self.able(proposed) > 1)
+    }
+
+    /// Whether too few members may confirm a proposal for it to be carried out.
+    pub fn is_stuck(&self, proposed: &Proposed) -> bool {
+        self.able(proposed) < if self.is_support(proposed) { 2 } else { 1 }
+    }
+
+    /// Whether nobody but its proposer could confirm what is proposed at this moment.
+    pub fn is_alone(&self, staff_id: Uuid, action: Action) -> bool {
+        self.is_stuck(&Proposed {
+            by: Some(staff_id),
+            at: i64::MAX,
+            action,
+            about: None,
+            let_in_by: None,
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! Groups: what happens to them. The rules are `verification::group`'s, the SQL is `store::groups`'.
+
+use serde_json::{Map, Value};
+use store::audit;
+use store::groups::{self, Group, GroupChanges, NewGroup};
+use store::idempotency::Describes;
+use store::{Db, Error, Scope, Tx};
+use uuid::Uuid;
+use verification::group::{GroupCreate, GroupUpdate};
+
+use super::App;
+use crate::problem::{Kind, Problem};
+use crate::caller::Caller;
+use crate::idempotency::{Answer, Claim};
+
+/// All Groups of the account, newest first.
+pub async fn list(app: &App, scope: Scope) -> Result<Vec<Group>, Problem> {
+    Ok(groups::list(&mut app.db.read().await?, scope).await?)
+}
+
+/// One Group, or 404.
+pub async fn get(app: &App, scope: Scope, id: &str) -> Result<Group, Problem> {
+    let id = parse_id(id)?;
+    groups::get(&mut app.db.read().await?, scope, id)
+        .await?
+        .ok_or_else(not_found)
+}
+
+/// Creates a Group and, in the same transaction, keeps the answer for an idempotency key.
+pub async fn create(
+    app: &App,
+    caller: &Caller,
+    body: &Map<String, Value>,
+    claim: &Claim,
+    answer: impl Fn(Group) -> Result<Answer, Problem>,
+) -> Result<Answer, Problem> {
+    let new = parse_new(body)?;
+    store::transaction!(app.db, |tx| -> Result<Answer, Problem> {
+        let answer = answer(insert(tx, caller, &new).await?)?;
+        claim.complete(tx, &answer, Describes::Configuration).await?;
+        Ok(answer)
+    })
+}
+
+/// The same for the portal, whose forms have no idempotency keys.
+pub async fn make(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<Group, Problem> {
+    let new = parse_new(body)?;
+    store::transaction!(app.db, |tx| -> Result<Group, Problem> {
+        insert(tx, caller, &new).await
+    })
+}
+
+/// Creates a Group of a demonstration or a load test, whatever the account's plan allows.
+pub async fn create_alone(db: &Db, scope: Scope, new: &NewGroup) -> Result<Group, Error> {
+    store::transaction!(db, |tx| -> Result<Group, Error> {
+        groups::create(tx, scope, new, None).await
+    })
+}
+
+fn parse_new(body: &Map<String, Value>) -> Result<NewGroup, Problem> {
+    let GroupCreate {
+        name,
+        description,
+        status,
+        flow_ids,
+    } = GroupCreate::parse(body).map_err(Problem::validation)?;
+    Ok(NewGroup {
+        name,
+        description,
+        status,
+        flow_ids: parse_flow_ids(&flow_ids),
+    })
+}
+
+async fn insert(tx: &mut Tx, caller: &Caller, new: &NewGroup) -> Result<Group, Problem> {
+    let limit = super::merchants::settings(&caller.merchant)?.max_groups;
+    let group = groups::create(tx, caller.scope, new, limit)
+        .await
+        .map_err(refused)?;
+    let id = group.id.to_string();
+    audit::write(tx, caller.scope, &caller.did("group.created", &id)).await?;
+    Ok(group)
+}
+
+/// Changes a Group; an empty change changes nothing.
+pub async fn update(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    body: &Map<String, Value>,
+) -> Result<Group, Problem> {
+    let id = parse_id(id)?;
+    // Absence is told before the body is judged, as for every path with an id.
+    get(app, caller.scope, &id.to_string()).await?;
+    let GroupUpdate {
+        name,
+        description,
+        status,
+        flow_ids,
+    } = GroupUpdate::parse(body).map_err(Problem::validation)?;
+    let changes = GroupChanges {
+        name,
+        description,
+        status,
+        flow_ids: flow_ids.as_deref().map(parse_flow_ids),
+    };
+    store::transaction!(app.db, |tx| -> Result<Group, Problem> {
+        let group = groups::update(tx, caller.scope, id, &changes)
+            .await
+            .map_err(refused)?
+            .ok_or_else(not_found)?;
+        audit::write(
+            tx,
+            caller.scope,
+            &caller.did("group.updated", &group.id.to_string()),
+        )
+        .await?;
+        Ok(group)
+    })
+}
+
+/// Deletes a Group and its Flow associations.
+pub async fn delete(app: &App, caller: &Caller, id: &str) -> Result<(), Problem> {
+    let id = parse_id(id)?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !groups::delete(tx, caller.scope, id).await? {
+            return Err(not_found());
+        }
+        audit::write(tx, caller.scope, &caller.did("group.deleted", &id.to_string())).await?;
+        Ok(())
+    })
+}
+
+/// What is no UUID names nothing that exists.
+fn parse_id(id: &str) -> Result<Uuid, Problem> {
+    Uuid::parse_str(id).map_err(|_| not_found())
+}
+
+/// Ids that belong to nobody are ignored (contract §4.1 rule 1), and so are those that cannot belong to anybody.
+fn parse_flow_ids(ids: &[String]) -> Vec<Uuid> {
+    ids.iter().filter_map(|id| Uuid::parse_str(id).ok()).collect()
+}
+
+fn not_found() -> Problem {
+    Problem::not_found("Group not found")
+}
+
+fn refused(error: Error) -> Problem {
+    match error {
+        Error::Conflict => Problem::new(Kind::Conflict, "A group with this name already exists"),
+        Error::LimitReached => Problem::new(Kind::Forbidden, "The plan's limit of groups is reached"),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,265 @@
+//! Faces that a hold left unproven, and what an approval does with them (`decisions.md` §10, *Held for review*).
+//!
+//! A stolen or copied picture is held for review. Until a person approves the attempt its face is not
+//! searched, bound or counted as a duplicate, so it never blocks the real person. The attempt's sealed detail
+//! keeps the embedding; the approval runs the identification that the attempt did not, inside the account's
+//! serial step. `verification` decides what is held.
+
+use faces::{Embedding, Hit, Identification};
+use serde::{Deserialize, Serialize};
+use store::attempts::{self, Attempt};
+use store::{Db, Scope, Tx, people};
+use tokio::sync::OwnedMutexGuard;
+use uuid::Uuid;
+use verification::identity::Place;
+use verification::status::AttemptStatus;
+
+use super::face_replicas::{FaceReplicas, Replica};
+use super::identify::{Applicant, identify};
+use super::names;
+use super::seen::{Detail, SimilarFace};
+use crate::problem::{Kind, Problem};
+
+/// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HeldFace(String);
+
+impl From<&Embedding> for HeldFace {
+    fn from(face: &Embedding) -> Self {
+        HeldFace(hex::encode(face.to_bytes()))
+    }
+}
+
+impl HeldFace {
+    fn embedding(&self) -> Result<Embedding, Problem> {
+        let bytes = hex::decode(&self.0).map_err(Problem::internal)?;
+        Embedding::from_bytes(&bytes).map_err(Problem::internal)
+    }
+}
+
+/// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
+/// replica may wait for the database, never the other way round.
+///
+/// # Errors
+/// A conflict when the face resembles other people's: the attempt then shows them, and may be approved once they are shown.
+pub async fn replica_for(
+    db: &Db,
+    faces: &FaceReplicas,
+    scope: Scope,
+    log_id: i64,
+) -> Result<Option<OwnedMutexGuard<Replica>>, Problem> {
+    let Some(attempt) = attempts::get(&mut db.read().await?, scope, log_id).await? else {
+        return Ok(None);
+    };
+    let detail = Detail::of(&attempt)?;
+    let Some(held) = &detail.held_face else {
+        return Ok(None);
+    };
+    let face = held.embedding()?;
+    let mut replica = faces.of(scope).lock_owned().await;
+    let mut conn = db.read().await?;
+    // Less is left to read in the account's serial step.
+    replica.catch_up(&mut conn, scope, face.version()).await?;
+    let own = people::resolve(&mut conn, scope, attempt.facemap_id)
+        .await?
+        .map_or(attempt.facemap_id, |person| person.facemap_id);
+    drop(conn);
+    let more = look_alikes(&replica.search(&face)?, own, &detail.similar);
+    if more.is_empty() {
+        return Ok(Some(replica));
+    }
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        // Nobody proves the face between this reading and the writing.
+        store::faces::lock(tx, scope).await?;
+        let Some(attempt) = attempts::get(tx, scope, log_id).await? else {
+            return Ok(());
+        };
+        let mut detail = Detail::of(&attempt)?;
+        detail.similar.extend(more.iter().cloned());
+        let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
+        Ok(attempts::set_detail(tx, scope, &attempt, &detail).await?)
+    })?;
+    let text = "This face resembles that of another person here, whom the attempt now shows. Compare the two, then decide.";
+    Err(Problem::new(Kind::Conflict, text).named("looks_alike"))
+}
+
+/// People whose faces are near a held one and who are not shown on its attempt yet.
+fn look_alikes(hits: &[Hit], own: Uuid, shown: &[SimilarFace]) -> Vec<SimilarFace> {
+    let is_shown = |hit: &Hit| shown.iter().any(|face| face.facemap_id == hit.facemap);
+    hits.iter()
+        .filter(|hit| Identification::of(hit.distance) == Identification::NearDuplicate)
+        .filter(|hit| hit.facemap != own && !is_shown(hit))
+        .map(|hit| SimilarFace {
+            facemap_id: hit.facemap,
+            similarity: faces::similarity(hit.distance),
+        })
+        .collect()
+}
+
+/// Proves the face of an attempt that is being approved: the person is found or made as if the attempt had just been
+/// submitted. Answers the attempt as it then is. The caller holds the account's serial step.
+///
+/// # Errors
+/// A conflict when the face or the `externalUserId` now belongs to another person, or when its person is known by a name
+/// under which the attempt was not screened.
+pub async fn prove(
+    tx: &mut Tx,
+    replica: Option<&mut Replica>,
+    scope: Scope,
+    attempt: &Attempt,
+) -> Result<Attempt, Problem> {
+    let mut detail = Detail::of(attempt)?;
+    let Some(held) = detail.held_face.take() else {
+        return Ok(attempt.clone());
+    };
+    let face = held.embedding()?;
+    // A face can only be compared with those that the same model read.
+    if !store::faces::outdated(tx, scope, face.version())
+        .await?
+        .is_empty()
+    {
+        let text = "The face model was replaced since this attempt, so its face cannot be compared with the known ones. Decline the \
+                    attempt and ask the applicant to verify again.";
+        return Err(Problem::new(Kind::Conflict, text).named("face_outdated"));
+    }
+    let replica = replica.ok_or_else(|| Problem::internal("a held face without a replica to search"))?;
+    let before = store::faces::sequence(tx, scope).await?;
+    let Applicant {
+        identity,
+        registration,
+        similar,
+        facemap_id,
+    } = identify(
+        tx,
+        scope,
+        replica,
+        Some(&face),
+        Place {
+            grouping_id: attempt.grouping_id,
+            external_user_id: &attempt.external_user_id,
+        },
+    )
+    .await?;
+    if identity.id_belongs_to_another {
+        let text = "This externalUserId belongs to another person, whose face was proven since (2306). Decline this attempt.";
+        return Err(Problem::new(Kind::Conflict, text).named("id_taken"));
+    }
+    let own = registration.as_ref().map(|registration| registration.id);
+    // A later attempt may have proven the same face for the same registration: then no other registration is
+    // affected.
+    if own.is_none() || own != attempt.registration_id {
+        let text = "This face is registered here under another externalUserId (2307). Decline this attempt, or decide on the other one first.";
+        return Err(Problem::new(Kind::Conflict, text).named("face_taken"));
+    }
+    if names::any_unscreened(tx, scope, facemap_id, &detail.names).await? {
+        let text = "This face belongs to a person who is known here by another name, under which this attempt was not screened. \
+                    Decline the attempt and ask the applicant to verify again with a new selfie.";
+        return Err(Problem::new(Kind::Conflict, text).named("names_unscreened"));
+    }
+    tracing::info!(log_id = attempt.log_id, "an approval proved a held face");
+    // As at submission: a face that resembles another person's does not open what was set aside for that person.
+    detail.face_proven = !identity.near_duplicate;
+    detail.similar = similar;
+    if store::faces::sequence(tx, scope).await? > before {
+        detail.bound_face = Some(held);
+    }
+    save(tx, scope, attempt, &detail).await
+}
+
+async fn save(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &Detail) -> Result<Attempt, Problem> {
+    let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
+    attempts::set_detail(tx, scope, attempt, &detail).await?;
+    attempts::get(tx, scope, attempt.log_id)
+        .await?
+        .ok_or_else(|| Problem::internal("an attempt vanished while it was being decided on"))
+}
+
+/// Takes the face of an attempt that is being declined from the person to whom an earlier approval bound it, so that the real owner of
+/// the face is no duplicate. Another registered attempt that proved the face keeps it. Answers the attempt as it then is. The caller
+/// holds the account's serial step.
+pub async fn unbind(tx: &mut Tx, scope: Scope, attempt: &Attempt) -> Result<Attempt, Problem> {
+    let mut detail = Detail::of(attempt)?;
+    let Some(bound) = detail.bound_face.take() else {
+        return Ok(attempt.clone());
+    };
+    let person = people::resolve(tx, scope, attempt.facemap_id)
+        .await?
+        .ok_or_else(|| Problem::internal("an attempt of nobody"))?
+        .facemap_id;
+    match keeps_face(tx, scope, person, attempt).await? {
+        Keeps::Nobody => {}
+        Keeps::Proof => return Ok(attempt.clone()),
+        Keeps::Approval(other, mut its_detail) => {
+            // The face goes when that attempt is declined too.
+            its_detail.bound_face = Some(bound);
+            save(tx, scope, &other, &its_detail).await?;
+            return save(tx, scope, attempt, &detail).await;
+        }
+    }
+    people::unbind_faces(tx, scope, person).await?;
+    // These findings concern the owner of the face, to whom the facemap no longer belongs.
+    for cleared in store::suppressions::of_person(tx, scope, person).await? {
+        store::suppressions::remove(tx, scope, person, &cleared.list, &cleared.entity_id).await?;
+    }
+    tracing::info!(log_id = attempt.log_id, "a decline took a held face back");
+    detail.held_face = Some(bound);
+    detail.face_proven = false;
+    save(tx, scope, attempt, &detail).await
+}
+
+/// Why a face stays bound although the attempt by whose approval it was bound is declined.
+enum Keeps {
+    /// It does not.
+    Nobody,
+    /// Another registered attempt proved it, whatever became of that attempt.
+    Proof,
+    /// Another attempt whose face was held is approved.
+    Approval(Box<Attempt>, Box<Detail>),
+}
+
+async fn keeps_face(tx: &mut Tx, scope: Scope, person: Uuid, attempt: &Attempt) -> Result<Keeps, Problem> {
+    let mut keeps = Keeps::Nobody;
+    for log_id in attempts::log_ids(tx, scope, person).await? {
+        let other = attempts::get(tx, scope, log_id).await?;
+        let registered = |other: &Attempt| other.log_id != attempt.log_id && other.registration_id.is_some();
+        let Some(other) = other.filter(registered) else {
+            continue;
+        };
+        let Ok(detail) = Detail::of(&other) else {
+            // Nothing is known of it, so nothing changes.
+            return Ok(Keeps::Proof);
+        };
+        let was_held = detail.holds.iter().any(|hold| hold.leaves_face_unproven());
+        match (detail.face_proven, was_held) {
+            (true, false) => return Ok(Keeps::Proof),
+            (true, true) if other.status == AttemptStatus::Approved => {
+                keeps = Keeps::Approval(Box::new(other), Box::new(detail));
+            }
+            _ => {}
+        }
+    }
+    Ok(keeps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_near_faces_that_are_not_shown_are_look_alikes() {
+        let [own, near, shown, same] = [1, 2, 3, 4].map(Uuid::from_u128);
+        let hit = |facemap, distance| Hit { facemap, distance };
+        let hits = [hit(same, 0.2), hit(own, 0.43), hit(near, 0.45), hit(shown, 0.46)];
+        let known = [SimilarFace {
+            facemap_id: shown,
+            similarity: 85.0,
+        }];
+        let found: Vec<Uuid> = look_alikes(&hits, own, &known)
+            .iter()
+            .map(|face| face.facemap_id)
+            .collect();
+        assert_eq!(found, [near]);
+        assert_eq!(look_alikes(&hits, own, &[]).len(), 2);
+    }
+}

@@ -1,0 +1,495 @@
+//! The hosted page's side of a session: what a link leads to before anything is used up, how the session stands, consent, the
+//! hand-off to a second device, and the events of the funnel. What a session makes of attempts is `app::sessions`'s.
+
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use rand::random_range;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value};
+use store::audit::{self, Entry};
+use store::consents::{self, Consent};
+use store::flows::{Flow, FlowContent};
+use store::handoffs::{self, Handoff, HandoffToken};
+use store::merchants::Merchant;
+use store::session_events::{self, Event, Source};
+use store::sessions::{Link, Session, SessionStatus, Stage};
+use store::{Conn, Scope, attempts};
+use uuid::Uuid;
+use verification::codes::Code;
+use verification::flow::Configuration;
+use verification::hosted::{self, CountryOffer, page_events};
+use verification::status::AttemptStatus;
+
+use super::branding::{self, Branding};
+use super::sessions::{self, Exchanged, Offer};
+use super::{App, flows};
+use crate::problem::{Family, Problem};
+use crate::caller::{self, Caller};
+
+/// Events beyond these are not kept: no applicant makes so many.
+const MAX_EVENTS_OF_SESSION: i64 = 1_000;
+
+/// What a link leads to.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Who asks.
+    pub branding: Branding,
+    /// Whether it is only a test.
+    pub sandbox: bool,
+    /// What is asked for, where no country's override says otherwise.
+    pub configuration: Configuration,
+    /// About how long it takes.
+    pub minutes: u32,
+    /// Until when the link can be used (ms).
+    pub expires_at: i64,
+}
+
+impl Preview {
+    fn new(merchant: &Merchant, scope: Scope, flow: Flow, expires_at: i64) -> Result<Self, Problem> {
+        let configuration = flows::parse(&flow.into())?.defaults;
+        Ok(Preview {
+            branding: branding::branding(merchant)?,
+            sandbox: scope.sandbox,
+            minutes: hosted::minutes(&configuration),
+            configuration,
+            expires_at,
+        })
+    }
+}
+
+/// Looks at a link's token and uses nothing up; refuses as the exchange does.
+pub async fn preview(app: &App, token: &str) -> Result<Preview, Problem> {
+    let Offer {
+        merchant,
+        scope,
+        flow,
+        expires_at,
+        ..
+    } = sessions::offer(app, token).await?;
+    Preview::new(&merchant, scope, flow, expires_at)
+}
+
+/// The same for a hand-off's token.
+pub async fn handoff_preview(app: &App, token: &str) -> Result<Preview, Problem> {
+    let mut conn = app.db.read().await?;
+    let Claimable {
+        merchant,
+        scope,
+        session,
+        handoff,
+    } = claimable(handoffs::peek(&mut conn, token).await?)?;
+    let flow = sessions::configuration(&mut conn, scope, &session.link).await?;
+    Preview::new(&merchant, scope, flow, handoff.expires_at)
+}
+
+/// What a session of a Flow would be told, without there being one: the portal's preview. Nothing is made, and nothing kept.
+pub struct Rehearsal {
+    /// What its link would lead to.
+    pub preview: Preview,
+    /// How it would stand.
+    pub current: Current,
+    /// What it would ask for, country by country.
+    pub offers: Vec<CountryOffer>,
+}
+
+/// How long a rehearsal shows that it has left: longer than anybody looks at it.
+const REHEARSAL_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Rehearses a Flow that may not even be saved.
+pub fn rehearse(merchant: &Merchant, scope: Scope, content: FlowContent) -> Result<Rehearsal, Problem> {
+    let rules = flows::parse(&content)?;
+    let now = Timestamp::now().as_millisecond();
+    let flow = Flow {
+        id: Uuid::new_v4(),
+        name: content.name,
+        default_fields: content.default_fields,
+        default_document_types: content.default_document_types,
+        country_overrides: content.country_overrides,
+        geo_blocked_countries: content.geo_blocked_countries,
+        webhook_url: None,
+        min_age: content.min_age,
+        max_age: content.max_age,
+        settings: content.settings,
+        created_at: now,
+        updated_at: now,
+    };
+    let session = Session {
+        id: Uuid::new_v4(),
+        link: Link {
+            group_id: Uuid::new_v4(),
+            flow_id: flow.id,
+            user_id: "preview".into(),
+        },
+        status: SessionStatus::Pending,
+        stage: Stage::Open,
+        attempts: 0,
+        max_attempts: i64::from(rules.settings.attempts_per_link),
+        log_id: None,
+        created_at: now,
+        expires_at: now + REHEARSAL_MS,
+        completed_at: None,
+    };
+    Ok(Rehearsal {
+        preview: Preview::new(merchant, scope, flow.clone(), session.expires_at)?,
+        offers: hosted::country_offers(&rules, scope.sandbox),
+        current: Current {
+            session,
+            scope,
+            flow,
+            branding: branding::branding(merchant)?,
+            consent: None,
+            outcome: None,
+            handoff: None,
+        },
+    })
+}
+
+/// How a session stands, for its own applicant.
+pub struct Current {
+    /// The session.
+    pub session: Session,
+    /// Its account and mode.
+    pub scope: Scope,
+    /// Its Flow.
+    pub flow: Flow,
+    /// Who asks.
+    pub branding: Branding,
+    /// What the applicant said last.
+    pub consent: Option<Consent>,
+    /// What became of the last attempt.
+    pub outcome: Option<Outcome>,
+    /// The second device, and the step it reached last.
+    pub handoff: Option<(Handoff, Option<String>)>,
+}
+
+/// What became of an attempt, as its applicant may know it: nothing of sanctions.
+pub struct Outcome {
+    /// `approved`, `pending` or `failed`.
+    pub status: &'static str,
+    /// The failure codes.
+    pub codes: Vec<u16>,
+    /// When (ms).
+    pub at: i64,
+}
+
+/// How the caller's session stands, ended ones included.
+pub async fn current(app: &App, caller: &Caller) -> Result<Current, Problem> {
+    let session = session(caller)?;
+    let mut conn = app.db.read().await?;
+    let flow = store::flows::get(&mut conn, caller.scope, session.link.flow_id)
+        .await?
+        .ok_or_else(|| Problem::not_found("The Flow of this session was deleted"))?;
+    let handoff = match handoffs::of_session(&mut conn, caller.scope, session.id).await? {
+        Some(handoff) => {
+            let step = session_events::handoff_step(&mut conn, caller.scope, session.id).await?;
+            Some((handoff, step))
+        }
+        None => None,
+    };
+    Ok(Current {
+        consent: consents::of_session(&mut conn, caller.scope, session.id).await?,
+        outcome: outcome(&mut conn, caller.scope, session).await?,
+        handoff,
+        flow,
+        branding: branding::branding(&caller.merchant)?,
+        scope: caller.scope,
+        session: session.clone(),
+    })
+}
+
+async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Option<Outcome>, Problem> {
+    let Some(log_id) = session.log_id else {
+        return Ok(None);
+    };
+    let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+        return Ok(None);
+    };
+    Ok(Some(Outcome {
+        status: match attempt.status {
+            AttemptStatus::Approved => "approved",
+            AttemptStatus::Pending => "pending",
+            AttemptStatus::Declined | AttemptStatus::Failed => "failed",
+        },
+        codes: told_codes(&attempt.codes)
+            .map_err(|fault| super::seen::unreadable(log_id, "codes", &fault))?,
+        at: attempt.decided_at.unwrap_or(attempt.created_at),
+    }))
+}
+
+/// The codes that the applicant is told: whoever is screened learns nothing of it.
+fn told_codes(codes: &str) -> Result<Vec<u16>, String> {
+    let mut codes: Vec<u16> =
+        serde_json::from_str(codes).map_err(|error| verification::json::fault(&error))?;
+    codes.retain(|code| *code != Code::SanctionsMatch.number());
+    Ok(codes)
+}
+
+/// Records what the applicant said to the consent text; answers when (ms).
+pub async fn consent(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<i64, Problem> {
+    let session = open_session(caller)?;
+    let said = hosted::Consent::parse(body).map_err(Problem::validation)?;
+    let subject = session.id.to_string();
+    let detail = serde_json::json!({
+        "version": said.version, "language": said.language, "accepted": said.accepted,
+    })
+    .to_string();
+    store::transaction!(app.db, |tx| -> Result<i64, Problem> {
+        let at = consents::record(
+            tx,
+            caller.scope,
+            session.id,
+            &said.version,
+            &said.language,
+            said.accepted,
+        )
+        .await?;
+        let action = if said.accepted {
+            "consent.given"
+        } else {
+            "consent.refused"
+        };
+        let entry = Entry {
+            detail: &detail,
+            ..caller.did(action, &subject)
+        };
+        audit::write(tx, caller.scope, &entry).await?;
+        Ok(at)
+    })
+}
+
+/// What the Flow asks for, country by country, and the country to begin with (alpha-3).
+pub async fn documents(
+    app: &App,
+    caller: &Caller,
+    address: IpAddr,
+) -> Result<(Option<&'static str>, Vec<CountryOffer>), Problem> {
+    let link = &session(caller)?.link;
+    let flow = sessions::configuration(&mut app.db.read().await?, caller.scope, link).await?;
+    let offers = hosted::country_offers(&flows::parse(&flow.into())?, caller.scope.sandbox);
+    let preselected = match offers.first() {
+        // The specimen state comes first, in the sandbox.
+        Some(first) if caller.scope.sandbox => Some(first.country.alpha3),
+        _ => app.geo.country(address).map(|country| country.alpha3),
+    };
+    Ok((preselected, offers))
+}
+
+/// A hand-off's link, shown this once.
+pub struct HandoffLink {
+    /// To be opened on the second device.
+    pub url: String,
+    /// Shown on both devices.
+    pub number: i64,
+    /// Until when it can be used (ms).
+    pub expires_at: i64,
+}
+
+/// Makes a link that takes the caller's session to a second device, in place of an earlier one.
+pub async fn hand_off(app: &App, caller: &Caller) -> Result<HandoffLink, Problem> {
+    let session = open_session(caller)?;
+    let number = random_range(10..=99);
+    let subject = session.id.to_string();
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let token = handoffs::create(tx, caller.scope, session.id, number, session.expires_at).await?;
+        audit::write(tx, caller.scope, &caller.did("handoff.created", &subject)).await?;
+        Ok(token)
+    })?;
+    Ok(HandoffLink {
+        url: format!("{}?handoff={}", app.websdk_url, token.expose_secret()),
+        number,
+        expires_at: session.expires_at,
+    })
+}
+
+/// A hand-off that can be claimed.
+struct Claimable {
+    merchant: Merchant,
+    scope: Scope,
+    session: Session,
+    handoff: Handoff,
+}
+
+/// What a hand-off's token gives, or the exchange's refusal.
+fn claimable(token: HandoffToken) -> Result<Claimable, Problem> {
+    match token {
+        HandoffToken::Good { session, .. } if !is_open(&session) => Err(sessions::expired()),
+        HandoffToken::Good {
+            merchant,
+            scope,
+            session,
+            handoff,
+        } => {
+            caller::allowed(merchant.status, scope.sandbox, Family::Exchange)?;
+            Ok(Claimable {
+                merchant: *merchant,
+                scope,
+                session: *session,
+                handoff,
+            })
+        }
+        HandoffToken::Invalid => Err(sessions::invalid()),
+        HandoffToken::Used => Err(sessions::used()),
+        HandoffToken::Expired => Err(sessions::expired()),
+    }
+}
+
+/// Takes a session over to the caller's device. Whatever refuses it leaves the token unused.
+pub async fn claim(app: &App, address: IpAddr, token: &str) -> Result<(Exchanged, i64), Problem> {
+    let Claimable {
+        merchant,
+        scope,
+        session,
+        ..
+    } = claimable(handoffs::peek(&mut app.db.read().await?, token).await?)?;
+    let flow = sessions::configuration(&mut app.db.read().await?, scope, &session.link).await?;
+    sessions::check_country(app, address, &merchant, &flow)?;
+    let subject = session.id.to_string();
+    store::transaction!(app.db, |tx| -> Result<(Exchanged, i64), Problem> {
+        let (found, access) = handoffs::claim(tx, token).await?;
+        let Claimable {
+            scope,
+            session,
+            handoff,
+            ..
+        } = claimable(found)?;
+        let access = access.ok_or_else(|| Problem::internal("a claimed hand-off without a token"))?;
+        let entry = Entry {
+            actor: "hosted page",
+            action: "handoff.claimed",
+            subject: &subject,
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        let expires_in = (session.expires_at - tx.now()) / 1_000;
+        let exchanged = Exchanged {
+            session,
+            token: access,
+            scope,
+            flow: flow.clone(),
+            expires_in,
+        };
+        Ok((exchanged, handoff.number))
+    })
+}
+
+/// Ends the second device's access: the numbers did not match.
+pub async fn reject(app: &App, caller: &Caller, token: &SecretString) -> Result<(), Problem> {
+    let session = session(caller)?;
+    let subject = session.id.to_string();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !handoffs::reject(tx, caller.scope, session.id, token.expose_secret()).await? {
+            return Err(Problem::invalid(
+                "Only the device that the session was handed to can reject it",
+            ));
+        }
+        audit::write(tx, caller.scope, &caller.did("handoff.rejected", &subject)).await?;
+        Ok(())
+    })
+}
+
+/// Keeps the page's events for the funnel.
+pub async fn record_events(
+    app: &App,
+    caller: &Caller,
+    token: &SecretString,
+    (address, user_agent): (IpAddr, &str),
+    body: &Map<String, Value>,
+) -> Result<(), Problem> {
+    let session = session(caller)?;
+    let told = page_events(body).map_err(Problem::validation)?;
+    let events: Vec<Event<'_>> = told
+        .iter()
+        .map(|event| Event {
+            step: event.step,
+            kind: event.kind,
+            ms: event.ms,
+            detail: event.detail,
+        })
+        .collect();
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        let source = Source {
+            device: device(user_agent),
+            country: app.geo.country(address).map(|country| country.alpha2),
+            handoff: handoffs::is_second_device(tx, caller.scope, session.id, token.expose_secret()).await?,
+        };
+        let of = (session.id, session.link.flow_id);
+        session_events::append(tx, caller.scope, of, source, &events, MAX_EVENTS_OF_SESSION).await?;
+        Ok(())
+    })
+}
+
+/// A class of devices, by what the browser calls itself. (Tablets of Apple's call themselves desktops.)
+fn device(user_agent: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| user_agent.contains(word));
+    if says(&["iPad", "Tablet"]) || (says(&["Android"]) && !says(&["Mobile"])) {
+        "tablet"
+    } else if says(&["Mobi", "iPhone", "Android"]) {
+        "phone"
+    } else if says(&["Windows", "Macintosh", "X11", "CrOS"]) {
+        "desktop"
+    } else {
+        "other"
+    }
+}
+
+fn session(caller: &Caller) -> Result<&Session, Problem> {
+    caller
+        .session
+        .as_ref()
+        .ok_or_else(|| Problem::internal("a route of the hosted page let a key in"))
+}
+
+fn open_session(caller: &Caller) -> Result<&Session, Problem> {
+    caller.check_session()?;
+    session(caller)
+}
+
+fn is_open(session: &Session) -> bool {
+    session.status == store::sessions::SessionStatus::Pending
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_told_apart_roughly() {
+        for (user_agent, expected) in [
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148",
+                "phone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/144.0 Mobile Safari/537.36",
+                "phone",
+            ),
+            (
+                "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 Chrome/144.0 Safari/537.36",
+                "tablet",
+            ),
+            (
+                "Mozilla/5.0 (iPad; CPU OS 12_0 like Mac OS X) Mobile/15E148",
+                "tablet",
+            ),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 HeadlessChrome/144.0 Safari/537.36",
+                "desktop",
+            ),
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", "desktop"),
+            ("curl/8", "other"),
+            ("", "other"),
+        ] {
+            assert_eq!(device(user_agent), expected, "{user_agent}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_sanctions_is_told() {
+        assert_eq!(told_codes("[2702,2509]"), Ok(vec![2509]));
+        assert_eq!(told_codes("[2702]"), Ok(vec![]));
+        for unreadable in ["{}", "[2509", "[\"2509\"]", ""] {
+            assert!(told_codes(unreadable).is_err(), "{unreadable}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Finds or makes the person and the registration of an attempt inside the account's serial step. The rules are
+//! `verification::identity`'s: this reads what they need and carries their plan out.
+
+use std::collections::BTreeSet;
+
+use faces::{Embedding, Hit, Identification};
+use store::registrations::{self, Registration};
+use store::{Error, Scope, Tx, people};
+use uuid::Uuid;
+use verification::identity::{
+    Account, FaceHit, Facemap, Identity, Nearness, Place, Plan, Registered, plan_proven, plan_unproven,
+};
+
+use super::face_replicas::Replica;
+use super::seen::SimilarFace;
+use crate::problem::Problem;
+
+/// Where an attempt belongs.
+pub struct Applicant {
+    /// For the rules.
+    pub identity: Identity,
+    /// The person, or the provisional facemap.
+    pub facemap_id: Uuid,
+    /// The registration that the attempt belongs to; none: it is only logged.
+    pub registration: Option<Registration>,
+    /// Other people whose faces are near, nearest first.
+    pub similar: Vec<SimilarFace>,
+}
+
+/// Similar people that are told of at most.
+const MOST_SIMILAR: usize = 5;
+
+/// Finds or makes the person and the registration. Takes the account's face lock; the caller's transaction holds it to its end.
+pub async fn identify(
+    tx: &mut Tx,
+    scope: Scope,
+    replica: &mut Replica,
+    face: Option<&Embedding>,
+    place: Place<'_>,
+) -> Result<Applicant, Problem> {
+    store::faces::lock(tx, scope).await?;
+    let hits = match face {
+        None => Vec::new(),
+        Some(face) => {
+            replica.catch_up(tx, scope, face.version()).await?;
+            replica.search(face)?
+        }
+    };
+    let nearest = hits.first().map(|hit| hit.facemap);
+    let account = account(tx, scope, place.external_user_id, nearest).await?;
+    let plan = match face {
+        None => plan_unproven(place, &account),
+        Some(_) => plan_proven(place, &hits.iter().map(near).collect::<Vec<_>>(), &account),
+    };
+    let (facemap_id, registration) = carry_out(tx, scope, place, face, &plan).await?;
+    let mut others: Vec<&Hit> = Vec::new();
+    for hit in hits.iter().filter(|hit| hit.facemap != facemap_id) {
+        if others.iter().all(|other| other.facemap != hit.facemap) {
+            others.push(hit);
+        }
+    }
+    Ok(Applicant {
+        identity: plan.identity(facemap_id),
+        facemap_id,
+        registration,
+        similar: others
+            .into_iter()
+            .take(MOST_SIMILAR)
+            .map(|hit| SimilarFace {
+                facemap_id: hit.facemap,
+                similarity: faces::similarity(hit.distance),
+            })
+            .collect(),
+    })
+}
+
+fn near(hit: &Hit) -> FaceHit {
+    FaceHit {
+        person: hit.facemap,
+        nearness: match Identification::of(hit.distance) {
+            Identification::Same => Nearness::Same,
+            Identification::NearDuplicate => Nearness::NearDuplicate,
+            Identification::Unknown => Nearness::Unknown,
+        },
+    }
+}
+
+/// What the rules need to know of the account.
+async fn account(
+    tx: &mut Tx,
+    scope: Scope,
+    external_user_id: &str,
+    nearest: Option<Uuid>,
+) -> Result<Account, Error> {
+    let of_label = registrations::of_external_user_id(tx, scope, external_user_id).await?;
+    let people: BTreeSet<Uuid> = of_label
+        .iter()
+        .map(|registration| registration.facemap_id)
+        .chain(nearest)
+        .collect();
+    let mut of_people = Vec::new();
+    for person in people {
+        of_people.extend(registrations::of_facemap(tx, scope, person).await?);
+    }
+    Ok(Account {
+        of_label: of_label.into_iter().map(registered).collect(),
+        of_people: of_people.into_iter().map(registered).collect(),
+    })
+}
+
+fn registered(registration: Registration) -> Registered {
+    Registered {
+        id: registration.id,
+        facemap_id: registration.facemap_id,
+        is_proven: registration.is_proven,
+        grouping_id: registration.grouping_id,
+        external_user_id: registration.external_user_id,
+        status: registration.status,
+    }
+}
+
+async fn carry_out(
+    tx: &mut Tx,
+    scope: Scope,
+    place: Place<'_>,
+    face: Option<&Embedding>,
+    plan: &Plan,
+) -> Result<(Uuid, Option<Registration>), Problem> {
+    let (facemap_id, binds) = match plan.facemap {
+        Facemap::Known(facemap_id) => (facemap_id, None),
+        Facemap::Bind(facemap_id) => {
+            people::set_proven(tx, scope, facemap_id).await?;
+            (facemap_id, face)
+        }
+        Facemap::NewPerson => (people::create(tx, scope, true).await?.facemap_id, face),
+        Facemap::NewProvisional => (people::create(tx, scope, false).await?.facemap_id, None),
+    };
+    for provisional in &plan.merge {
+        people::merge(tx, scope, *provisional, facemap_id).await?;
+    }
+    if let Some(face) = binds {
+        store::faces::insert(tx, scope, facemap_id, face.version(), &face.to_bytes()).await?;
+    }
+    let registration = match plan.registration {
+        verification::identity::Registration::None => None,
+        verification::identity::Registration::Known(id) => {
+            let known = registrations::get(tx, scope, id).await?;
+            Some(
+                known.ok_or_else(|| {
+                    Problem::internal("a registration vanished in the account's serial step")
+                })?,
+            )
+        }
+        verification::identity::Registration::New => Some(
+            registrations::create(tx, scope, facemap_id, place.grouping_id, place.external_user_id).await?,
+        ),
+    };
+    Ok((facemap_id, registration))
+}

@@ -1,0 +1,262 @@
+//! Figures over an account's attempts, made of what `store::insight` counts: in plain words, with names, ready to be shown or exported.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use sanctions::store::ListStatus;
+use store::insight::{self, Range, TIME_STEP_MS, Tally};
+use store::session_events::{self, FunnelFilter, FunnelStep, Split};
+use store::{Scope, flows};
+use uuid::Uuid;
+use verification::codes::Code;
+use verification::hosted::STEPS;
+
+use super::Shared;
+use crate::problem::Problem;
+
+/// A row of a table: its name, and how attempts ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// A country, a Flow, documents; empty when it is not known.
+    pub name: String,
+    /// How they ended.
+    pub tally: Tally,
+}
+
+/// A failure code and how many attempts it applied to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The code.
+    pub code: u16,
+    /// The contract's words.
+    pub meaning: &'static str,
+    /// Attempts.
+    pub count: i64,
+}
+
+/// A day's answers: half of them, and 19 of 20, took at most so long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Median (ms, to [`TIME_STEP_MS`]).
+    pub p50: Option<i64>,
+    /// 95th percentile.
+    pub p95: Option<i64>,
+}
+
+/// All figures of a range of time.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Every day (UTC, since 1970) of the range.
+    pub days: Vec<(i64, Tally, Times)>,
+    /// All attempts together.
+    pub total: Tally,
+    /// All answers together.
+    pub times: Times,
+    /// By Flow, the most used first.
+    pub flows: Vec<Row>,
+    /// By the document's country.
+    pub countries: Vec<Row>,
+    /// By the documents submitted.
+    pub documents: Vec<Row>,
+    /// By failure code, the most frequent first.
+    pub reasons: Vec<Reason>,
+    /// How hosted sessions get through their steps, in the steps' order.
+    pub funnel: Vec<FunnelStep>,
+}
+
+/// The sum of tallies.
+pub fn sum(tallies: impl Iterator<Item = Tally>) -> Tally {
+    tallies.fold(Tally::default(), |a, b| Tally {
+        approved: a.approved + b.approved,
+        declined: a.declined + b.declined,
+        failed: a.failed + b.failed,
+        pending: a.pending + b.pending,
+    })
+}
+
+/// A share for people; a dash where there is none.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+/// Counts everything in a range.
+pub async fn figures(app: &Shared, scope: Scope, range: Range, split: Split) -> Result<Figures, Problem> {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    let mut conn = app.db.read().await?;
+    let by_day: HashMap<i64, Tally> = insight::by_day(&mut conn, scope, range)
+        .await?
+        .into_iter()
+        .collect();
+    let steps = insight::times(&mut conn, scope, range).await?;
+    let names: HashMap<Uuid, String> = flows::list(&mut conn, scope)
+        .await?
+        .into_iter()
+        .map(|flow| (flow.id, flow.name))
+        .collect();
+    let by_flow = insight::by_flow(&mut conn, scope, range).await?;
+    let by_country = insight::by_country(&mut conn, scope, range).await?;
+    let by_documents = insight::by_documents(&mut conn, scope, range).await?;
+    let by_codes = insight::by_codes(&mut conn, scope, range).await?;
+    let filter = FunnelFilter {
+        flow_id: range.flow_id,
+        since: range.from,
+        until: Some(range.until),
+        split,
+        ..FunnelFilter::default()
+    };
+    let mut funnel = session_events::funnel(&mut conn, scope, filter).await?;
+    drop(conn);
+    let place = |step: &FunnelStep| STEPS.iter().position(|name| *name == step.step);
+    funnel.sort_by_key(|step| (step.part.clone(), place(step)));
+    let of_day = |day: i64| {
+        steps
+            .iter()
+            .filter(move |step| step.0 == day)
+            .map(|(_, step, count)| (*step, *count))
+    };
+    let days = (range.from.div_euclid(DAY_MS)..(range.until + DAY_MS - 1).div_euclid(DAY_MS))
+        .map(|day| {
+            (
+                day,
+                by_day.get(&day).copied().unwrap_or_default(),
+                times(of_day(day)),
+            )
+        })
+        .collect();
+    Ok(Figures {
+        days,
+        total: sum(by_day.values().copied()),
+        times: times(steps.iter().map(|(_, step, count)| (*step, *count))),
+        flows: rows(by_flow, |id| {
+            names.get(&id).cloned().unwrap_or_else(|| id.to_string())
+        }),
+        countries: rows(by_country, |code| {
+            code.map(|code| country(&code)).unwrap_or_default()
+        }),
+        documents: rows(by_documents, |json| words(&json).join(" + ")),
+        reasons: reasons(by_codes),
+        funnel,
+    })
+}
+
+fn rows<K>(tallies: Vec<(K, Tally)>, name: impl Fn(K) -> String) -> Vec<Row> {
+    let mut rows: Vec<Row> = tallies
+        .into_iter()
+        .map(|(key, tally)| Row {
+            name: name(key),
+            tally,
+        })
+        .collect();
+    rows.sort_by(|a, b| (b.tally.total(), &a.name).cmp(&(a.tally.total(), &b.name)));
+    rows
+}
+
+/// A country's name; its code where it has none.
+pub fn country(code: &str) -> String {
+    match reference::country(code) {
+        Some(country) => country.name.to_owned(),
+        None if code == reference::UTOPIA.alpha3 => reference::UTOPIA.name.to_owned(),
+        None => code.to_owned(),
+    }
+}
+
+fn words(json: &str) -> Vec<String> {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+fn reasons(by_codes: Vec<(String, Tally)>) -> Vec<Reason> {
+    let mut counts: BTreeMap<u16, i64> = BTreeMap::new();
+    for (json, tally) in by_codes {
+        let codes: Vec<u16> = serde_json::from_str(&json).unwrap_or_default();
+        for code in codes {
+            *counts.entry(code).or_default() += tally.total();
+        }
+    }
+    let mut reasons: Vec<Reason> = counts
+        .into_iter()
+        .map(|(code, count)| Reason {
+            code,
+            meaning: Code::from_number(code).map_or("", |code| code.info().meaning),
+            count,
+        })
+        .collect();
+    reasons.sort_by_key(|reason| (-reason.count, reason.code));
+    reasons
+}
+
+/// Percentiles of counted steps of time.
+fn times(steps: impl Iterator<Item = (i64, i64)>) -> Times {
+    let mut counted: BTreeMap<i64, i64> = BTreeMap::new();
+    for (step, count) in steps {
+        *counted.entry(step).or_default() += count;
+    }
+    let all: i64 = counted.values().sum();
+    let at = |share: i64| {
+        // The nearest rank (ISO 2602 leaves the choice): the least time that so many answers did not exceed.
+        let rank = (all * share + 99) / 100;
+        let mut seen = 0;
+        let found = counted.iter().find(|(_, count)| {
+            seen += **count;
+            seen >= rank
+        });
+        found.map(|(step, _)| (step + 1) * TIME_STEP_MS)
+    };
+    Times {
+        p50: at(50),
+        p95: at(95),
+    }
+}
+
+/// The sanctions lists with their ages; the invented one in the sandbox only.
+pub async fn lists(app: &Shared, sandbox: bool) -> Result<Vec<ListStatus>, Problem> {
+    let app = Arc::clone(app);
+    let status = tokio::task::spawn_blocking(move || app.lists.store().status());
+    let lists = status
+        .await
+        .map_err(Problem::internal)?
+        .map_err(Problem::internal)?;
+    let demo = sanctions::demo_list().name;
+    Ok(lists
+        .into_iter()
+        .filter(|list| sandbox || list.list != demo)
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        assert_eq!(times(std::iter::empty()), Times::default());
+        let one = times([(4, 1)].into_iter());
+        assert_eq!((one.p50, one.p95), (Some(125), Some(125)));
+        let twenty = times((0..20).map(|step| (step, 1)));
+        assert_eq!((twenty.p50, twenty.p95), (Some(250), Some(475)));
+    }
+
+    #[test]
+    fn reasons_have_the_contracts_words() {
+        let tally = |failed| Tally {
+            failed,
+            ..Tally::default()
+        };
+        let found = reasons(vec![
+            ("[2101,2702]".into(), tally(2)),
+            ("[2702]".into(), tally(3)),
+            ("[]".into(), tally(9)),
+            ("nonsense".into(), tally(9)),
+        ]);
+        let short: Vec<_> = found.iter().map(|reason| (reason.code, reason.count)).collect();
+        assert_eq!(short, [(2702, 5), (2101, 2)]);
+        assert_eq!(found[0].meaning, "Applicant flagged by sanctions screening");
+    }
+
+    #[test]
+    fn countries_have_names() {
+        assert_eq!(
+            [country("DEU"), country("UTO"), country("XXA")],
+            ["Germany", "Utopia", "XXA"]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! API keys, as their owners manage them: made, given a new secret, revoked. Secrets are shown once; how they are kept is
+//! `store::credentials`'.
+
+use store::Error;
+use store::credentials::{self, Credential, NewCredential};
+
+use super::App;
+use super::operations::record_for_account;
+use crate::problem::{Kind, Problem};
+use crate::caller::Caller;
+
+/// How long the secret before a new one works too.
+pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How many keys of a mode may work at once.
+const MAX_KEYS: usize = 20;
+
+/// The keys of the account's mode that work, newest first, then those that were revoked.
+pub async fn list(app: &App, caller: &Caller) -> Result<Vec<Credential>, Problem> {
+    let mut keys = credentials::list(&mut app.db.read().await?, caller.scope.merchant_id).await?;
+    keys.retain(|key| key.sandbox == caller.scope.sandbox);
+    keys.sort_by_key(|key| key.revoked_at.is_some());
+    Ok(keys)
+}
+
+/// Makes a key.
+pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem> {
+    let scope = caller.scope;
+    store::transaction!(app.db, |tx| -> Result<NewCredential, Problem> {
+        let known = credentials::list(tx, scope.merchant_id).await?;
+        let working = known
+            .iter()
+            .filter(|key| key.sandbox == scope.sandbox && key.revoked_at.is_none());
+        if working.count() >= MAX_KEYS {
+            let text = format!("There are {MAX_KEYS} keys already: revoke one that is not used any more");
+            return Err(Problem::new(Kind::Forbidden, text));
+        }
+        let made = credentials::create(tx, scope.merchant_id, scope.sandbox).await?;
+        record_for_account(tx, scope, &caller.did("key.created", &made.key)).await?;
+        Ok(made)
+    })
+}
+
+/// Gives a key a new secret; the one before works for [`OVERLAP_MS`] more.
+pub async fn rotate(app: &App, caller: &Caller, key: &str) -> Result<NewCredential, Problem> {
+    owned(app, caller, key).await?;
+    store::transaction!(app.db, |tx| -> Result<NewCredential, Problem> {
+        let made = credentials::rotate(tx, caller.scope.merchant_id, key, OVERLAP_MS)
+            .await
+            .map_err(gone)?;
+        record_for_account(tx, caller.scope, &caller.did("key.rotated", key)).await?;
+        Ok(made)
+    })
+}
+
+/// Ends a key at once.
+pub async fn revoke(app: &App, caller: &Caller, key: &str) -> Result<(), Problem> {
+    owned(app, caller, key).await?;
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if credentials::revoke(tx, caller.scope.merchant_id, key).await? {
+            record_for_account(tx, caller.scope, &caller.did("key.revoked", key)).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Refuses keys of others, and of the account's other mode.
+async fn owned(app: &App, caller: &Caller, key: &str) -> Result<(), Problem> {
+    let known = list(app, caller).await?;
+    match known.iter().any(|each| each.key == key) {
+        true => Ok(()),
+        false => Err(missing()),
+    }
+}
+
+fn gone(error: Error) -> Problem {
+    match error {
+        Error::Missing(_) => missing(),
+        error => error.into(),
+    }
+}
+
+fn missing() -> Problem {
+    Problem::not_found("No such API key")
+}

@@ -1,0 +1,244 @@
+//! Merchants: making one with its keys, and changing the settings that only the portal and the command line know (`decisions.md` §2).
+//! [`settings`] reads and checks them.
+
+mod settings;
+
+use store::credentials::{self, NewCredential};
+use store::merchants::{self, Merchant, MerchantStatus};
+use store::{Db, Error, Scope, Tx, audit};
+use uuid::Uuid;
+use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
+
+pub use self::settings::{
+    MerchantSettings, faults, members, repaired_settings, requires_second_factor, settings, with_settings,
+};
+use super::four_eyes::{self, By, Change, Line};
+use super::operations::{COMMAND_LINE, record_for_account};
+use super::{App, keys};
+use crate::problem::{Kind, Problem};
+use crate::caller::Caller;
+
+/// The settings that decide who passes.
+fn rules(settings: MerchantSettings) -> AccountRules {
+    // A new setting must be classified here before it compiles.
+    let MerchantSettings {
+        screening_threshold,
+        screening_lists,
+        blocked_countries,
+        allowed_origins: _,
+        brand_name: _,
+        brand_logo: _,
+        brand_color: _,
+        privacy_url: _,
+        contact: _,
+        four_eyes,
+        require_second_factor,
+        max_groups: _,
+        max_flows: _,
+        rate_verify: _,
+        rate_monitoring: _,
+        rate_reads: _,
+        rate_writes: _,
+        unknown: _,
+    } = settings;
+    AccountRules {
+        four_eyes,
+        second_factor: require_second_factor,
+        screening_threshold: screening_threshold.unwrap_or(sanctions::DEFAULT_THRESHOLD),
+        screening_lists,
+        blocked_countries: blocked_countries.iter().map(|code| code.to_uppercase()).collect(),
+    }
+}
+
+/// What became of a change of settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// It is in effect.
+    Done,
+    /// It waits for a second person.
+    Proposed,
+}
+
+/// Puts settings in place of a merchant's, or proposes them where they check less and two people are required.
+pub async fn replace_settings(
+    tx: &mut Tx,
+    merchant: &Merchant,
+    after: String,
+    by: By<'_>,
+) -> Result<Changed, Problem> {
+    if !faults(merchant).is_empty() && by.actor == By::COMMAND_LINE.actor {
+        // Requests are refused until the settings are repaired, so only an operator on the machine can repair
+        // them.
+        return repair_settings(tx, merchant, &after, by).await;
+    }
+    let changed = Merchant {
+        settings: after.clone(),
+        ..merchant.clone()
+    };
+    let weaker = account_weakenings(&rules(settings(merchant)?), &rules(settings(&changed)?));
+    let state = four_eyes::of_account(tx, merchant.id).await?;
+    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+        put_settings(tx, merchant.id, &after, by.actor).await?;
+        return Ok(Changed::Done);
+    }
+    let id = merchant.id.to_string();
+    let subject = four_eyes::Subject {
+        id: &id,
+        name: &merchant.name,
+        attempt: None,
+    };
+    let change = Change::Settings {
+        before: merchant.settings.clone(),
+        after,
+    };
+    let lines = weaker.into_iter().map(Line::from).collect();
+    let scope = Scope {
+        merchant_id: merchant.id,
+        sandbox: false,
+    };
+    four_eyes::propose(tx, scope, change, subject, lines, by).await?;
+    Ok(Changed::Proposed)
+}
+
+/// Puts settings in place of some that cannot be read. No second person can confirm a change of those, so it must not check less than
+/// what can be read of them.
+async fn repair_settings(
+    tx: &mut Tx,
+    merchant: &Merchant,
+    after: &str,
+    by: By<'_>,
+) -> Result<Changed, Problem> {
+    let changed = Merchant {
+        settings: after.to_owned(),
+        ..merchant.clone()
+    };
+    let before = settings::salvaged(merchant);
+    let state = four_eyes::of_flows(tx, merchant.id, before.four_eyes).await?;
+    let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
+    if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {
+        put_settings(tx, merchant.id, after, by.actor).await?;
+        return Ok(Changed::Done);
+    }
+    let members: Vec<String> = weaker
+        .into_iter()
+        .map(|one| match one.member.as_str() {
+            "secondFactor" => format!("requireSecondFactor={}", one.from),
+            member => format!("{member}={}", one.from),
+        })
+        .collect();
+    let text = format!(
+        "The stored settings cannot be read, and two people are required to check less. Repair them with {}; two members \
+         can then change it in the portal",
+        members.join(" and ")
+    );
+    Err(Problem::new(Kind::Conflict, text))
+}
+
+/// How the trail names that settings require a second factor of everybody from now on, or no longer.
+fn second_factor_change(before: &str, after: &str) -> Option<&'static str> {
+    let is_required = |settings: &str| {
+        serde_json::from_str::<serde_json::Value>(settings)
+            .is_ok_and(|settings| settings["requireSecondFactor"] == true)
+    };
+    match (is_required(before), is_required(after)) {
+        (false, true) => Some("merchant.second_factor_required"),
+        (true, false) => Some("merchant.second_factor_optional"),
+        _ => None,
+    }
+}
+
+/// Writes a merchant's settings, with a row in its trail and the operators'. The caller has checked whether a
+/// second person is needed.
+pub(super) async fn put_settings(tx: &mut Tx, id: Uuid, settings: &str, actor: &str) -> Result<(), Problem> {
+    let before = merchants::get(tx, id).await?;
+    merchants::set_settings(tx, id, settings).await?;
+    let scope = Scope {
+        merchant_id: id,
+        sandbox: false,
+    };
+    let required = before.and_then(|before| second_factor_change(&before.settings, settings));
+    for action in ["merchant.settings_changed"].into_iter().chain(required) {
+        let entry = audit::Entry {
+            actor,
+            action,
+            subject: &id.to_string(),
+            detail: "{}",
+        };
+        record_for_account(tx, scope, &entry).await?;
+    }
+    Ok(())
+}
+
+/// Changes a merchant's settings for a member of the account.
+pub async fn change_settings(app: &App, caller: &Caller, changes: &[String]) -> Result<Changed, Problem> {
+    let id = caller.scope.merchant_id;
+    store::transaction!(app.db, |tx| -> Result<Changed, Problem> {
+        let merchant = merchants::get_for_update(tx, id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such merchant"))?;
+        let changed = with_settings(&merchant, changes).map_err(Problem::validation)?;
+        replace_settings(tx, &merchant, changed, By::actor(&caller.key)).await
+    })
+}
+
+/// Makes a merchant with a live and a sandbox key, by the command line.
+pub async fn create(
+    db: &Db,
+    name: &str,
+    status: MerchantStatus,
+) -> Result<(Uuid, NewCredential, NewCredential), Error> {
+    store::transaction!(db, |tx| -> Result<(Uuid, NewCredential, NewCredential), Error> {
+        let merchant = merchants::create(tx, name, status, "{}").await?;
+        let live = credentials::create(tx, merchant.id, false).await?;
+        let sandbox = credentials::create(tx, merchant.id, true).await?;
+        let detail =
+            serde_json::json!({"status": status.as_str(), "keys": [live.key, sandbox.key]}).to_string();
+        let entry = audit::Entry {
+            actor: COMMAND_LINE,
+            action: "merchant.created",
+            subject: &merchant.id.to_string(),
+            detail: &detail,
+        };
+        record_for_account(tx, live_scope(merchant.id), &entry).await?;
+        Ok((merchant.id, live, sandbox))
+    })
+}
+
+/// Accounts are neither live nor sandbox, and their trail's rows count as live.
+fn live_scope(merchant_id: Uuid) -> Scope {
+    Scope {
+        merchant_id,
+        sandbox: false,
+    }
+}
+
+/// Sets an account's status on the command line; whether there is such an account.
+pub async fn set_status(db: &Db, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
+    let action = format!("merchant.{}", status.as_str());
+    store::transaction!(db, |tx| -> Result<bool, Error> {
+        let found = merchants::set_status(tx, id, status).await?;
+        if found {
+            super::operations::record(tx, COMMAND_LINE, &action, &id.to_string()).await?;
+        }
+        Ok(found)
+    })
+}
+
+/// Gives a key a new secret by the command line; the one before works for [`keys::OVERLAP_MS`] more.
+pub async fn rotate_key(db: &Db, id: Uuid, key: &str, sandbox: bool) -> Result<NewCredential, Error> {
+    let scope = Scope {
+        merchant_id: id,
+        sandbox,
+    };
+    store::transaction!(db, |tx| -> Result<NewCredential, Error> {
+        let made = credentials::rotate(tx, id, key, keys::OVERLAP_MS).await?;
+        let entry = audit::Entry {
+            actor: COMMAND_LINE,
+            action: "key.rotated",
+            subject: key,
+            detail: "{}",
+        };
+        record_for_account(tx, scope, &entry).await?;
+        Ok(made)
+    })
+}

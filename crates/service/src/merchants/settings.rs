@@ -1,0 +1,582 @@
+//! A merchant's settings: how they are read, checked and changed. A member that cannot be read refuses whatever depends on the settings,
+//! because a default would switch off four eyes, blocked countries or a threshold.
+//!
+//! A member that this version does not know refuses nothing, and is kept. No fault's text repeats a stored value.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::merchants::Merchant;
+
+use crate::branding;
+use crate::config::RateClass;
+use crate::problem::Problem;
+
+/// The members that this version knows.
+const KNOWN: [&str; 17] = [
+    "screeningThreshold",
+    "screeningLists",
+    "blockedCountries",
+    "allowedOrigins",
+    "brandName",
+    "brandLogo",
+    "brandColor",
+    "privacyUrl",
+    "contact",
+    "fourEyes",
+    "requireSecondFactor",
+    "maxGroups",
+    "maxFlows",
+    "rateVerify",
+    "rateMonitoring",
+    "rateReads",
+    "rateWrites",
+];
+
+/// The members that decide who passes: those of `rules` in the module above.
+const DECIDING: [&str; 5] = [
+    "screeningThreshold",
+    "screeningLists",
+    "blockedCountries",
+    "fourEyes",
+    "requireSecondFactor",
+];
+
+/// What is set per merchant; everything has a default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MerchantSettings {
+    /// Score from which a list entry matches, 0–1; by default the engine's 0.70.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screening_threshold: Option<f64>,
+    /// Lists to screen against; by default all that are active.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub screening_lists: Vec<String>,
+    /// Countries (alpha-2) whose visitors cannot exchange a link.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_countries: Vec<String>,
+    /// Origins that may embed the hosted page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed_origins: Vec<String>,
+    /// The name that the hosted page shows; by default the account's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_name: Option<String>,
+    /// The version of the hosted page's logo, which `branding::set_logo` keeps; the picture has a table of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_logo: Option<String>,
+    /// The hosted page's colour, such as `#00aa77`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brand_color: Option<String>,
+    /// The merchant's privacy notice (https), linked from the hosted page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub privacy_url: Option<String>,
+    /// Where applicants can ask, an e-mail or https address; linked from the hosted page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
+    /// A reviewer's decision counts when a second one confirms it, whatever the Flow says.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub four_eyes: bool,
+    /// Everybody in the account signs in with a second factor; members without one can do nothing but set one up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_second_factor: bool,
+    /// How many Groups the plan allows; unlimited when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_groups: Option<i64>,
+    /// How many Flows the plan allows; unlimited when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_flows: Option<i64>,
+    /// Verifications a minute and key; 0 is off, and absent is the server's setting. So are the three that follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_verify: Option<u32>,
+    /// Transaction queries a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_monitoring: Option<u32>,
+    /// Reading requests a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_reads: Option<u32>,
+    /// Writing and link requests a minute and key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_writes: Option<u32>,
+    /// Members that a newer version wrote: this version ignores them, and writes them back unchanged.
+    #[serde(flatten)]
+    pub(super) unknown: Map<String, Value>,
+}
+
+impl MerchantSettings {
+    /// Requests a minute and key of a class, where the account has a limit of its own; 0 is off.
+    pub fn rate(&self, class: RateClass) -> Option<u32> {
+        match class {
+            RateClass::Verify => self.rate_verify,
+            RateClass::Monitoring => self.rate_monitoring,
+            RateClass::Reads => self.rate_reads,
+            RateClass::Writes => self.rate_writes,
+            RateClass::Exchange | RateClass::Page | RateClass::FailedAuth | RateClass::SignIn => None,
+        }
+    }
+}
+
+/// A merchant's settings, or 503. The log names the merchant and the members that cannot be read; `bonafide doctor` does too.
+pub fn settings(merchant: &Merchant) -> Result<MerchantSettings, Problem> {
+    read(&merchant.settings).map_err(|faults| {
+        let text = "The account's settings cannot be read, so nothing was done. The operator finds the setting with `bonafide doctor`";
+        let cause = format!("settings of merchant {}: {}", merchant.id, faults.join("; "));
+        Problem::unavailable(text).because(cause)
+    })
+}
+
+/// Whether the account requires a second factor of everybody in it.
+///
+/// # Errors
+/// As [`settings`].
+pub fn requires_second_factor(merchant: &Merchant) -> Result<bool, Problem> {
+    Ok(settings(merchant)?.require_second_factor)
+}
+
+/// What cannot be read of a merchant's settings, each as `MEMBER - REASON`; empty if nothing is wrong.
+pub fn faults(merchant: &Merchant) -> Vec<String> {
+    read(&merchant.settings).err().unwrap_or_default()
+}
+
+/// Reads settings as they are stored, or returns every fault.
+fn read(text: &str) -> Result<MerchantSettings, Vec<String>> {
+    let object = object(text).map_err(|fault| vec![fault])?;
+    let settings = match serde_json::from_str::<MerchantSettings>(text) {
+        Ok(settings) => settings,
+        Err(error) => return Err(wrong_members(&object, &error)),
+    };
+    let faults = deciding_faults(&settings);
+    match faults.is_empty() {
+        true => Ok(settings),
+        false => Err(faults),
+    }
+}
+
+/// What can be read of settings that cannot be read as a whole; a member that cannot be read, and requires something of people, counts
+/// as set.
+pub(super) fn salvaged(merchant: &Merchant) -> MerchantSettings {
+    let strict = MerchantSettings {
+        four_eyes: true,
+        require_second_factor: true,
+        ..MerchantSettings::default()
+    };
+    let object = match object(&merchant.settings) {
+        Ok(object) if !is_ambiguous(merchant) => object,
+        _ => return strict,
+    };
+    let is_fine = |name: &str, value: &Value| {
+        let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+        serde_json::from_value::<MerchantSettings>(Value::Object(alone))
+            .is_ok_and(|alone| deciding_faults(&alone).is_empty())
+    };
+    let mut readable = Map::new();
+    for (name, value) in object {
+        if is_fine(&name, &value) {
+            readable.insert(name, value);
+        } else if name == "fourEyes" || name == "requireSecondFactor" {
+            readable.insert(name, Value::Bool(true));
+        }
+    }
+    serde_json::from_value(Value::Object(readable)).unwrap_or(strict)
+}
+
+/// The stored members as they are, also those that this version does not know.
+pub fn members(merchant: &Merchant) -> Result<Map<String, Value>, String> {
+    object(&merchant.settings)
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let fault = verification::json::fault(&error);
+        format!("settings - are not a JSON object ({fault}); {}", how_to_replace())
+    })
+}
+
+/// How settings are replaced of which nothing can be relied on.
+fn how_to_replace() -> String {
+    format!(
+        "restore them from a backup, or set all of these in one `bonafide merchant set` (an empty value is the default): {}",
+        DECIDING.join(", ")
+    )
+}
+
+/// Whether the settings are an object whose members are all well alone, but not together: one occurs twice. Which of its values counts
+/// is not known.
+fn is_ambiguous(merchant: &Merchant) -> bool {
+    let Ok(object) = object(&merchant.settings) else {
+        return false;
+    };
+    serde_json::from_str::<MerchantSettings>(&merchant.settings).is_err() && wrong_types(&object).is_empty()
+}
+
+/// Which members have another type than they should: each is read by itself, since serde's error names none.
+fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<String> {
+    let mut faults: Vec<String> = wrong_types(object)
+        .iter()
+        .map(|name| format!("{name} - has a type that this version cannot read"))
+        .collect();
+    if faults.is_empty() {
+        // Such as a member that occurs twice.
+        let fault = verification::json::fault(error);
+        faults.push(format!("settings - {fault}; {}", how_to_replace()));
+    }
+    faults
+}
+
+fn wrong_types(object: &Map<String, Value>) -> Vec<&'static str> {
+    let is_wrong = |name: &str| {
+        object.get(name).is_some_and(|value| {
+            let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+            serde_json::from_value::<MerchantSettings>(Value::Object(alone)).is_err()
+        })
+    };
+    KNOWN.into_iter().filter(|name| is_wrong(name)).collect()
+}
+
+/// Values of the right type that must not decide anything: a threshold that nothing reaches, a country that does not exist.
+fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
+    let mut faults = Vec::new();
+    if settings
+        .screening_threshold
+        .is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
+    {
+        faults.push("screeningThreshold - must be between 0 and 1".to_owned());
+    }
+    let is_country = |code: &String| {
+        reference::country(code).is_some_and(|country| country.alpha2.eq_ignore_ascii_case(code))
+    };
+    if !settings.blocked_countries.iter().all(is_country) {
+        faults.push("blockedCountries - must be a list of alpha-2 country codes".to_owned());
+    }
+    if settings.screening_lists.iter().any(String::is_empty) {
+        faults.push("screeningLists - must be a list of list names".to_owned());
+    }
+    for (name, limit) in [
+        ("maxGroups", settings.max_groups),
+        ("maxFlows", settings.max_flows),
+    ] {
+        if limit.is_some_and(|limit| limit < 0) {
+            faults.push(format!("{name} - must not be negative"));
+        }
+    }
+    faults
+}
+
+/// The settings after `KEY=VALUE` changes, as JSON; or every fault, each naming the setting and the fix. A change may mend a member that
+/// cannot be read; members that this version does not know stay as they are.
+pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
+    let object = object(&merchant.settings).map_err(|fault| vec![fault])?;
+    if is_ambiguous(merchant) {
+        return Err(faults(merchant));
+    }
+    changed(object, changes)
+}
+
+/// [`with_settings`] for the repair by the command line. Settings that are no object, or name a member twice, are replaced as a whole.
+/// No default may take the place of a lost member that decides, so the changes must name each of those.
+pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
+    let stored = match object(&merchant.settings) {
+        Ok(object) if !is_ambiguous(merchant) => return changed(object, changes),
+        stored => stored.unwrap_or_default(),
+    };
+    let is_set = |name: &&str| {
+        changes
+            .iter()
+            .any(|change| change.split_once('=').is_some_and(|(key, _)| key == *name))
+    };
+    if !DECIDING.iter().all(is_set) {
+        return Err(faults(merchant));
+    }
+    changed(stored, changes)
+}
+
+/// An object of settings after `KEY=VALUE` changes.
+fn changed(mut object: Map<String, Value>, changes: &[String]) -> Result<String, Vec<String>> {
+    for change in changes {
+        let (key, value) = change
+            .split_once('=')
+            .ok_or_else(|| vec![format!("`{change}` is not KEY=VALUE")])?;
+        if key == "brandLogo" {
+            let text = "brandLogo - give the picture's file: brandLogo=@logo.png";
+            return Err(vec![text.into()]);
+        }
+        if !KNOWN.contains(&key) {
+            return Err(vec![format!(
+                "settings: unknown field `{key}`, expected one of {}",
+                KNOWN.join(", ")
+            )]);
+        }
+        match value_of(key, value) {
+            Value::Null => object.remove(key),
+            value => object.insert(key.to_owned(), value),
+        };
+    }
+    let settings: MerchantSettings = serde_json::from_value(Value::Object(object.clone()))
+        .map_err(|error| wrong_members(&object, &error))?;
+    let mut faults = deciding_faults(&settings);
+    let settings = branding::checked(settings, &mut faults);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    serde_json::to_string(&settings).map_err(|error| vec![error.to_string()])
+}
+
+/// A setting's value: JSON, or plain text; lists may be written `a,b`, and nothing at all unsets.
+fn value_of(key: &str, text: &str) -> Value {
+    const LISTS: [&str; 3] = ["screeningLists", "blockedCountries", "allowedOrigins"];
+    const TEXTS: [&str; 4] = ["brandName", "brandColor", "privacyUrl", "contact"];
+    let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    match serde_json::from_str(text) {
+        _ if TEXTS.contains(&key) && !text.is_empty() => Value::from(text),
+        Ok(value) => value,
+        Err(_) if LISTS.contains(&key) => items().collect(),
+        Err(_) if text.is_empty() => Value::Null,
+        Err(_) => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::merchants::MerchantStatus;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn merchant(settings: &str) -> Merchant {
+        Merchant {
+            id: Uuid::nil(),
+            short_id: "abcdefgh".into(),
+            name: "Acme".into(),
+            status: MerchantStatus::Approved,
+            settings: settings.into(),
+            created_at: 0,
+            updated_at: 0,
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_counts_as_required() {
+        for (stored, four_eyes, second_factor, countries) in [
+            ("{", true, true, 0),
+            ("[]", true, true, 0),
+            (r#"{"fourEyes":"yes","blockedCountries":["KP"]}"#, true, false, 1),
+            (
+                r#"{"fourEyes":false,"blockedCountries":["Quibble"]}"#,
+                false,
+                false,
+                0,
+            ),
+            (
+                r#"{"requireSecondFactor":1,"screeningThreshold":7}"#,
+                false,
+                true,
+                0,
+            ),
+        ] {
+            let found = salvaged(&merchant(stored));
+            assert_eq!(
+                (
+                    found.four_eyes,
+                    found.require_second_factor,
+                    found.blocked_countries.len()
+                ),
+                (four_eyes, second_factor, countries),
+                "{stored}"
+            );
+            assert_eq!(found.screening_threshold, None, "{stored}");
+        }
+    }
+
+    fn set(changes: &[&str]) -> Result<String, Vec<String>> {
+        with_settings(
+            &merchant(r##"{"brandColor":"#112233"}"##),
+            &changes
+                .iter()
+                .map(|change| (*change).to_owned())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn settings_are_checked_and_named() {
+        let list = r##"{"allowedOrigins":["https://a.example","https://b.example"],"brandColor":"#112233"}"##;
+        for (change, expected) in [
+            ("allowedOrigins=https://a.example, https://B.example/", list),
+            (
+                r#"allowedOrigins=["https://a.example","https://b.example"]"#,
+                list,
+            ),
+            ("brandColor=#0a7", r##"{"brandColor":"#00aa77"}"##),
+            ("brandColor=", "{}"),
+            (
+                "requireSecondFactor=true",
+                r##"{"brandColor":"#112233","requireSecondFactor":true}"##,
+            ),
+            ("requireSecondFactor=false", r##"{"brandColor":"#112233"}"##),
+            (
+                "brandName= Acme & Sons ",
+                r##"{"brandName":"Acme & Sons","brandColor":"#112233"}"##,
+            ),
+            (
+                "privacyUrl=https://acme.example/privacy",
+                r##"{"brandColor":"#112233","privacyUrl":"https://acme.example/privacy"}"##,
+            ),
+            (
+                "contact=help@acme.example",
+                r##"{"brandColor":"#112233","contact":"help@acme.example"}"##,
+            ),
+        ] {
+            assert_eq!(set(&[change]), Ok(expected.to_owned()), "{change}");
+        }
+        for (change, error) in [
+            (
+                "allowedOrigins=http://a.example",
+                "allowedOrigins - `http://a.example`",
+            ),
+            ("allowedOrigins=https://a.example/x", "has a path"),
+            ("brandColor=green", "brandColor - "),
+            ("brandLogo=logo.png", "brandLogo=@logo.png"),
+            ("brandName=\u{7}", "brandName - "),
+            (
+                "privacyUrl=http://acme.example/privacy",
+                "privacyUrl - must be an https address",
+            ),
+            ("privacyUrl=javascript:alert(1)", "privacyUrl - "),
+            ("contact=call me", "contact - must be an e-mail address"),
+            ("screeningThreshold=2", "screeningThreshold"),
+            ("colour=#fff", "settings: unknown field"),
+            ("brandColor", "is not KEY=VALUE"),
+        ] {
+            let text = set(&[change]).unwrap_err().concat();
+            assert!(text.contains(error), "{change}: {text}");
+        }
+        let all = set(&[
+            "brandColor=green",
+            "contact=call me",
+            "allowedOrigins=ftp://a,http://b",
+        ]);
+        assert_eq!(all.unwrap_err().len(), 4, "all at once");
+    }
+
+    /// Settings changed by hand, cut off in the middle, or written by another version: what decides is never read as a default.
+    #[test]
+    fn unreadable_settings_refuse_and_name_the_member() {
+        for (text, members) in [
+            (r#"{"fourEyes":"true"}"#, &["fourEyes"][..]),
+            (r#"{"fourEyes":1}"#, &["fourEyes"]),
+            (r#"{"fourEyes":null}"#, &["fourEyes"]),
+            (r#"{"blockedCountries":"DE"}"#, &["blockedCountries"]),
+            (r#"{"blockedCountries":["DE",7]}"#, &["blockedCountries"]),
+            (r#"{"blockedCountries":["Atlantis"]}"#, &["blockedCountries"]),
+            (r#"{"blockedCountries":["DEU"]}"#, &["blockedCountries"]),
+            (r#"{"screeningThreshold":"0.8"}"#, &["screeningThreshold"]),
+            (r#"{"screeningThreshold":80}"#, &["screeningThreshold"]),
+            (r#"{"screeningThreshold":-0.1}"#, &["screeningThreshold"]),
+            (r#"{"screeningLists":"demo"}"#, &["screeningLists"]),
+            (r#"{"screeningLists":[""]}"#, &["screeningLists"]),
+            (r#"{"maxFlows":-1}"#, &["maxFlows"]),
+            (r#"{"rateVerify":-5}"#, &["rateVerify"]),
+            (r#"{"rateVerify":4294967296}"#, &["rateVerify"]),
+            (r#"{"allowedOrigins":{}}"#, &["allowedOrigins"]),
+            (
+                r#"{"brandName":["Atlantis"],"fourEyes":"Atlantis"}"#,
+                &["brandName", "fourEyes"],
+            ),
+            (r#"{"fourEyes":true,"fourEyes":false}"#, &["settings"]),
+            (r#"{"fourEyes":true,"brandName":"Atl"#, &["settings"]),
+            ("[]", &["settings"]),
+            ("null", &["settings"]),
+            ("", &["settings"]),
+        ] {
+            let found = faults(&merchant(text));
+            let named: Vec<_> = found
+                .iter()
+                .filter_map(|fault| fault.split(" - ").next())
+                .collect();
+            assert_eq!(named, members, "{text}: {found:?}");
+            assert!(!found.concat().contains("Atl"), "no value: {found:?}");
+            let problem = settings(&merchant(text)).unwrap_err();
+            assert_eq!(
+                (problem.kind(), problem.wait()),
+                (crate::problem::Kind::Unavailable, Some(5)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn settings_of_a_newer_version_are_read_and_kept() {
+        let newer = r#"{"fourEyes":true,"quorum":3,"blockedCountries":["kp"],"limits":{"a":[1]}}"#;
+        let read = settings(&merchant(newer)).unwrap();
+        assert!(read.four_eyes && read.blocked_countries == ["kp"]);
+        let written = with_settings(&merchant(newer), &["brandName=Acme".to_owned()]).unwrap();
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!(
+            written,
+            serde_json::json!({"fourEyes": true, "quorum": 3, "blockedCountries": ["kp"], "limits": {"a": [1]},
+                "brandName": "Acme"})
+        );
+        assert_eq!(settings(&merchant("{}")).unwrap(), MerchantSettings::default());
+    }
+
+    #[test]
+    fn a_change_mends_the_member_that_it_replaces() {
+        let broken = merchant(r#"{"fourEyes":"yes","maxFlows":3}"#);
+        let change = |change: &str| with_settings(&broken, &[change.to_owned()]);
+        assert_eq!(
+            change("fourEyes=true"),
+            Ok(r#"{"fourEyes":true,"maxFlows":3}"#.to_owned())
+        );
+        assert_eq!(change("fourEyes="), Ok(r#"{"maxFlows":3}"#.to_owned()));
+        assert!(change("maxFlows=4").unwrap_err().concat().contains("fourEyes - "));
+    }
+
+    #[test]
+    fn settings_of_which_nothing_can_be_relied_on_are_replaced_as_a_whole() {
+        let all = [
+            "screeningThreshold=",
+            "screeningLists=",
+            "blockedCountries=KP",
+            "fourEyes=true",
+            "requireSecondFactor=",
+        ]
+        .map(str::to_owned);
+        for (stored, expected) in [
+            (
+                r#"{"fourEyes":tr"#,
+                r#"{"blockedCountries":["KP"],"fourEyes":true}"#,
+            ),
+            ("[]", r#"{"blockedCountries":["KP"],"fourEyes":true}"#),
+            (
+                r#"{"maxFlows":3,"fourEyes":true,"fourEyes":false}"#,
+                r#"{"blockedCountries":["KP"],"fourEyes":true,"maxFlows":3}"#,
+            ),
+        ] {
+            let stored = merchant(stored);
+            for lacking in 0..all.len() {
+                let mut some = all.to_vec();
+                let missing = some.remove(lacking);
+                let text = repaired_settings(&stored, &some).unwrap_err().concat();
+                assert!(
+                    text.contains("backup") && text.contains(missing.split('=').next().unwrap()),
+                    "{text}"
+                );
+            }
+            assert_eq!(repaired_settings(&stored, &all), Ok(expected.to_owned()));
+            // Limits of the plan and the portal repair nothing.
+            assert!(with_settings(&stored, &all).is_err());
+            assert!(salvaged(&stored).four_eyes && salvaged(&stored).require_second_factor);
+        }
+    }
+
+    #[test]
+    fn every_member_is_known_by_its_name() {
+        let whole = serde_json::json!({
+            "screeningThreshold": 0.5, "screeningLists": ["a"], "blockedCountries": ["KP"], "allowedOrigins": ["https://a.example"],
+            "brandName": "a", "brandLogo": "a", "brandColor": "#112233", "privacyUrl": "https://a.example/", "contact": "a@a.example",
+            "fourEyes": true, "requireSecondFactor": true, "maxGroups": 1, "maxFlows": 1, "rateVerify": 1, "rateMonitoring": 1, "rateReads": 1, "rateWrites": 1,
+        });
+        let settings: MerchantSettings = serde_json::from_value(whole.clone()).unwrap();
+        assert_eq!(settings.unknown, Map::new());
+        assert_eq!(serde_json::to_value(&settings).unwrap(), whole);
+        assert_eq!(whole.as_object().unwrap().keys().collect::<Vec<_>>(), KNOWN);
+    }
+}

@@ -1,0 +1,312 @@
+//! Transaction monitoring: what happens to a screening request. What a query may be is `chain::query`'s, the score
+//! `chain::screen`'s, the SQL `store::monitoring`'s.
+
+mod kept;
+mod profiles;
+mod replay;
+mod verdict;
+
+use std::sync::Arc;
+
+use chain::currency::Currency;
+use chain::picture::Picture;
+use chain::profile::Profile;
+use chain::query::{Query, QueryError, Report, Screened};
+use chain::sandbox::{self, Failure};
+use chain::screen::{Request, Subject};
+use chain::source::SourceError;
+use serde_json::{Map, Value, json};
+use store::Scope;
+use store::idempotency::Describes;
+use store::monitoring::{self, NewScreening};
+use tracing::Instrument;
+use uuid::Uuid;
+
+pub(crate) use self::kept::{Evidence, Said, page};
+pub use self::kept::{Page, Wanted, find, list, picture};
+pub use self::profiles::{NotRead, NotSet, profile, set_profile};
+pub(crate) use self::replay::{Change, Decision, NotAgain, Replay, again};
+pub(crate) use self::verdict::{Seen, Verdict};
+use super::chain_sources::Answered;
+use super::labels::{AccountLabels, NoLabels};
+use super::{App, Shared};
+use crate::problem::{Kind, Problem};
+use crate::caller::Caller;
+use crate::idempotency::{Answer, Claim};
+
+/// Reads a request's body.
+pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
+    Query::parse(body, &Currency::ALL).map_err(|error| match error {
+        QueryError::Invalid(errors) => Problem::validation(errors),
+        unsupported @ QueryError::UnsupportedCurrency { .. } => Problem::invalid(unsupported.to_string()),
+    })
+}
+
+/// Screens an address or a transaction, and stores the query with its answer or its failure under an id. Once begun it is
+/// finished and stored, even if the client hangs up.
+///
+/// # Errors
+/// Why there is no score.
+pub async fn screen(
+    app: &Shared,
+    caller: &Caller,
+    id: Uuid,
+    query: Query,
+    claim: Claim,
+) -> Result<Answer, NoScore> {
+    let (shared, caller) = (Arc::clone(app), caller.clone());
+    let work = async move {
+        let answer = screen_and_record(&shared, &caller, id, query, &claim).await?;
+        Ok(claim.settle(Ok(answer))?)
+    };
+    app.recordings
+        .spawn(work.in_current_span())
+        .await
+        .map_err(|_| Problem::internal("a screening panicked; the log says where"))?
+}
+
+async fn screen_and_record(
+    app: &App,
+    caller: &Caller,
+    id: Uuid,
+    query: Query,
+    claim: &Claim,
+) -> Result<Answer, NoScore> {
+    let outcome = match pretended(caller.scope, &query) {
+        Some(failure) => Err(SourceError::from(failure).into()),
+        None => screened(app, caller, query.clone()).await,
+    };
+    match outcome {
+        Ok(found) => {
+            let answered = &found.answered;
+            let mut body = answer_body(id, &query, answered);
+            if let (Report::Detailed, Some(name)) = (query.report, &found.own_name) {
+                body["organizationLabelName"] = name.as_str().into();
+            }
+            let answer = Answer::json(http::StatusCode::OK, &body)?;
+            let text = body.to_string();
+            let evidence = found.evidence.as_ref().map(serde_json::to_string).transpose();
+            let evidence = evidence.map_err(Problem::internal)?;
+            let seen = found
+                .evidence
+                .as_ref()
+                .and_then(|evidence| Seen::of(&evidence.exposures));
+            let failed = answered.own().and_then(|screen| screen.failed.as_ref());
+            let new = NewScreening {
+                score: Some(answered.score()),
+                response: &text,
+                evidence: evidence.as_deref(),
+                failed: failed.map(word),
+                seen: seen.map(|(seen, bound)| (seen.as_str(), bound)),
+                ..kept(id, &query, 200)
+            };
+            store::transaction!(app.db, |tx| -> Result<(), Problem> {
+                monitoring::insert(tx, caller.scope, &new).await?;
+                let describes = Describes::Label(&query.label);
+                Ok(claim.complete(tx, &answer, describes).await?)
+            })?;
+            Ok(answer)
+        }
+        Err(none) => {
+            let new = NewScreening {
+                failed: Some(none.why),
+                ..kept(id, &query, none.status)
+            };
+            store::transaction!(app.db, |tx| -> Result<(), Problem> {
+                Ok(monitoring::insert(tx, caller.scope, &new).await?)
+            })?;
+            Err(none)
+        }
+    }
+}
+
+/// Why there is no score: in a word, for the store and the texts' keys; and what the client reads, with its status.
+pub struct NoScore {
+    status: u16,
+    /// The word, such as `unreachable`.
+    pub why: &'static str,
+    /// What the client reads.
+    pub problem: Problem,
+}
+
+impl From<Problem> for NoScore {
+    fn from(problem: Problem) -> Self {
+        NoScore {
+            status: 500,
+            why: "failed",
+            problem,
+        }
+    }
+}
+
+impl From<NoScore> for Problem {
+    fn from(none: NoScore) -> Self {
+        none.problem
+    }
+}
+
+impl From<NoLabels> for NoScore {
+    fn from(error: NoLabels) -> Self {
+        NoScore {
+            status: 503,
+            why: error.word(),
+            problem: error.into(),
+        }
+    }
+}
+
+impl From<SourceError> for NoScore {
+    fn from(error: SourceError) -> Self {
+        let status = status(&error);
+        let problem = match status {
+            404 => not_found(),
+            504 => Problem::new(
+                Kind::GatewayTimeout,
+                "The risk provider timed out; please try again shortly",
+            ),
+            502 => Problem::new(
+                Kind::BadGateway,
+                "The risk provider answered with an error; please try again shortly",
+            ),
+            _ => Problem::unavailable("The risk provider is unreachable; please try again shortly"),
+        };
+        NoScore {
+            status,
+            why: word(&error),
+            problem: problem.because(error),
+        }
+    }
+}
+
+/// Why a source gave no answer, in a word for the store and the texts' keys.
+fn word(error: &SourceError) -> &'static str {
+    match error {
+        SourceError::NotFound => "not_found",
+        SourceError::TimedOut => "timed_out",
+        SourceError::Budget => "budget",
+        SourceError::Nonsense(_) => "nonsense",
+        SourceError::Unreachable(_) => "unreachable",
+        SourceError::Unsupported(_) => "unsupported",
+    }
+}
+
+/// The status that says why a source gave no answer.
+pub(crate) fn status(error: &SourceError) -> u16 {
+    match error {
+        SourceError::NotFound => 404,
+        SourceError::TimedOut | SourceError::Budget => 504,
+        SourceError::Nonsense(_) => 502,
+        SourceError::Unreachable(_) | SourceError::Unsupported(_) => 503,
+    }
+}
+
+fn not_found() -> Problem {
+    Problem::not_found("Address or transaction not found or not yet processed")
+}
+
+/// The failure that a demo query of the sandbox asks for.
+fn pretended(scope: Scope, query: &Query) -> Option<Failure> {
+    scope.sandbox.then(|| sandbox::failure(&query.bytes())).flatten()
+}
+
+/// A screening's outcome.
+struct Found {
+    answered: Answered,
+    /// What the account itself calls the address.
+    own_name: Option<String>,
+    /// A vendor does not say which way the money went.
+    evidence: Option<Evidence>,
+}
+
+/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
+async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
+    let busy = |problem| NoScore {
+        status: 503,
+        why: "busy",
+        problem,
+    };
+    let confirmed = app.lists.confirm(&app.db).await;
+    confirmed.map_err(NoLabels::from)?;
+    let labels = AccountLabels::of(app, caller)?;
+    let profile = newest_profile(app, caller).await?;
+    let chains = Arc::clone(&app.chains);
+    // Tracing reads files or asks other servers, and blocks meanwhile.
+    let permit = app.screenings.permit().await.map_err(busy)?;
+    let screened = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let mut request = Request::new(query.currency, query.subject());
+        request.options = profile.options();
+        let answered = chains.screen(&labels, &profile, &request)?;
+        // The answer says that nothing was traced; that the source is at fault is the operator's to know.
+        if let Some(failed) = answered.own().and_then(|screen| screen.failed.as_ref())
+            && *failed != SourceError::NotFound
+        {
+            tracing::warn!(chain = %request.chain, error = %failed, "labels alone answered for a source that did not");
+        }
+        let own_name = match request.subject {
+            Subject::Address(address) => labels.own_name(request.chain, address, request.at),
+            Subject::Transaction(_) => None,
+        };
+        let evidence = answered.own().map(|screen| {
+            let picture = Picture::of(&query.text, screen, &profile);
+            Evidence::of(&request, &labels, screen, picture)
+        });
+        Ok::<_, SourceError>((answered, own_name, evidence))
+    });
+    match screened.await {
+        Ok(screened) => {
+            let (answered, own_name, evidence) = screened?;
+            Ok(Found {
+                answered,
+                own_name,
+                evidence: evidence.transpose()?,
+            })
+        }
+        Err(error) => Err(Problem::internal(error).into()),
+    }
+}
+
+async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> {
+    let conn = &mut app.db.read().await?;
+    let kept = profile(conn, caller.scope.merchant_id, None).await?;
+    Ok(kept.unwrap_or_else(Profile::built_in))
+}
+
+/// The answer's body.
+pub(crate) fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
+    let mut body = json!({
+        "queryId": id,
+        "type": query.kind(),
+        "query": query.text,
+        "currency": query.currency,
+        "score": answered.score(),
+        "label": query.label,
+    });
+    if query.report == Report::Detailed
+        && let Some(body) = body.as_object_mut()
+    {
+        body.extend(answered.detail());
+    }
+    body
+}
+
+/// A query to be kept, without an answer.
+fn kept(id: Uuid, query: &Query, status: u16) -> NewScreening<'_> {
+    NewScreening {
+        id,
+        kind: query.kind(),
+        currency: query.currency.code(),
+        query: &query.text,
+        canonical: match &query.screened {
+            Screened::Address(address) => &address.canonical,
+            Screened::Transaction(hash) => &hash.canonical,
+        },
+        label: &query.label,
+        status,
+        score: None,
+        response: "",
+        evidence: None,
+        failed: None,
+        seen: None,
+    }
+}

@@ -1,0 +1,101 @@
+//! Each account's risk profile: the newest version counts, older ones stay for repeating old decisions.
+
+use chain::profile::Profile;
+use store::audit::{self, Entry};
+use store::{Conn, Db, Error, Scope, risk_profiles};
+use uuid::Uuid;
+
+use crate::problem::Problem;
+
+/// Why a profile was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum NotSet {
+    /// What is wrong with it, naming the member.
+    #[error("{0}")]
+    Invalid(String),
+    /// Somebody was faster, or the file was made from an older version.
+    #[error("version - the newest is {0}: look at it, and change that one")]
+    Outdated(u32),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// Why a profile was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRead {
+    /// Another version of the server wrote it.
+    #[error("the risk profile cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+impl From<NotRead> for Problem {
+    fn from(error: NotRead) -> Self {
+        match error {
+            NotRead::Store(error) => error.into(),
+            unreadable @ NotRead::Unreadable(_) => Problem::internal(unreadable),
+        }
+    }
+}
+
+/// The newest profile of an account, or one version of it; 0 is the built-in one, which counts until one is set. `None`
+/// for a version that there never was.
+///
+/// # Errors
+/// When the store fails, or holds a profile that this version cannot read.
+pub async fn profile(
+    conn: &mut Conn,
+    merchant_id: Uuid,
+    version: Option<u32>,
+) -> Result<Option<Profile>, NotRead> {
+    let kept = match version {
+        Some(0) => return Ok(Some(Profile::built_in())),
+        Some(version) => risk_profiles::get(conn, merchant_id, i64::from(version)).await?,
+        None => risk_profiles::newest(conn, merchant_id).await?,
+    };
+    match kept {
+        Some(kept) => Ok(Some(serde_json::from_str(&kept.profile)?)),
+        None if version.is_none() => Ok(Some(Profile::built_in())),
+        None => Ok(None),
+    }
+}
+
+/// Makes a file's profile the account's newest; answers its version. A file that names a version must name the newest.
+///
+/// # Errors
+/// What is wrong with the file; when the store fails.
+pub async fn set_profile(db: &Db, merchant_id: Uuid, text: &str) -> Result<u32, NotSet> {
+    let profile: Profile = serde_json::from_str(text).map_err(|error| NotSet::Invalid(error.to_string()))?;
+    profile
+        .check()
+        .map_err(|error| NotSet::Invalid(error.to_string()))?;
+    store::transaction!(db, |tx| -> Result<u32, NotSet> {
+        let newest = risk_profiles::newest(tx, merchant_id).await?;
+        let newest = newest.map_or(0, |kept| u32::try_from(kept.version).unwrap_or(u32::MAX));
+        if profile.version != 0 && profile.version != newest {
+            return Err(NotSet::Outdated(newest));
+        }
+        let version = newest + 1;
+        let next = Profile {
+            version,
+            ..profile.clone()
+        };
+        let text = serde_json::to_string(&next).map_err(|error| NotSet::Invalid(error.to_string()))?;
+        risk_profiles::insert(tx, merchant_id, i64::from(version), &text).await?;
+        let scope = Scope {
+            merchant_id,
+            sandbox: false,
+        };
+        let entry = Entry {
+            actor: "command line",
+            action: "risk_profile.set",
+            subject: &version.to_string(),
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        Ok(version)
+    })
+}

@@ -1,0 +1,323 @@
+//! An old decision made again, with the labels, the block and the profile of its day, and what came out otherwise. The one way to do
+//! so: the command line's and the portal's.
+
+use std::sync::Arc;
+
+use chain::labels::Labels;
+use chain::profile::Profile;
+use chain::query::Query;
+use chain::score::{Request, Screen, screen_labels};
+use chain::source::SourceError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::monitoring::Screening;
+use store::{Conn, Scope};
+
+use super::kept::{BY_LABELS, Evidence};
+use super::{NotRead, profile, read};
+use crate::App;
+use crate::chain_sources::ChainSources;
+use crate::labels::AccountLabels;
+use crate::merchants;
+use crate::problem::Problem;
+use crate::caller::Caller;
+
+/// So many differences are told.
+const MOST_CHANGES: usize = 100;
+/// Numbers nearer than this are one.
+const NEAR: f64 = 1e-9;
+/// Members that say who was asked and what is known by now, not what came out: told, and of no account. Tokens make no score.
+const TOLD_ONLY: [&str; 3] = [
+    "/labelSetVersion",
+    "/source",
+    "/coverage/tokenTransfersIncomplete",
+];
+/// Members that say how fresh the source was when it was asked: of no account, and not comparable later.
+const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
+
+/// Why a decision cannot be made again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotAgain {
+    /// There was none.
+    #[error("this screening has no score: there was no answer then")]
+    NoScore,
+    /// Our own engine did not make it.
+    #[error("the score is a vendor's, who does not say what it was made of")]
+    Vendor,
+    /// Another version kept what it was made of.
+    #[error("what the score was made of cannot be read any more")]
+    Unreadable,
+    /// Its version of the account's profile is not there.
+    #[error("the risk profile of that day is not there any more")]
+    ProfileGone,
+    /// Another version wrote it.
+    #[error("the risk profile of that day cannot be read any more")]
+    ProfileUnreadable,
+    /// Nothing may be called clean then.
+    #[error("the sanctions lists or labels cannot be used: {0}")]
+    NoLabels(String),
+    /// Whoever told the chain's history then does not now.
+    #[error("the source that answered then ({0}) gives no answer now")]
+    SourceGone(String),
+    /// A graph that was begun anew, or a node that lags behind.
+    #[error("the source has come to block {0} only")]
+    Behind(u64),
+    /// The source gives no answer.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl NotAgain {
+    /// Its name, in the audit trail and in the texts' keys.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            NotAgain::NoScore => "no_score",
+            NotAgain::Vendor => "vendor",
+            NotAgain::Unreadable => "unreadable",
+            NotAgain::ProfileGone => "profile_gone",
+            NotAgain::ProfileUnreadable => "profile_unreadable",
+            NotAgain::NoLabels(_) => "no_labels",
+            NotAgain::SourceGone(_) => "source_gone",
+            NotAgain::Behind(_) => "behind",
+            NotAgain::Source(SourceError::TimedOut | SourceError::Budget) => "timed_out",
+            NotAgain::Source(_) => "source_failed",
+        }
+    }
+}
+
+/// A decision and what it would be again.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Replay {
+    /// Whether score and exposures are the same.
+    pub same: bool,
+    /// The score then.
+    pub score: f64,
+    /// The score again; `None` when there was no answer.
+    pub score_again: Option<f64>,
+    /// Why there was no answer.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "in_words")]
+    pub failed: Option<NotAgain>,
+    /// The labels of which time (ISO 8601).
+    pub at: String,
+    /// Up to which block; absent where nothing was traced.
+    pub as_of_block: Option<u64>,
+    /// Why the source gave no answer then, in a word, where labels alone decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_failed: Option<String>,
+    /// By which version of the profile.
+    pub profile_version: u32,
+    /// Members of the exposures that differ, by JSON Pointer, at most a hundred. The label set's version names all labels,
+    /// later ones included, and the source who told of the chain: such are told although they do not count.
+    pub changed: Vec<Change>,
+}
+
+fn in_words<S: serde::Serializer>(failed: &Option<NotAgain>, serializer: S) -> Result<S::Ok, S::Error> {
+    match failed {
+        Some(reason) => serializer.collect_str(reason),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// A member that differs.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    /// Its JSON Pointer.
+    pub member: String,
+    /// Then; null: absent.
+    pub then: Value,
+    /// Again; null: absent.
+    pub again: Value,
+}
+
+/// An old decision, with what it was made by.
+pub(crate) struct Decision {
+    screening: Screening,
+    evidence: Evidence,
+    profile: Profile,
+}
+
+impl Decision {
+    /// Reads what led to a screening's score, and the profile of its day.
+    ///
+    /// # Errors
+    /// When the store fails. The inner error: why it cannot be made again.
+    pub(crate) async fn read(
+        conn: &mut Conn,
+        scope: Scope,
+        screening: Screening,
+    ) -> Result<Result<Decision, NotAgain>, store::Error> {
+        let evidence = match Evidence::read(conn, scope, &screening).await? {
+            Ok(evidence) => evidence,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let kept = profile(conn, scope.merchant_id, evidence.profile_version()).await;
+        Ok(match kept {
+            Ok(Some(profile)) => Ok(Decision {
+                screening,
+                evidence,
+                profile,
+            }),
+            Ok(None) => Err(NotAgain::ProfileGone),
+            Err(NotRead::Unreadable(_)) => Err(NotAgain::ProfileUnreadable),
+            Err(NotRead::Store(error)) => return Err(error),
+        })
+    }
+
+    /// The chain.
+    pub(crate) fn currency(&self) -> &str {
+        &self.screening.currency
+    }
+
+    /// Whether money was followed, so that a source is needed.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.evidence.source() != BY_LABELS
+    }
+
+    /// Makes it again. Reads sources: blocks.
+    pub(crate) fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
+        let mut replay = Replay {
+            same: false,
+            score: self.evidence.score,
+            score_again: None,
+            failed: None,
+            at: crate::time::iso(self.evidence.at),
+            as_of_block: self.evidence.block(),
+            source_failed: self.screening.failed.clone(),
+            profile_version: self.profile.version,
+            changed: Vec::new(),
+        };
+        let screened = labels
+            .map_err(NotAgain::NoLabels)
+            .and_then(|labels| self.screen(labels, chains));
+        match screened {
+            Ok(screen) => replay.compare(&self.evidence, &screen),
+            Err(reason) => replay.failed = Some(reason),
+        }
+        replay
+    }
+
+    fn screen(&self, labels: &dyn Labels, chains: &ChainSources) -> Result<Screen, NotAgain> {
+        let query = asked(&self.screening).ok_or(NotAgain::Unreadable)?;
+        let mut request = Request::new(query.currency, query.subject());
+        request.at = self.evidence.at;
+        request.as_of_block = self.evidence.block();
+        request.options = self.profile.options();
+        if !self.is_traced() {
+            // No source was asked, or it failed (`Screening::failed`): what it would say today is another decision.
+            return Ok(screen_labels(labels, &self.profile, &request));
+        }
+        let gone = || NotAgain::SourceGone(self.evidence.source().to_owned());
+        let screen = match chains.own(labels, &self.profile, &request) {
+            Err(SourceError::NotFound) => return Err(gone()),
+            screen => screen?,
+        };
+        match (&screen.failed, screen.detail.exposures().as_of_block) {
+            // Labels stood in for a source that failed, or for one that is not there any more.
+            (Some(SourceError::NotFound), _) | (None, None) => Err(gone()),
+            (Some(failed), _) => Err(failed.clone().into()),
+            (None, Some(block)) if Some(block) < request.as_of_block => Err(NotAgain::Behind(block)),
+            (None, Some(_)) => Ok(screen),
+        }
+    }
+}
+
+impl Replay {
+    fn compare(&mut self, then: &Evidence, again: &Screen) {
+        let exposures = serde_json::to_value(again.detail.exposures()).unwrap_or_default();
+        let score = again.score.value();
+        self.score_again = Some(score);
+        differences("", &then.exposures, &exposures, &mut self.changed);
+        self.changed
+            .retain(|change| !OF_THAT_MOMENT.contains(&change.member.as_str()));
+        let counts = |change: &Change| !TOLD_ONLY.contains(&change.member.as_str());
+        self.same = near(then.score, score) && !self.changed.iter().any(counts);
+        self.changed.truncate(MOST_CHANGES);
+    }
+}
+
+/// Makes a kept screening's decision again where the graphs are, within the limits of new screenings. The inner error: why it cannot
+/// be made again.
+///
+/// # Errors
+/// 503 when too many screenings are under way; when the store fails.
+pub(crate) async fn again(
+    app: &Arc<App>,
+    caller: &Caller,
+    screening: Screening,
+) -> Result<Result<Replay, NotAgain>, Problem> {
+    let decision = match Decision::read(&mut app.db.read().await?, caller.scope, screening).await? {
+        Ok(decision) => decision,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let permit = app.screenings.permit().await?;
+    let (app, scope) = (Arc::clone(app), caller.scope);
+    let settings = merchants::settings(&caller.merchant)?;
+    // What is wrong with the lists, the labels' answer says.
+    let _ = app.lists.confirm(&app.db).await;
+    let replayed = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let labels = AccountLabels::at_past(&app.labels, &app.lists, scope, &settings);
+        let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
+        decision.again(labels.map_err(ToString::to_string), &app.chains)
+    });
+    replayed.await.map(Ok).map_err(Problem::internal)
+}
+
+fn asked(screening: &Screening) -> Option<Query> {
+    let body: Map<String, Value> = serde_json::from_value(json!({
+        "type": screening.kind,
+        "query": screening.query,
+        "currency": screening.currency,
+    }))
+    .ok()?;
+    read(&body).ok()
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= NEAR
+}
+
+fn differences(member: &str, then: &Value, again: &Value, found: &mut Vec<Change>) {
+    match (then, again) {
+        (Value::Object(a), Value::Object(b)) => {
+            let mut names: Vec<&String> = a.keys().chain(b.keys()).collect();
+            names.sort();
+            names.dedup();
+            for name in names {
+                let (a, b) = (a.get(name), b.get(name));
+                let of = |value: Option<&Value>| value.cloned().unwrap_or_default();
+                differences(&format!("{member}/{name}"), &of(a), &of(b), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (place, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{member}/{place}"), a, b, found);
+            }
+        }
+        (Value::Number(a), Value::Number(b))
+            if near(a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default()) => {}
+        _ if then == again => {}
+        _ => found.push(Change {
+            member: member.to_owned(),
+            then: then.clone(),
+            again: again.clone(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_named() {
+        let then = json!({"a": 1.0, "b": [1, 2], "c": {"d": "x"}, "e": 5});
+        let again = json!({"a": 1.000_000_000_000_1, "b": [1, 3], "c": {"d": "y"}, "f": 6});
+        let mut found = Vec::new();
+        differences("", &then, &again, &mut found);
+        let members: Vec<&str> = found.iter().map(|change| change.member.as_str()).collect();
+        assert_eq!(members, ["/b/1", "/c/d", "/e", "/f"]);
+        assert_eq!((&found[2].then, &found[2].again), (&json!(5), &Value::Null));
+    }
+}

@@ -1,0 +1,254 @@
+//! Screens an applicant under every known name: the submitted one, those that accepted readings of documents state, and
+//! those that the same proven face used in earlier attempts (`decisions.md` §10).
+//!
+//! The earlier names are certain only inside the account's serial step, which finds the person. [`look_ahead`] therefore
+//! reads and screens them before the step, for the person whose face is nearest then. [`in_step`] only compares: if the
+//! person or the person's attempts have changed in between, the step ends and the caller begins again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sanctions::Query;
+use store::attempts::{self, Attempt};
+use store::{Conn, Scope, Tx, people};
+use uuid::Uuid;
+use verification::dates;
+use verification::names::{ScreenedName, combine, distinct};
+use verification::screening::Screening;
+use verification::status::AttemptStatus;
+
+use super::lists::Lists;
+use super::merchants::MerchantSettings;
+use super::seen::Detail;
+use super::{Shared, cpu, screening_hits};
+use crate::problem::Problem;
+
+/// The answer while nobody can be screened.
+pub fn unavailable(reason: String) -> Problem {
+    Problem::unavailable("Sanctions screening is unavailable; please try again shortly").because(reason)
+}
+
+/// Screens names with one state of the lists. The first is the submitted name. Blocks.
+///
+/// # Errors
+/// 503 where the lists cannot answer: an applicant who cannot be screened is not verified.
+fn screen(
+    lists: &Lists,
+    names: &[ScreenedName],
+    sandbox: bool,
+    settings: &MerchantSettings,
+) -> Result<Screening, Problem> {
+    let queries: Vec<Query> = names.iter().map(query).collect();
+    let results = lists
+        .screen_all(&queries, sandbox, settings)
+        .map_err(unavailable)?;
+    let screened = results.into_iter().map(screening_hits::screening);
+    Ok(combine(names.iter().zip(screened)))
+}
+
+fn query(name: &ScreenedName) -> Query {
+    Query {
+        schema: Some("Person".into()),
+        name: Some(name.name.clone()),
+        first_name: name.first_name.clone(),
+        last_name: name.last_name.clone(),
+        aliases: name.variants.clone(),
+        dob: name.birth_date.clone(),
+        country: name.country.clone(),
+        nationality: name.nationality.clone(),
+        ..Query::default()
+    }
+}
+
+/// Names with their screening, the submitted name first.
+#[derive(Clone, Debug)]
+pub struct Screened {
+    names: Vec<ScreenedName>,
+    screening: Screening,
+}
+
+impl Screened {
+    /// Screens names. Blocks.
+    ///
+    /// # Errors
+    /// See [`screen`].
+    pub fn new(
+        names: Vec<ScreenedName>,
+        lists: &Lists,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<Self, Problem> {
+        let screening = screen(lists, &names, sandbox, settings)?;
+        Ok(Self { names, screening })
+    }
+
+    /// Screens all names again if there are more. Blocks.
+    ///
+    /// # Errors
+    /// See [`screen`].
+    pub fn with(
+        self,
+        more: impl IntoIterator<Item = ScreenedName>,
+        lists: &Lists,
+        sandbox: bool,
+        settings: &MerchantSettings,
+    ) -> Result<Self, Problem> {
+        let names = distinct(self.names.iter().cloned().chain(more));
+        match names == self.names {
+            true => Ok(self),
+            false => Self::new(names, lists, sandbox, settings),
+        }
+    }
+
+    /// The screening of these names.
+    pub fn screening(&self) -> &Screening {
+        &self.screening
+    }
+
+    /// The names, the submitted one first.
+    pub fn names(&self) -> &[ScreenedName] {
+        &self.names
+    }
+}
+
+/// The names that each attempt's proven face used, by the attempt's number.
+pub type NamesByAttempt = BTreeMap<i64, Vec<ScreenedName>>;
+
+/// The earlier names of the person whose face was nearest just before the account's serial step.
+#[derive(Default)]
+pub struct Ahead {
+    earlier: NamesByAttempt,
+    screened: Option<Screened>,
+}
+
+/// Reads the earlier names of a person and screens them with an attempt's own names.
+///
+/// # Errors
+/// See [`screen`]; 503 where an earlier attempt cannot be read.
+pub async fn look_ahead(
+    app: &Shared,
+    scope: Scope,
+    person: Uuid,
+    own: &Screened,
+    settings: &MerchantSettings,
+) -> Result<Ahead, Problem> {
+    let earlier = of_person(&mut app.db.read().await?, scope, person, &NamesByAttempt::new()).await?;
+    screen_ahead(app, scope, earlier, own, settings).await
+}
+
+/// Screens earlier names with an attempt's own names.
+///
+/// # Errors
+/// See [`screen`].
+pub async fn screen_ahead(
+    app: &Shared,
+    scope: Scope,
+    earlier: NamesByAttempt,
+    own: &Screened,
+    settings: &MerchantSettings,
+) -> Result<Ahead, Problem> {
+    let (app, own, settings) = (Arc::clone(app), own.clone(), settings.clone());
+    let more: Vec<ScreenedName> = earlier.values().flatten().cloned().collect();
+    let screened = cpu::blocking(move || Ok(own.with(more, &app.lists, scope.sandbox, &settings))).await??;
+    Ok(Ahead {
+        earlier,
+        screened: Some(screened),
+    })
+}
+
+/// What the account's serial step found about a person's names.
+pub enum InStep {
+    /// All of them were screened ahead: the screening that counts.
+    Screened(Screening),
+    /// There are others: the person's earlier names, to be screened before the step begins again.
+    Unscreened(NamesByAttempt),
+}
+
+/// The screening that counts for the person whom the account's serial step found, if all names were screened ahead.
+///
+/// # Errors
+/// 503 where an earlier attempt cannot be read.
+pub async fn in_step(
+    tx: &mut Tx,
+    scope: Scope,
+    person: Uuid,
+    own: &Screened,
+    ahead: &Ahead,
+) -> Result<InStep, Problem> {
+    let earlier = of_person(tx, scope, person, &ahead.earlier).await?;
+    let known = earlier.values().flatten().cloned();
+    let names = distinct(own.names.iter().cloned().chain(known));
+    let screened = [Some(own), ahead.screened.as_ref()].into_iter().flatten();
+    let found = screened.into_iter().find(|screened| screened.names == names);
+    Ok(found.map_or(InStep::Unscreened(earlier), |screened| {
+        InStep::Screened(screened.screening.clone())
+    }))
+}
+
+/// Whether a person is known by a name, or by data of one, under which an attempt was not screened.
+///
+/// # Errors
+/// 503 where an earlier attempt cannot be read.
+pub async fn any_unscreened(
+    conn: &mut Conn,
+    scope: Scope,
+    person: Uuid,
+    screened: &[ScreenedName],
+) -> Result<bool, Problem> {
+    let earlier = of_person(conn, scope, person, &NamesByAttempt::new()).await?;
+    let known = screened.iter().cloned();
+    let all = distinct(known.clone().chain(earlier.into_values().flatten()));
+    Ok(all.len() > distinct(known).len())
+}
+
+/// The names under which a person's face was proven, by attempt. Attempts in `known` are not opened again.
+async fn of_person(
+    conn: &mut Conn,
+    scope: Scope,
+    facemap_id: Uuid,
+    known: &NamesByAttempt,
+) -> Result<NamesByAttempt, Problem> {
+    let Some(person) = people::resolve(conn, scope, facemap_id).await? else {
+        return Ok(NamesByAttempt::new());
+    };
+    let mut found = NamesByAttempt::new();
+    for log_id in attempts::log_ids(conn, scope, person.facemap_id).await? {
+        let names = match known.get(&log_id) {
+            Some(names) => names.clone(),
+            // An attempt that retention removes in between has no names any more.
+            None => match attempts::get(conn, scope, log_id).await? {
+                Some(attempt) => of_attempt(&attempt)?,
+                None => Vec::new(),
+            },
+        };
+        found.insert(log_id, names);
+    }
+    Ok(found)
+}
+
+/// The names that an attempt's face used; none if no face was proven.
+fn of_attempt(attempt: &Attempt) -> Result<Vec<ScreenedName>, Problem> {
+    let detail = Detail::of(attempt)?;
+    let was_doubted = detail.holds.iter().any(|hold| hold.leaves_face_unproven());
+    let is_approved = attempt.status == AttemptStatus::Approved;
+    let names = if detail.face_identified || (was_doubted && is_approved) {
+        detail.names
+    } else if detail.face_proven && detail.names.is_empty() {
+        // Recorded by a version that did not note the names.
+        vec![submitted_then(&attempt.request)?]
+    } else {
+        Vec::new()
+    };
+    Ok(names.into_iter().map(ScreenedName::of_earlier_attempt).collect())
+}
+
+/// The name in a recorded request.
+fn submitted_then(request: &str) -> Result<ScreenedName, Problem> {
+    let texts: BTreeMap<String, String> = serde_json::from_str(request).map_err(Problem::internal)?;
+    let text = |field: &str| texts.get(field).map(String::as_str);
+    let dob = text("dob").and_then(dates::parse_us);
+    Ok(ScreenedName::of_form(text, dob))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Finding people: by words of their names, and by every id that a merchant may have at hand. Names are searched by blind indexes only.
+
+use std::str::FromStr;
+
+use store::people::{self, Person};
+use store::registrations::{self, Registration};
+use store::{Conn, Scope, applicants, attempts};
+use uuid::Uuid;
+use verification::applicant_info::ApplicantInfo;
+
+use super::App;
+use super::applicants::name_words;
+use super::seen::Detail;
+use crate::problem::Problem;
+
+/// People that a search shows at most.
+pub const MOST_FOUND: usize = 25;
+/// Of the rarest word so many people are looked at.
+const MOST_LOOKED_AT: i64 = 20_000;
+/// Attempts that are opened at most to find the one that proved a face.
+const MOST_OPENED: i64 = 50;
+/// Longest text that is searched, in characters.
+pub const MAX_TEXT: usize = 500;
+
+/// A person that was found.
+pub struct Found {
+    /// The person.
+    pub person: Person,
+    /// Most recently active first.
+    pub registrations: Vec<Registration>,
+    /// What [they are known by](known_by); empty when nothing of it is kept.
+    pub info: ApplicantInfo,
+    /// The newest attempt.
+    pub log_id: Option<i64>,
+}
+
+/// What a search found.
+#[derive(Default)]
+pub struct Search {
+    /// At most [`MOST_FOUND`].
+    pub people: Vec<Found>,
+    /// An attempt whose number or session was asked for.
+    pub log_id: Option<i64>,
+    /// There may be more: more words find fewer.
+    pub more: bool,
+}
+
+/// Searches by an attempt's number, an id (facemap, session), an externalUserId, or words of a name; what fits first.
+pub async fn search(app: &App, scope: Scope, text: &str) -> Result<Search, Problem> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MAX_TEXT {
+        return Err(Problem::invalid(format!(
+            "search - must have 1 to {MAX_TEXT} characters"
+        )));
+    }
+    let mut conn = app.db.read().await?;
+    let mut ids: Vec<Uuid> = Vec::new();
+    let mut search = Search::default();
+    if let Ok(log_id) = i64::from_str(text.trim_start_matches('#'))
+        && let Some(attempt) = attempts::get(&mut conn, scope, log_id).await?
+    {
+        search.log_id = Some(log_id);
+        ids.push(attempt.facemap_id);
+    }
+    if let Ok(id) = Uuid::parse_str(text) {
+        ids.extend(
+            people::resolve(&mut conn, scope, id)
+                .await?
+                .map(|person| person.facemap_id),
+        );
+        if let Some(log_id) = attempts::newest_of_session(&mut conn, scope, id).await? {
+            search.log_id = Some(log_id);
+            let attempt = attempts::get(&mut conn, scope, log_id).await?;
+            ids.extend(attempt.map(|attempt| attempt.facemap_id));
+        }
+    }
+    let labelled = applicants::by_external_user_id(&mut conn, scope, text).await?;
+    ids.extend(labelled.into_iter().map(|applicant| applicant.facemap_id));
+    let words = name_words(text);
+    if !words.is_empty() {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let limit = MOST_FOUND as i64;
+        let (named, complete) =
+            people::find_by_name_words(&mut conn, scope, &words, MOST_LOOKED_AT, limit).await?;
+        search.more = !complete;
+        ids.extend(named);
+    }
+    let mut unique = Vec::new();
+    for id in ids {
+        if !unique.contains(&id) && unique.len() < MOST_FOUND {
+            unique.push(id);
+        }
+    }
+    for id in unique {
+        search.people.extend(found(&mut conn, scope, id).await?);
+    }
+    Ok(search)
+}
+
+async fn found(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Found>, Problem> {
+    let Some(person) = people::resolve(conn, scope, facemap_id).await? else {
+        return Ok(None);
+    };
+    let newest = attempts::newest_of_facemap(conn, scope, person.facemap_id).await?;
+    let known = known_by(conn, scope, &person).await?;
+    Ok(Some(Found {
+        registrations: registrations::of_facemap(conn, scope, person.facemap_id).await?,
+        person,
+        info: known.map(|(_, detail)| detail.info).unwrap_or_default(),
+        log_id: newest.map(|attempt| attempt.log_id),
+    }))
+}
+
+/// The attempt that says who a person is: the newest that their face proved to be theirs, since what comes under their label may be
+/// anybody's, else the first one, which their face came with; of people without a proven face the newest.
+pub async fn known_by(
+    conn: &mut Conn,
+    scope: Scope,
+    person: &Person,
+) -> Result<Option<(i64, Detail)>, Problem> {
+    let mut known = None;
+    for log_id in attempts::latest_and_first(conn, scope, person.facemap_id, MOST_OPENED).await? {
+        let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+            continue;
+        };
+        let detail = Detail::of(&attempt)?;
+        let is_it = detail.face_proven || !person.proven;
+        known = Some((log_id, detail));
+        if is_it {
+            break;
+        }
+    }
+    Ok(known)
+}
+
+/// The name that was submitted.
+pub fn name(info: &ApplicantInfo) -> String {
+    [info.first_name.as_deref(), info.last_name.as_deref()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,90 @@
+//! An attempt's files for the eyes of reviewers. What strangers sent never reaches a browser as it is: every picture is decoded by the
+//! supervised children and encoded anew, so that it can be nothing but pixels; the original can be saved, never shown.
+
+use std::sync::Arc;
+
+use imaging::{Format, encode_jpeg, sniff};
+use store::attempts::{self, Attempt};
+use store::objects::ObjectName;
+use store::{Error, Scope};
+use verification::submission::FileField;
+use zeroize::Zeroizing;
+
+use super::seen::Detail;
+use super::{App, Shared};
+use crate::problem::Problem;
+
+/// The longest side that is shown: enough for small print, and quickly sent.
+const MAX_SIDE: u32 = 2_200;
+const QUALITY: u8 = 85;
+
+/// A file as it was sent.
+pub struct Original {
+    /// Its bytes.
+    pub bytes: Zeroizing<Vec<u8>>,
+    /// What its first bytes say it is.
+    pub format: Option<Format>,
+}
+
+fn missing() -> Problem {
+    Problem::not_found("There is no such file")
+}
+
+async fn read(
+    app: &App,
+    scope: Scope,
+    log_id: i64,
+    file: &str,
+) -> Result<(Attempt, Zeroizing<Vec<u8>>), Problem> {
+    let field = FileField::ALL
+        .into_iter()
+        .find(|field| field.as_str() == file)
+        .ok_or_else(missing)?;
+    let attempt = attempts::get(&mut app.db.read().await?, scope, log_id)
+        .await?
+        .ok_or_else(missing)?;
+    let name = ObjectName {
+        scope,
+        attempt_id: attempt.id,
+        file: field.as_str(),
+    };
+    match app.objects.get(&attempt.key, &name).await {
+        Err(Error::Missing(_)) => Err(missing()),
+        bytes => Ok((attempt, bytes?)),
+    }
+}
+
+/// The file as it was sent, to be saved.
+pub async fn original(app: &App, scope: Scope, log_id: i64, file: &str) -> Result<Original, Problem> {
+    let (_, bytes) = read(app, scope, log_id, file).await?;
+    Ok(Original {
+        format: sniff(&bytes),
+        bytes,
+    })
+}
+
+/// The file as a JPEG: upright as the engines saw it, of a PDF the page that they looked at. `None`: it cannot be decoded.
+pub async fn shown(app: &Shared, scope: Scope, log_id: i64, file: &str) -> Result<Option<Vec<u8>>, Problem> {
+    let (attempt, bytes) = read(app, scope, log_id, file).await?;
+    // Another page than the engines saw would mislead whoever decides.
+    let detail = Detail::of(&attempt)?;
+    let page = detail.seen.pictures.get(file).and_then(|picture| picture.page);
+    let shared = Arc::clone(app);
+    app.cpu
+        .run(move |gone| {
+            if gone.is_set() {
+                return Ok(None);
+            }
+            let decoded = shared
+                .decoders
+                .decode(&bytes, page.unwrap_or(0))
+                .map_err(|error| {
+                    Problem::unavailable("The server could not decode the file; please try again shortly")
+                        .because(error)
+                })?;
+            Ok(decoded
+                .ok()
+                .and_then(|decoded| encode_jpeg(&decoded.picture.reduced(MAX_SIDE), QUALITY)))
+        })
+        .await?
+}

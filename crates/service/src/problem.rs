@@ -1,0 +1,392 @@
+//! What can go wrong with a request: a kind, the client's text, and apart from it the cause for the log.
+//!
+//! A problem knows its status and word for programs in each family of endpoints (contract §7). It knows nothing of bodies
+//! and headers: the HTTP server renders it, and the portal shows it as a page.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use verification::refusal::{Reason, Refusal};
+
+/// A family of endpoints: all of one family answer errors in one shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `/v2/public/groups`, `/v2/public/flows`.
+    GroupsAndFlows,
+    /// Link generation and polling: the merchant's side of hosted sessions.
+    LinkAndPoll,
+    /// The exchange of a link token, and what else only the hosted page calls.
+    Exchange,
+    /// Verification and document requirements.
+    Verify,
+    /// Applicant look-up.
+    Applicants,
+    /// Transaction monitoring.
+    Monitoring,
+    /// Everything the contract does not name: health, metrics, documentation, unknown paths.
+    System,
+}
+
+impl Family {
+    /// The family that a path belongs to.
+    pub fn of(path: &str) -> Self {
+        const PREFIXES: [(&str, Family); 9] = [
+            ("/v2/public/groups", Family::GroupsAndFlows),
+            ("/v2/public/flows", Family::GroupsAndFlows),
+            ("/v2/public/transaction-monitoring", Family::Monitoring),
+            ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
+            ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
+            ("/v2/sdk/session", Family::Exchange),
+            ("/v2/idv", Family::Verify),
+            ("/v2/reports/applicants", Family::Applicants),
+            ("", Family::System),
+        ];
+        PREFIXES
+            .iter()
+            .find(|(prefix, _)| {
+                path.strip_prefix(prefix)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || prefix.is_empty())
+            })
+            .map_or(Family::System, |(_, family)| *family)
+    }
+}
+
+/// What kind of problem it is; the family decides status and body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No credentials, or a header that cannot be read.
+    Unauthenticated,
+    /// Credentials that nobody has.
+    WrongCredentials,
+    /// The merchant may not do this (yet).
+    Forbidden,
+    /// The request's content breaks a rule.
+    Invalid,
+    /// Not there, or another account's.
+    NotFound,
+    /// It was there, and its time is over.
+    Gone,
+    /// A name is taken, or the same idempotent request is still running.
+    Conflict,
+    /// A method the path does not have.
+    MethodNotAllowed,
+    /// The caller stopped sending.
+    Timeout,
+    /// More bytes than any valid request has.
+    TooLarge,
+    /// An idempotency key that came with another body.
+    Mismatch,
+    /// Too many requests.
+    RateLimited,
+    /// A combination that is not supported yet.
+    NotSupported,
+    /// An upstream source that answered nonsense.
+    BadGateway,
+    /// An upstream source that took too long.
+    GatewayTimeout,
+    /// An engine or a store that cannot answer now.
+    Unavailable,
+    /// Our fault.
+    Internal,
+}
+
+impl Kind {
+    fn status(self, family: Family) -> StatusCode {
+        match self {
+            Kind::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Kind::WrongCredentials if matches!(family, Family::GroupsAndFlows | Family::LinkAndPoll) => {
+                StatusCode::BAD_REQUEST
+            }
+            Kind::WrongCredentials => StatusCode::UNAUTHORIZED,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::Invalid => StatusCode::BAD_REQUEST,
+            Kind::NotFound => StatusCode::NOT_FOUND,
+            Kind::Gone => StatusCode::GONE,
+            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::Mismatch => StatusCode::UNPROCESSABLE_ENTITY,
+            Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Kind::NotSupported => StatusCode::NOT_IMPLEMENTED,
+            Kind::BadGateway => StatusCode::BAD_GATEWAY,
+            Kind::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
+            // "A source could not be read" says nothing about existence (contract §7).
+            Kind::Unavailable if family == Family::Applicants => StatusCode::INTERNAL_SERVER_ERROR,
+            Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The short word that `error` holds where a family has one.
+    fn slug(self, family: Family) -> &'static str {
+        match self {
+            Kind::Unauthenticated => "unauthenticated",
+            Kind::WrongCredentials if family == Family::Exchange => "invalid_token",
+            Kind::WrongCredentials => "invalid_credentials",
+            Kind::Forbidden => "forbidden",
+            Kind::Invalid => "invalid_request",
+            Kind::NotFound => "not_found",
+            Kind::Gone => "gone",
+            Kind::Conflict => "conflict",
+            Kind::MethodNotAllowed => "method_not_allowed",
+            Kind::Timeout => "timeout",
+            Kind::TooLarge => "too_large",
+            Kind::Mismatch => "idempotency_mismatch",
+            Kind::RateLimited => "rate_limited",
+            Kind::NotSupported => "not_supported",
+            Kind::BadGateway => "bad_gateway",
+            Kind::GatewayTimeout => "gateway_timeout",
+            Kind::Unavailable => "unavailable",
+            Kind::Internal => "internal_error",
+        }
+    }
+}
+
+/// The word for a visitor from a blocked country (contract §4.4).
+const GEO_BLOCKED: &str = "geo_blocked";
+
+/// Why a request is refused: what the client reads, and apart from it what only the log reads.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    kind: Kind,
+    message: Box<str>,
+    errors: Vec<String>,
+    slug: Option<&'static str>,
+    detected_country: Option<&'static str>,
+    retry_after: Option<Duration>,
+    cause: Option<Box<str>>,
+}
+
+impl Problem {
+    /// A problem of a kind with the text the client reads.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Problem {
+            kind,
+            message: message.into().into(),
+            errors: Vec::new(),
+            slug: None,
+            detected_country: None,
+            retry_after: None,
+            cause: None,
+        }
+    }
+
+    /// 400 with the list of what is wrong.
+    pub fn validation(errors: Vec<String>) -> Self {
+        Problem {
+            errors,
+            ..Problem::new(Kind::Invalid, "Validation failed")
+        }
+    }
+
+    /// 400 with one text.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Problem::new(Kind::Invalid, message)
+    }
+
+    /// 404.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Problem::new(Kind::NotFound, message)
+    }
+
+    /// 403 of the exchange: the country that the caller's address is in (alpha-2; `None`: not known) is blocked.
+    pub fn geo_blocked(country: Option<&'static str>) -> Self {
+        Problem {
+            slug: Some(GEO_BLOCKED),
+            detected_country: country,
+            ..Problem::new(Kind::Forbidden, "Verification is not available in your country")
+        }
+    }
+
+    /// 503 that says when to try again.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Problem {
+            retry_after: Some(Duration::from_secs(5)),
+            ..Problem::new(Kind::Unavailable, message)
+        }
+    }
+
+    /// 503: a disk of the server has no space left.
+    pub fn disk_full(cause: impl std::fmt::Display) -> Self {
+        let text = "The server's disk is full, so the request was not carried out. The server's operator must free space on the disk; then send the request again";
+        Problem::unavailable(text).because(cause)
+    }
+
+    /// 500: the client learns nothing but that it was our fault; the cause goes to the log.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        let message = "Something went wrong on our side; the request id finds it in the server's log";
+        Problem {
+            cause: Some(cause.to_string().into()),
+            ..Problem::new(Kind::Internal, message)
+        }
+    }
+
+    /// With the list of what is wrong.
+    #[must_use]
+    pub fn with_errors(mut self, errors: Vec<String>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// With a word of its own in `error`, where the family has one.
+    #[must_use]
+    pub fn named(mut self, slug: &'static str) -> Self {
+        self.slug = Some(slug);
+        self
+    }
+
+    /// With `Retry-After`, in whole seconds and at least one.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// With a cause for the log.
+    #[must_use]
+    pub fn because(mut self, cause: impl std::fmt::Display) -> Self {
+        self.cause = Some(cause.to_string().into());
+        self
+    }
+
+    /// The country that the caller's address is in, of a refusal because of it; the inner `None`: not known.
+    pub fn blocked_country(&self) -> Option<Option<&'static str>> {
+        (self.slug == Some(GEO_BLOCKED)).then_some(self.detected_country)
+    }
+
+    /// Its status in a family.
+    pub fn status(&self, family: Family) -> StatusCode {
+        self.kind.status(family)
+    }
+
+    /// Its word for programs in a family: what `error` holds.
+    pub fn word(&self, family: Family) -> &'static str {
+        self.slug.unwrap_or_else(|| self.kind.slug(family))
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The client's text.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The list of what is wrong.
+    pub fn errors(&self) -> &[String] {
+        &self.errors
+    }
+
+    /// What `Retry-After` says: whole seconds, at least one.
+    pub fn wait(&self) -> Option<u64> {
+        self.retry_after
+            .map(|wait| wait.as_secs_f64().ceil().max(1.0) as u64)
+    }
+
+    /// Logs the cause, if there is one that no client reads.
+    pub fn log(&self, status: StatusCode) {
+        let Some(cause) = &self.cause else { return };
+        if status.is_server_error() {
+            tracing::error!(status = status.as_u16(), cause, "request failed");
+        } else {
+            tracing::debug!(status = status.as_u16(), cause, "request refused");
+        }
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Unavailable(cause) => {
+                Problem::unavailable("The database does not answer").because(cause)
+            }
+            store::Error::Objects(cause) => {
+                Problem::unavailable("The object store does not answer").because(cause)
+            }
+            store::Error::DatabaseFull(cause) => Problem::disk_full(cause),
+            store::Error::ObjectsFull(cause) => Problem::disk_full(cause),
+            store::Error::LeaseLost => Problem::new(
+                Kind::Conflict,
+                "Another request with this Idempotency-Key has taken over; repeat the request to get its answer",
+            ),
+            // As `seen::unreadable`; the store does not report which row.
+            error @ store::Error::Unreadable(_) => {
+                let text = "A record cannot be read. A newer version may have written it; an operator finds the reason in the log";
+                Problem::unavailable(text).because(error)
+            }
+            error => Problem::internal(error),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let kind = match refusal.reason {
+            Reason::Invalid => Kind::Invalid,
+            Reason::Restricted => Kind::Forbidden,
+            Reason::NotSupported => Kind::NotSupported,
+        };
+        Problem::new(kind, refusal.message).with_errors(refusal.errors)
+    }
+}
+
+impl std::fmt::Display for Problem {
+    /// As the command line shows it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)?;
+        if !self.errors.is_empty() {
+            write!(f, ": {}", self.errors.join("; "))?;
+        }
+        self.cause.iter().try_for_each(|cause| write!(f, " ({cause})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_belongs_to_one_family() {
+        for (path, family) in [
+            ("/v2/public/groups", Family::GroupsAndFlows),
+            ("/v2/public/groups/x", Family::GroupsAndFlows),
+            ("/v2/public/groupsx", Family::System),
+            ("/v2/public/flows/x", Family::GroupsAndFlows),
+            ("/v2/public/transaction-monitoring", Family::Monitoring),
+            ("/v2/sdk/session/exchange", Family::Exchange),
+            ("/v2/sdk/session/current", Family::Exchange),
+            ("/v2/sdk/session/web-sdk-link", Family::LinkAndPoll),
+            ("/v2/sdk/session/verification-result", Family::LinkAndPoll),
+            ("/v2/sdk/session/verification-result/x", Family::LinkAndPoll),
+            ("/v2/idv/verify", Family::Verify),
+            ("/v2/reports/applicants/byExternalUserId", Family::Applicants),
+            ("/healthz", Family::System),
+        ] {
+            assert_eq!(Family::of(path), family, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unreadable_row_is_503_and_its_cause_is_for_the_log() {
+        let problem = Problem::from(store::Error::Unreadable("attempt status"));
+        for (family, status) in [
+            (Family::Verify, 503),
+            (Family::GroupsAndFlows, 503),
+            (Family::System, 503),
+            // Contract §7.
+            (Family::Applicants, 500),
+        ] {
+            assert_eq!(problem.status(family).as_u16(), status, "{family:?}");
+        }
+        assert!(!problem.message().contains("attempt status"));
+        let cause = problem.cause.as_deref();
+        assert!(
+            cause.is_some_and(|text| text.contains("attempt status")),
+            "{cause:?}"
+        );
+        assert!(problem.retry_after.is_some());
+    }
+}

@@ -1,0 +1,107 @@
+//! How often somebody may do something: limits by key, account and address (`decisions.md` §8).
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use store::limits::{self, Bucket, Quota, Verdict};
+use store::merchants::Merchant;
+use uuid::Uuid;
+
+use crate::App;
+use crate::caller::{Caller, allowed};
+use crate::config::RateClass;
+use crate::merchants;
+use crate::problem::{Family, Kind, Problem};
+
+/// What the gate asks before a screening, for one by hand in the portal. An account's members share a limit: those who decide theirs, those
+/// who only look another of the same size, so that nobody who only looks keeps anybody from deciding.
+pub async fn screens(app: &App, caller: &Caller, decides: bool) -> Result<(), Problem> {
+    allowed(caller.merchant.status, caller.scope.sandbox, Family::Monitoring)?;
+    let class = RateClass::Monitoring;
+    let limit = limit_of(app, class, &caller.merchant)?;
+    let who = if decides { "portal" } else { "portal, looking" };
+    match take(app, class, limit, caller.scope.merchant_id, who).await? {
+        Some(verdict) if !verdict.allowed => Err(too_many(&verdict)),
+        _ => Ok(()),
+    }
+}
+
+/// Whom an address is counted as: one customer of an IPv6 network has a whole /64.
+pub fn visitor(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            [a, b, c, d, 0, 0, 0, 0].into()
+        }
+        address => address,
+    }
+}
+
+/// How buckets name addresses, which are personal data.
+pub fn hashed(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+/// How many requests of a class an account's keys may make a minute: its own limit, else the server's. Read with the account at every
+/// request, so a change holds on every node at once.
+pub fn limit_of(app: &App, class: RateClass, merchant: &Merchant) -> Result<Option<u32>, Problem> {
+    let own = merchants::settings(merchant)?.rate(class);
+    Ok(own.or_else(|| app.config.rate(class)))
+}
+
+/// Takes one from a bucket of a class; `None`: there is no limit.
+pub async fn take(
+    app: &App,
+    class: RateClass,
+    limit: Option<u32>,
+    merchant_id: Uuid,
+    who: &str,
+) -> Result<Option<Verdict>, Problem> {
+    let Some(limit) = limit.and_then(NonZeroU32::new) else {
+        return Ok(None);
+    };
+    let name = format!("{} {who}", class.as_str());
+    let quota = Quota {
+        limit,
+        per: Duration::from_secs(60),
+    };
+    // A power cut must not reset the count of failed guesses at a secret; it may reset other rates.
+    let db = match class {
+        RateClass::FailedAuth | RateClass::SignIn => app.db.clone(),
+        _ => app.db.traffic(),
+    };
+    store::transaction!(db, |tx| -> Result<Option<Verdict>, Problem> {
+        Ok(Some(
+            limits::take(
+                tx,
+                Bucket {
+                    merchant_id,
+                    name: &name,
+                },
+                quota,
+            )
+            .await?,
+        ))
+    })
+}
+
+/// 429, with the time to wait.
+pub fn too_many(verdict: &Verdict) -> Problem {
+    Problem::new(Kind::RateLimited, "Too many requests; please slow down")
+        .retry_after(Duration::from_secs(verdict.retry_after_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_network_is_one_visitor() {
+        let counted = |address: &str| visitor(address.parse().unwrap()).to_string();
+        assert_eq!(counted("2a00:1450:4001:80e:1:2:3:4"), "2a00:1450:4001:80e::");
+        assert_eq!(counted("93.184.216.34"), "93.184.216.34");
+        assert_eq!(counted("::ffff:93.184.216.34"), "93.184.216.34");
+    }
+}

@@ -1,0 +1,129 @@
+//! After a change of the face model: proven faces are embedded anew from the selfies that are still kept, so that their people are
+//! recognised again. A selfie counts only if its attempt proved it to be its person's; whoever has none is left, and counted.
+
+use std::io;
+use std::sync::Arc;
+
+use faces::{Embedding, FaceEngine, PictureKind};
+use serde_json::json;
+use store::audit::{self, Entry};
+use store::objects::ObjectName;
+use store::{Db, Error, Objects, Scope, attempts};
+use uuid::Uuid;
+use verification::submission::FileField;
+
+use super::cpu;
+use super::decoders::Decoders;
+use super::seen::Detail;
+use crate::problem::Problem;
+
+/// What became of an account's people whose faces an older model had made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reindexed {
+    /// Recognised again.
+    pub renewed: u64,
+    /// Still not recognised: no proven selfie of theirs is kept, or the new model finds no usable face on it.
+    pub left: u64,
+}
+
+/// What the work needs.
+pub struct Reindexer {
+    /// The database.
+    pub db: Db,
+    /// The selfies.
+    pub objects: Objects,
+    /// The children that decode them.
+    pub decoders: Arc<Decoders>,
+    /// The engine with the new model.
+    pub engine: FaceEngine,
+}
+
+impl Reindexer {
+    /// Renews an account's faces one person after the other, while servers run; broken off, it can be started again.
+    ///
+    /// # Errors
+    /// When database, object store, decoder or model fail.
+    pub async fn reindex(&self, scope: Scope, actor: &str) -> Result<Reindexed, Problem> {
+        let people = {
+            let mut conn = self.db.read().await?;
+            store::faces::outdated(&mut conn, scope, self.engine.embedding_version()).await?
+        };
+        let mut done = Reindexed::default();
+        for facemap_id in people {
+            match self.face(scope, facemap_id).await {
+                Ok(Some(face)) if self.replace(scope, facemap_id, &face).await? => done.renewed += 1,
+                // Forgotten meanwhile, or renewed by another.
+                Ok(Some(_)) => {}
+                Ok(None) => done.left += 1,
+                // One that cannot be opened holds up nobody else.
+                Err(problem) => {
+                    tracing::warn!(facemap = %facemap_id, %problem, "a face is left as it was");
+                    done.left += 1;
+                }
+            }
+        }
+        if done.renewed > 0 {
+            let detail = json!({"renewed": done.renewed, "left": done.left}).to_string();
+            let entry = Entry {
+                actor,
+                action: "faces.reindexed",
+                subject: &scope.merchant_id.to_string(),
+                detail: &detail,
+            };
+            store::transaction!(self.db, |tx| -> Result<(), Problem> {
+                Ok(audit::write(tx, scope, &entry).await?)
+            })?;
+        }
+        Ok(done)
+    }
+
+    async fn replace(&self, scope: Scope, facemap_id: Uuid, face: &Embedding) -> Result<bool, Problem> {
+        store::transaction!(self.db, |tx| -> Result<bool, Problem> {
+            store::faces::lock(tx, scope).await?;
+            Ok(store::faces::replace(tx, scope, facemap_id, face.version(), &face.to_bytes()).await?)
+        })
+    }
+
+    /// The person's face on the newest selfie that proved it and is still kept.
+    async fn face(&self, scope: Scope, facemap_id: Uuid) -> Result<Option<Embedding>, Problem> {
+        let log_ids = attempts::log_ids(&mut self.db.read().await?, scope, facemap_id).await?;
+        for log_id in log_ids.into_iter().rev() {
+            let found = attempts::get(&mut self.db.read().await?, scope, log_id).await?;
+            let Some(attempt) = found else {
+                continue;
+            };
+            // An unreadable attempt may have proved the face. If it were left out, the person would pass as a
+            // new one.
+            let detail = Detail::of(&attempt)?;
+            if !detail.face_proven {
+                continue;
+            }
+            let name = ObjectName {
+                scope,
+                attempt_id: attempt.id,
+                file: FileField::Selfie.as_str(),
+            };
+            let selfie = match self.objects.get(&attempt.key, &name).await {
+                Err(Error::Missing(_)) => continue,
+                selfie => selfie?,
+            };
+            let (decoders, engine) = (Arc::clone(&self.decoders), self.engine.clone());
+            let face = cpu::blocking(move || embedded(&decoders, &engine, &selfie)).await?;
+            if face.is_some() {
+                return Ok(face);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn embedded(decoders: &Decoders, engine: &FaceEngine, selfie: &[u8]) -> io::Result<Option<Embedding>> {
+    let Ok(decoded) = decoders.decode(selfie, 0)? else {
+        return Ok(None);
+    };
+    let reading = engine
+        .analyse(&decoded.picture, PictureKind::Selfie)
+        .map_err(io::Error::other)?;
+    let usable = reading.main().filter(|face| face.is_usable());
+    Ok(usable.and_then(|face| face.embedding.clone()))
+}

@@ -1,0 +1,443 @@
+//! Manual decisions (`decisions.md` §6) and the registration status that follows from attempts. The rules are `verification::status`'.
+
+use serde_json::{Value, json};
+use store::attempts::{self, Attempt};
+use store::audit::{self, Entry};
+use store::review::{self, After, Filter, Order, Proposal};
+use store::{Conn, Db, Scope, Tx, registrations};
+use uuid::Uuid;
+use verification::four_eyes::{Act, needs_second};
+use verification::hits::Disposition;
+use verification::status::{
+    AttemptStatus, Decision, DecisionError, StatusEvent, apply_decision, registration_status,
+};
+
+use super::dispositions::{self, Concluded};
+use super::face_replicas::{FaceReplicas, Replica};
+use super::{events, four_eyes, held_faces, sessions};
+use crate::problem::{Kind, Problem};
+
+/// Attempts that wait for a person, oldest first.
+pub async fn pending(db: &Db, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Problem> {
+    Ok(attempts::pending(&mut db.read().await?, scope, after, limit).await?)
+}
+
+/// What a person wants of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// The attempt.
+    pub log_id: i64,
+    /// What it is to become.
+    pub decision: Decision,
+    /// Why; required to decline.
+    pub reason: Option<&'a str>,
+    /// Who, for decision and audit trail.
+    pub actor: &'a str,
+    /// Who, when it is a member of staff: claims and four eyes ask for it.
+    pub staff_id: Option<Uuid>,
+    /// The [`version`] that was reviewed; `None`: the current one.
+    pub version: Option<i64>,
+    /// Dispositions of hits that are recorded with the decision, each with its reason.
+    pub dispositions: &'a [(String, Disposition)],
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is decided.
+    Decided(AttemptStatus),
+    /// A second person must confirm it.
+    Proposed,
+}
+
+/// Tells two states of an attempt apart, as far as decisions go: what was decided on one state must not fall on another.
+pub fn version(attempt: &Attempt, proposal: Option<&Proposal>, concluded: &[Concluded]) -> i64 {
+    attempt
+        .decided_at
+        .unwrap_or(0)
+        .max(proposal.map_or(0, |proposal| proposal.at))
+        .max(concluded.iter().map(|one| one.at).max().unwrap_or(0))
+}
+
+/// The audit action of a decision that was carried out.
+fn audit_action(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approve => "verification.approved",
+        Decision::Decline => "verification.declined",
+        Decision::Reopen => "verification.reopened",
+    }
+}
+
+/// Decides on an attempt: its status, the registration's, an audit row and a webhook, in one transaction. Where two people are
+/// required, the first person's decision is kept as a proposal. Of two people who decide at once, the second is refused.
+pub async fn decide(
+    db: &Db,
+    faces: &FaceReplicas,
+    scope: Scope,
+    wish: &Wish<'_>,
+) -> Result<Outcome, Problem> {
+    let mut replica = match wish.decision {
+        Decision::Approve => held_faces::replica_for(db, faces, scope, wish.log_id).await?,
+        Decision::Decline | Decision::Reopen => None,
+    };
+    store::transaction!(db, |tx| -> Result<Outcome, Problem> {
+        let (attempt, proposal) = wanted(tx, scope, wish.log_id, wish.version).await?;
+        may_decide(tx, scope, wish).await?;
+        // An impossible decision is refused before it becomes a proposal.
+        status_after(&attempt, wish)?;
+        if let Some(proposal) = &proposal {
+            let (slug, text) = if proposal.decision == wish.decision {
+                ("proposed", "A decision is proposed already: confirm or reject it")
+            } else {
+                (
+                    "proposed_other",
+                    "Another decision is proposed already: confirm or reject it first",
+                )
+            };
+            return Err(Problem::new(Kind::Conflict, text).named(slug));
+        }
+        for (hit, disposition) in wish.dispositions {
+            let row = (hit.as_str(), *disposition, wish.reason.unwrap_or_default());
+            dispositions::record(tx, scope, &attempt, row, wish.actor).await?;
+        }
+        if wish.decision == Decision::Approve {
+            dispositions::allow_approval(tx, scope, &attempt, wish.reason).await?;
+        }
+        let act = Act::of_decision(wish.decision, attempt.status == AttemptStatus::Declined);
+        if needs_second(act, four_eyes::of_attempt(tx, scope, &attempt).await?) {
+            four_eyes::may_propose(tx, scope.merchant_id, wish.staff_id).await?;
+            review::propose(tx, scope, &attempt, wish.decision, wish.staff_id, wish.reason).await?;
+            if wish.staff_id.is_some() {
+                review::release(tx, scope, wish.log_id, wish.staff_id).await?;
+            }
+            let detail = json!({"decision": wish.decision}).to_string();
+            note(
+                tx,
+                scope,
+                wish.actor,
+                "verification.decision_proposed",
+                wish.log_id,
+                &detail,
+            )
+            .await?;
+            return Ok(Outcome::Proposed);
+        }
+        carry_out(tx, replica.as_deref_mut(), scope, &attempt, wish, "{}")
+            .await
+            .map(Outcome::Decided)
+    })
+}
+
+/// A second person confirms a proposed decision, which is then carried out, or rejects it. The proposer can only withdraw it.
+pub async fn second(
+    db: &Db,
+    faces: &FaceReplicas,
+    scope: Scope,
+    log_id: i64,
+    confirmed: bool,
+    (staff_id, actor): (Uuid, &str),
+    version: Option<i64>,
+) -> Result<Outcome, Problem> {
+    let mut replica = match confirmed {
+        true => held_faces::replica_for(db, faces, scope, log_id).await?,
+        false => None,
+    };
+    store::transaction!(db, |tx| -> Result<Outcome, Problem> {
+        let (attempt, proposal) = wanted(tx, scope, log_id, version).await?;
+        let proposal = proposal.ok_or_else(|| {
+            Problem::new(Kind::Conflict, "The proposed decision is no longer pending").named("proposal_gone")
+        })?;
+        let own = proposal.staff_id == Some(staff_id);
+        if confirmed {
+            four_eyes::may_second(tx, scope.merchant_id, (proposal.staff_id, proposal.at), staff_id).await?;
+        } else if !own {
+            four_eyes::may_propose(tx, scope.merchant_id, Some(staff_id)).await?;
+        }
+        let wish = Wish {
+            log_id,
+            decision: proposal.decision,
+            reason: proposal.reason.as_deref(),
+            actor,
+            staff_id: Some(staff_id),
+            version: None,
+            dispositions: &[],
+        };
+        may_decide(tx, scope, &wish).await?;
+        let proposer = four_eyes::named(proposal.staff_id);
+        let detail = json!({"decision": proposal.decision, "proposedBy": proposer}).to_string();
+        if confirmed && proposal.staff_id.is_none() {
+            // The command line does not count as a person: the first person who agrees becomes the proposer,
+            // and a second one confirms.
+            review::adopt(tx, scope, log_id, staff_id).await?;
+            // The proposer has nothing more to do here: their claim must not hold up the second person.
+            review::release(tx, scope, log_id, Some(staff_id)).await?;
+            note(tx, scope, actor, "verification.proposal_adopted", log_id, &detail).await?;
+            return Ok(Outcome::Proposed);
+        }
+        if !review::drop_proposal(tx, scope, log_id).await? {
+            let text = "The proposed decision is no longer pending";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_gone"));
+        }
+        if !confirmed {
+            let action = if own {
+                "verification.proposal_withdrawn"
+            } else {
+                "verification.proposal_rejected"
+            };
+            note(tx, scope, actor, action, log_id, &detail).await?;
+            return Ok(Outcome::Proposed);
+        }
+        carry_out(tx, replica.as_deref_mut(), scope, &attempt, &wish, &detail)
+            .await
+            .map(Outcome::Decided)
+    })
+}
+
+/// The attempt under the account's serial step and what is proposed, unless it is not what was looked at any more.
+async fn wanted(
+    tx: &mut Tx,
+    scope: Scope,
+    log_id: i64,
+    seen: Option<i64>,
+) -> Result<(Attempt, Option<Proposal>), Problem> {
+    let attempt = attempts::get_for_update(tx, scope, log_id)
+        .await?
+        .ok_or_else(|| Problem::not_found(format!("no attempt {log_id} in this account")))?;
+    let proposal = review::proposal(tx, scope, &attempt).await?;
+    let concluded = dispositions::of_attempt(tx, scope, &attempt).await?;
+    if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref(), &concluded)) {
+        let text = "Somebody decided on this attempt meanwhile: look at it again";
+        return Err(Problem::new(Kind::Conflict, text).named("decided_meanwhile"));
+    }
+    Ok((attempt, proposal))
+}
+
+/// Nobody decides on what a colleague is looking at, without taking it over.
+async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Problem> {
+    let claim = review::claim_of(tx, scope, wish.log_id).await?;
+    match (claim, wish.staff_id) {
+        (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => {
+            let text = "A colleague is looking at this attempt: take it over first";
+            Err(Problem::new(Kind::Conflict, text).named("claimed"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a decision on an attempt needs a second person.
+pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<bool, Problem> {
+    let state = four_eyes::of_attempt(conn, scope, attempt).await?;
+    Ok(needs_second(Act::Approve, state))
+}
+
+/// Longest reason, in characters.
+pub const MAX_REASON: usize = 1_000;
+
+fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
+    if wish
+        .reason
+        .is_some_and(|reason| reason.chars().count() > MAX_REASON)
+    {
+        let text = format!("reason - must have at most {MAX_REASON} characters");
+        return Err(Problem::invalid(text).named("reason_length"));
+    }
+    apply_decision(wish.decision, attempt.status, wish.reason).map_err(|error| {
+        let slug = match error {
+            DecisionError::NoChange(_) => "no_change",
+            DecisionError::ReasonRequired => "reason_required",
+        };
+        Problem::invalid(error.to_string()).named(slug)
+    })
+}
+
+async fn carry_out(
+    tx: &mut Tx,
+    replica: Option<&mut Replica>,
+    scope: Scope,
+    attempt: &Attempt,
+    wish: &Wish<'_>,
+    detail: &str,
+) -> Result<AttemptStatus, Problem> {
+    let status = status_after(attempt, wish)?;
+    if status == AttemptStatus::Approved {
+        dispositions::allow_approval(tx, scope, attempt, wish.reason).await?;
+    }
+    // `wanted` began the account's serial step.
+    let attempt = match status {
+        AttemptStatus::Approved => &held_faces::prove(tx, replica, scope, attempt).await?,
+        AttemptStatus::Declined => &held_faces::unbind(tx, scope, attempt).await?,
+        _ => attempt,
+    };
+    attempts::decide(tx, scope, attempt, status, wish.decision, wish.actor, wish.reason).await?;
+    if let Some(registration_id) = attempt.registration_id {
+        refresh_status(tx, scope, registration_id).await?;
+    }
+    if let Some(session_id) = attempt.session_id {
+        sessions::decided(tx, scope, session_id, wish.log_id, status).await?;
+    }
+    review::release(tx, scope, wish.log_id, None).await?;
+    let action = audit_action(wish.decision);
+    note(tx, scope, wish.actor, action, wish.log_id, detail).await?;
+    announce(tx, scope, attempt, status).await?;
+    Ok(status)
+}
+
+pub(super) async fn note(
+    tx: &mut Tx,
+    scope: Scope,
+    actor: &str,
+    action: &str,
+    log_id: i64,
+    detail: &str,
+) -> Result<(), Problem> {
+    let subject = log_id.to_string();
+    let entry = Entry {
+        actor,
+        action,
+        subject: &subject,
+        detail,
+    };
+    Ok(audit::write(tx, scope, &entry).await?)
+}
+
+/// How long a claim lasts.
+const CLAIM_MS: i64 = 10 * 60 * 1_000;
+
+/// Marks an attempt as being looked at by a member of staff; whether it worked, since a colleague may be faster. `take_over` works
+/// whoever looks at it, and is written down.
+pub async fn claim(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (staff_id, actor): (Uuid, &str),
+    take_over: bool,
+) -> Result<bool, Problem> {
+    store::transaction!(db, |tx| -> Result<bool, Problem> {
+        attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        let until = tx.now() + CLAIM_MS;
+        if review::claim(tx, scope, log_id, staff_id, until).await? {
+            return Ok(true);
+        }
+        if !take_over {
+            return Ok(false);
+        }
+        let from = review::claim_of(tx, scope, log_id).await?;
+        review::take_over(tx, scope, log_id, staff_id, until).await?;
+        let detail = json!({"from": from.map(|claim| format!("staff:{}", claim.staff_id))}).to_string();
+        note(tx, scope, actor, "review.taken_over", log_id, &detail).await?;
+        Ok(true)
+    })
+}
+
+/// Ends one's own claim; 404 for an attempt that is not there.
+pub async fn release(db: &Db, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<(), Problem> {
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        Ok(review::release(tx, scope, log_id, Some(staff_id)).await?)
+    })
+}
+
+/// Claims the first attempt of a filtered queue that nobody looks at, other than one's own proposals (they wait for somebody else)
+/// and `not`; none: there is nothing left.
+pub async fn claim_next(
+    db: &Db,
+    scope: Scope,
+    filter: &Filter,
+    order: Order,
+    (staff_id, actor): (Uuid, &str),
+    not: Option<i64>,
+) -> Result<Option<i64>, Problem> {
+    let filter = Filter {
+        unclaimed: true,
+        claimed_by: None,
+        not_proposed_by: Some(staff_id),
+        ..filter.clone()
+    };
+    let page = review::queue(&mut db.read().await?, scope, &filter, order, After::default(), 10).await?;
+    for waiting in page.iter().filter(|waiting| Some(waiting.log_id) != not) {
+        if claim(db, scope, waiting.log_id, (staff_id, actor), false).await? {
+            return Ok(Some(waiting.log_id));
+        }
+    }
+    Ok(None)
+}
+
+/// Longest note, in characters.
+pub const MAX_NOTE: usize = 4_000;
+
+/// Adds a reviewer's note to an attempt.
+pub async fn add_note(
+    db: &Db,
+    scope: Scope,
+    log_id: i64,
+    (staff_id, actor): (Uuid, &str),
+    text: &str,
+) -> Result<(), Problem> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > MAX_NOTE {
+        let text = format!("note - must have 1 to {MAX_NOTE} characters");
+        return Err(Problem::invalid(text).named("note_length"));
+    }
+    store::transaction!(db, |tx| -> Result<(), Problem> {
+        let attempt = attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("No such attempt"))?;
+        review::add_note(tx, scope, &attempt, staff_id, text).await?;
+        note(tx, scope, actor, "review.noted", log_id, "{}").await
+    })
+}
+
+/// Sets a registration's status from its attempts.
+pub async fn refresh_status(tx: &mut Tx, scope: Scope, registration_id: Uuid) -> Result<(), Problem> {
+    // Oldest first: of equal times the later attempt wins. An attempt whose status this version cannot read is an error: the others alone
+    // could make the person approved.
+    let outcomes = attempts::outcomes(tx, scope, registration_id).await?;
+    let events: Vec<StatusEvent> = outcomes
+        .iter()
+        .rev()
+        .map(|outcome| StatusEvent {
+            status: outcome.status,
+            at: outcome.decided_at.unwrap_or(outcome.created_at),
+        })
+        .collect();
+    registrations::set_status(tx, scope, registration_id, registration_status(&events)).await?;
+    Ok(())
+}
+
+async fn announce(
+    tx: &mut Tx,
+    scope: Scope,
+    attempt: &Attempt,
+    status: AttemptStatus,
+) -> Result<(), Problem> {
+    let flow = store::flows::get(tx, scope, attempt.flow_id).await?;
+    if flow.and_then(|flow| flow.webhook_url).is_none() {
+        return Ok(());
+    }
+    let sequence = match attempt.registration_id {
+        Some(registration_id) => registrations::next_event(tx, scope, registration_id).await?,
+        None => 1,
+    };
+    let codes: Value = serde_json::from_str(&attempt.codes).map_err(|error| {
+        super::seen::unreadable(attempt.log_id, "codes", &verification::json::fault(&error))
+    })?;
+    let data = json!({
+        "externalUserId": attempt.external_user_id,
+        "groupingId": attempt.grouping_id,
+        "flowId": attempt.flow_id,
+        "sessionId": attempt.session_id,
+        "facemapId": attempt.facemap_id,
+        "logId": attempt.log_id,
+        "sequence": sequence,
+        "status": status,
+        "success": status == AttemptStatus::Approved,
+        "codes": codes,
+        "isSandbox": scope.sandbox,
+    });
+    events::enqueue(tx, scope, attempt.flow_id, "verification.review_decided", &data).await?;
+    Ok(())
+}

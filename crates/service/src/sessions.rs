@@ -1,0 +1,411 @@
+//! Hosted sessions: a link is made, exchanged once, worked through in attempts, and polled (contract §4.3–§4.5,
+//! `decisions.md` §3). Where an attempt or a reviewer takes a session is decided here; tokens and clocks are the store's.
+
+use std::net::IpAddr;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value, json};
+use store::flows::Flow;
+use store::merchants::Merchant;
+use store::sessions::{self, Link, LinkToken, Session, SessionStatus, Stage};
+use store::{Conn, Error, Scope, Tx, admissions, attempts, audit};
+use uuid::Uuid;
+use verification::link::LinkRequest;
+use verification::status::AttemptStatus;
+use verification::submission::SessionBinding;
+
+use super::{App, flows, merchants, seen, suppressions};
+use crate::time::iso;
+use crate::config::GeoUnknown;
+use crate::problem::{Kind, Problem};
+use crate::caller::{self, Caller};
+
+/// How long a link can be exchanged (contract §4.3).
+const LINK_MS: i64 = 600_000;
+/// How long an access token works, in seconds (contract §2.3).
+pub const TOKEN_SECONDS: i64 = 600;
+/// Names the hosted configurations of Flows, see [`sdk_id`].
+const CONFIGURATIONS: Uuid = Uuid::from_u128(0x1f1d_6b0e_8a3c_4c55_9d53_0d0b_6c1e_7a42);
+
+/// Makes a one-time link; the answer is its address.
+pub async fn link(app: &App, caller: &Caller, body: &Map<String, Value>) -> Result<String, Problem> {
+    let request =
+        LinkRequest::parse(body).map_err(|errors| Problem::invalid(errors.join("; ")).with_errors(errors))?;
+    let id = |text: &str, what: &str| Uuid::parse_str(text).map_err(|_| missing(what));
+    let link = Link {
+        flow_id: id(&request.flow_id, "Flow")?,
+        group_id: id(&request.group_id, "Group")?,
+        user_id: request.user_id,
+    };
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        configuration(tx, caller.scope, &link).await?;
+        let token = sessions::create_link(tx, caller.scope, &link, LINK_MS).await?;
+        let entry = caller.did("link.created", &request.flow_id);
+        audit::write(tx, caller.scope, &entry).await?;
+        Ok(token)
+    })?;
+    let token = token.expose_secret();
+    Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
+}
+
+/// A link for the applicant, Group and Flow of an attempt, so that the applicant can try once more.
+pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<String, Problem> {
+    let token = store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let attempt = attempts::get(tx, scope, log_id)
+            .await?
+            .ok_or_else(|| Problem::not_found("There is no such attempt"))?;
+        let group_id = attempt.grouping_id.ok_or_else(|| {
+            let text = "This attempt was made without a Group, and a link needs one: make it under Links";
+            Problem::invalid(text).named("no_group")
+        })?;
+        let link = Link {
+            flow_id: attempt.flow_id,
+            group_id,
+            user_id: attempt.external_user_id,
+        };
+        configuration(tx, scope, &link).await?;
+        let token = sessions::create_link(tx, scope, &link, LINK_MS).await?;
+        let subject = log_id.to_string();
+        let entry = audit::Entry {
+            actor,
+            action: "link.resubmission",
+            subject: &subject,
+            detail: "{}",
+        };
+        audit::write(tx, scope, &entry).await?;
+        Ok(token)
+    })?;
+    let token = token.expose_secret();
+    Ok(format!("{}?iswebsdklink=true&token={token}", app.websdk_url))
+}
+
+/// The Flow of a link, if Flow and Group still exist and belong together.
+pub async fn configuration(conn: &mut Conn, scope: Scope, link: &Link) -> Result<Flow, Problem> {
+    let flow = store::flows::get(conn, scope, link.flow_id)
+        .await?
+        .ok_or_else(|| missing("Flow"))?;
+    let group = store::groups::get(conn, scope, link.group_id)
+        .await?
+        .ok_or_else(|| missing("Group"))?;
+    if !group.flows.iter().any(|flow| flow.id == link.flow_id) {
+        return Err(Problem::invalid("flowId - the Flow is not a member of the Group"));
+    }
+    Ok(flow)
+}
+
+/// `sdk_id`: a UUID per hosted configuration, which is the Flow's.
+pub fn sdk_id(flow_id: Uuid) -> Uuid {
+    Uuid::new_v5(&CONFIGURATIONS, flow_id.as_bytes())
+}
+
+/// What an exchange gives.
+pub struct Exchanged {
+    /// The new session.
+    pub session: Session,
+    /// Its access token, shown this once.
+    pub token: SecretString,
+    /// Its account and mode.
+    pub scope: Scope,
+    /// Its Flow.
+    pub flow: Flow,
+    /// Seconds that the token works.
+    pub expires_in: i64,
+}
+
+/// What an unused link is made for.
+pub struct Offer {
+    /// The account.
+    pub merchant: Merchant,
+    /// The account and mode.
+    pub scope: Scope,
+    /// What it was made for.
+    pub link: Link,
+    /// Its Flow.
+    pub flow: Flow,
+    /// Until when it can be exchanged (ms).
+    pub expires_at: i64,
+}
+
+/// Looks at a link token and uses nothing up; refuses as the exchange does.
+pub async fn offer(app: &App, token: &str) -> Result<Offer, Problem> {
+    let mut conn = app.db.read().await?;
+    let (merchant, scope, link, expires_at) = good(sessions::peek_link(&mut conn, token).await?)?;
+    caller::allowed(merchant.status, scope.sandbox, crate::problem::Family::Exchange)?;
+    let flow = configuration(&mut conn, scope, &link).await?;
+    Ok(Offer {
+        merchant: *merchant,
+        scope,
+        link,
+        flow,
+        expires_at,
+    })
+}
+
+/// Exchanges a link token for a session. Whatever refuses it leaves the token unused.
+pub async fn exchange(app: &App, address: IpAddr, token: &str) -> Result<Exchanged, Problem> {
+    let Offer { merchant, flow, .. } = offer(app, token).await?;
+    check_country(app, address, &merchant, &flow)?;
+    let rules = flows::parse(&flow.clone().into())?;
+    let max_attempts = i64::from(rules.settings.attempts_per_link);
+    let (scope, session, token) =
+        store::transaction!(app.db, |tx| -> Result<(Scope, Session, SecretString), Problem> {
+            let (_, scope, link, _) = good(sessions::redeem_link(tx, token).await?)?;
+            let (session, token) =
+                sessions::create(tx, scope, link, max_attempts, TOKEN_SECONDS * 1_000).await?;
+            Ok((scope, session, token))
+        })?;
+    metrics::counter!("bonafide_sessions_total").increment(1);
+    Ok(Exchanged {
+        session,
+        token,
+        scope,
+        flow,
+        expires_in: TOKEN_SECONDS,
+    })
+}
+
+/// The token's worth, or the exchange's refusal.
+fn good(token: LinkToken) -> Result<(Box<Merchant>, Scope, Link, i64), Problem> {
+    match token {
+        LinkToken::Good {
+            merchant,
+            scope,
+            link,
+            expires_at,
+        } => Ok((merchant, scope, link, expires_at)),
+        LinkToken::Invalid => Err(invalid()),
+        LinkToken::Used => Err(used()),
+        LinkToken::Expired => Err(expired()),
+    }
+}
+
+/// 401 to a one-time token that is nobody's.
+pub fn invalid() -> Problem {
+    Problem::new(
+        Kind::WrongCredentials,
+        "This link is not valid; please ask for a new one",
+    )
+}
+
+/// 410 to a one-time token that was used.
+pub fn used() -> Problem {
+    Problem::new(Kind::Gone, "This link was used already; please ask for a new one").named("token_used")
+}
+
+/// 410 to a one-time token whose time is over.
+pub fn expired() -> Problem {
+    Problem::new(Kind::Gone, "This link has expired; please ask for a new one").named("token_expired")
+}
+
+/// Refuses visitors from a country that the account or the Flow blocks.
+pub fn check_country(app: &App, address: IpAddr, merchant: &Merchant, flow: &Flow) -> Result<(), Problem> {
+    let Some(country) = app.geo.country(address) else {
+        return match app.config.geo_unknown {
+            GeoUnknown::Block => Err(Problem::geo_blocked(None)),
+            GeoUnknown::Allow => Ok(()),
+        };
+    };
+    let of_account = merchants::settings(merchant)?.blocked_countries;
+    let of_flow = flows::parse(&flow.clone().into())?.geo_blocked;
+    let is_blocked = |blocked: &String| blocked.eq_ignore_ascii_case(country.alpha2);
+    match of_account.iter().chain(&of_flow).any(is_blocked) {
+        true => Err(Problem::geo_blocked(Some(country.alpha2))),
+        false => Ok(()),
+    }
+}
+
+/// What a session ties a submission to.
+pub fn binding(session: &Session) -> SessionBinding {
+    SessionBinding {
+        session_id: session.id.to_string(),
+        flow_id: session.link.flow_id.to_string(),
+        grouping_id: session.link.group_id.to_string(),
+        external_user_id: session.link.user_id.clone(),
+    }
+}
+
+/// The session that a `sessionId` names; 404 when the account has none, 400 when it has ended.
+pub async fn named(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
+    let session = find(conn, scope, id).await?;
+    match session.is_open(conn.now()) {
+        true => Ok(session),
+        false => Err(over()),
+    }
+}
+
+/// Refuses a session that waits for a reviewer and has no attempts left, before any work is done for it.
+pub fn check_attempts(session: &Session) -> Result<(), Problem> {
+    if session.attempts < session.max_attempts {
+        return Ok(());
+    }
+    let text = "sessionId - the session has no attempts left; its last one is being reviewed";
+    Err(Problem::validation(vec![text.into()]))
+}
+
+fn over() -> Problem {
+    Problem::validation(vec!["sessionId - the session has ended".into()])
+}
+
+/// The refusal of an attempt that its session does not allow any more.
+pub fn ended(caller: &Caller) -> Problem {
+    match caller.session {
+        Some(_) => caller::session_ended(),
+        None => over(),
+    }
+}
+
+/// Moves a session on by the attempt that was counted.
+pub async fn attempted(
+    tx: &mut Tx,
+    scope: Scope,
+    session: &Session,
+    log_id: i64,
+    outcome: AttemptStatus,
+) -> Result<(), Error> {
+    let (status, stage) = after_attempt(session, outcome);
+    // While somebody reviews an attempt, a failed one after it decides nothing.
+    let waits_for_another = stage == Stage::InReview && outcome != AttemptStatus::Pending;
+    let log_id = (!waits_for_another).then_some(log_id);
+    sessions::advance(tx, scope, session.id, status, stage, log_id).await?;
+    Ok(())
+}
+
+/// Where an attempt takes its session, which has counted it.
+fn after_attempt(session: &Session, outcome: AttemptStatus) -> (SessionStatus, Stage) {
+    match outcome {
+        AttemptStatus::Approved => (SessionStatus::Success, Stage::Done),
+        AttemptStatus::Pending => (SessionStatus::Pending, Stage::InReview),
+        _ if session.stage == Stage::InReview => (SessionStatus::Pending, Stage::InReview),
+        _ if session.attempts < session.max_attempts => (SessionStatus::Pending, Stage::Open),
+        _ => (SessionStatus::Failed, Stage::Done),
+    }
+}
+
+/// Moves a session on by a person's decision on one of its attempts. Terminal states do not change.
+pub async fn decided(
+    tx: &mut Tx,
+    scope: Scope,
+    id: Uuid,
+    log_id: i64,
+    outcome: AttemptStatus,
+) -> Result<(), Error> {
+    let standing = sessions::get(tx, scope, id).await?.map(|session| session.status);
+    if standing != Some(SessionStatus::Pending) {
+        return Ok(());
+    }
+    let (status, stage) = match outcome {
+        AttemptStatus::Approved => (SessionStatus::Success, Stage::Done),
+        AttemptStatus::Pending => (SessionStatus::Pending, Stage::InReview),
+        // Another attempt of the session may still be approved.
+        _ if attempts::any_pending_of_session(tx, scope, id).await? => return Ok(()),
+        _ => (SessionStatus::Failed, Stage::Done),
+    };
+    sessions::advance(tx, scope, id, status, stage, Some(log_id)).await?;
+    Ok(())
+}
+
+/// A session, with its `result`.
+pub struct Polled {
+    /// How it stands.
+    pub session: Session,
+    /// JSON of the deciding attempt's response; `{}` until there is one.
+    pub result: String,
+}
+
+/// How a session stands, or 404. A session whose time is up is settled first, so that what is read stays.
+pub async fn poll(app: &App, scope: Scope, id: &str) -> Result<Polled, Problem> {
+    let mut conn = app.db.read().await?;
+    let mut session = find(&mut conn, scope, id).await?;
+    let may_be_due = session.status == SessionStatus::Pending && !session.is_open(conn.now());
+    if may_be_due && admissions::is_due(&mut conn, scope, session.id).await? {
+        drop(conn);
+        store::transaction!(app.db, |tx| -> Result<bool, Problem> {
+            Ok(admissions::settle(tx, scope, session.id).await?)
+        })?;
+        conn = app.db.read().await?;
+        session = find(&mut conn, scope, id).await?;
+    }
+    let deciding = session.log_id.filter(|_| session.stage != Stage::Open);
+    let result = match deciding {
+        Some(log_id) => result(&mut conn, scope, log_id).await?,
+        None => None,
+    };
+    Ok(Polled {
+        session,
+        result: result.unwrap_or_else(|| "{}".into()),
+    })
+}
+
+/// An attempt's response; after a person's decision on it, with that decision. None when the attempt was erased.
+async fn result(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<String>, Problem> {
+    let Some(attempt) = attempts::get(conn, scope, log_id).await? else {
+        return Ok(None);
+    };
+    // A response whose screening cannot be read must not reach a client that takes it for one without hits.
+    suppressions::stored_screening(&attempt)?;
+    let Some(last) = attempts::decisions(conn, scope, &attempt).await?.pop() else {
+        return Ok(Some(attempt.response));
+    };
+    let mut response: Map<String, Value> = serde_json::from_str(&attempt.response)
+        .map_err(|error| seen::unreadable(log_id, "response", &verification::json::fault(&error)))?;
+    response.insert(
+        "review".into(),
+        json!({"decision": last.decision, "at": iso(last.at)}),
+    );
+    Ok(Some(Value::Object(response).to_string()))
+}
+
+async fn find(conn: &mut Conn, scope: Scope, id: &str) -> Result<Session, Problem> {
+    let id = Uuid::parse_str(id).map_err(|_| missing("Session"))?;
+    sessions::get(conn, scope, id)
+        .await?
+        .ok_or_else(|| missing("Session"))
+}
+
+fn missing(what: &str) -> Problem {
+    Problem::not_found(format!("{what} not found"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_an_attempt_takes_its_session() {
+        use AttemptStatus::{Approved, Failed, Pending};
+        use Stage::{Done, InReview, Open};
+        for (stage, attempts, outcome, expected) in [
+            (Open, 1, Approved, (SessionStatus::Success, Done)),
+            (Open, 3, Approved, (SessionStatus::Success, Done)),
+            (Open, 1, Failed, (SessionStatus::Pending, Open)),
+            (Open, 2, Failed, (SessionStatus::Pending, Open)),
+            (Open, 3, Failed, (SessionStatus::Failed, Done)),
+            (Open, 3, Pending, (SessionStatus::Pending, InReview)),
+            (InReview, 2, Failed, (SessionStatus::Pending, InReview)),
+            (InReview, 3, Failed, (SessionStatus::Pending, InReview)),
+            (InReview, 3, Approved, (SessionStatus::Success, Done)),
+        ] {
+            let session = Session {
+                id: Uuid::nil(),
+                link: Link {
+                    group_id: Uuid::nil(),
+                    flow_id: Uuid::nil(),
+                    user_id: String::new(),
+                },
+                status: SessionStatus::Pending,
+                stage,
+                attempts,
+                max_attempts: 3,
+                log_id: None,
+                created_at: 0,
+                expires_at: 0,
+                completed_at: None,
+            };
+            assert_eq!(
+                after_attempt(&session, outcome),
+                expected,
+                "{stage:?} {attempts} {outcome:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,516 @@
+//! A verification, from the form to the answer (contract §4.6; the walk through it is in ARCHITECTURE.md).
+//!
+//! Every rule is `verification`'s; this is the order in which things happen, and the one transaction that records them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::StatusCode;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde_json::json;
+use store::attempts::{self, NewAttempt};
+use store::idempotency::Describes;
+use store::objects::ObjectName;
+use store::registrations::{self, Registration};
+use store::{DataKey, Scope, Tx, audit, people};
+use tracing::Instrument;
+use uuid::Uuid;
+use verification::applicant_info::ApplicantInfo;
+use verification::flow::Flow;
+use verification::identity::Place;
+use verification::judge::{Examination, Judgement, examine};
+use verification::names::{ScreenedName, of_documents};
+use verification::requirements;
+use verification::review::Priority;
+use verification::submission::{Context, FileField, Submission, SubmittedFile};
+use verification::suppression;
+
+use super::admissions::Admission;
+use super::evidence::{Gathered, gather};
+use super::held_faces::HeldFace;
+use super::identify::{Applicant, identify};
+use super::merchants::MerchantSettings;
+use super::names::{self, Ahead, InStep, NamesByAttempt, Screened};
+use super::seen::Detail;
+use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
+use crate::problem::Problem;
+use crate::upload::File;
+use crate::caller::Caller;
+use crate::idempotency::{Answer, Claim};
+
+/// Validates, screens, reads, judges and records.
+pub async fn run(
+    app: &Shared,
+    caller: Caller,
+    texts: BTreeMap<String, String>,
+    submitted: BTreeMap<FileField, SubmittedFile>,
+    files: BTreeMap<String, File>,
+    claim: Claim,
+) -> Result<Answer, Problem> {
+    let started = Instant::now();
+    caller.check_session()?;
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    let bearer_session = caller.session.as_ref().map(sessions::binding);
+    let context = Context {
+        today,
+        sandbox: caller.scope.sandbox,
+        bearer_session: bearer_session.as_ref(),
+    };
+    let mut submission = Submission::parse(&texts, submitted, &context)?;
+    let against = against(app, &caller, &mut submission).await?;
+    let submission = Arc::new(submission);
+    requirements::check(&against.flow, &submission)?;
+    let admission = match against.session_id {
+        Some(id) => Some(
+            Admission::of(app, caller.scope, id)
+                .await?
+                .ok_or_else(|| sessions::ended(&caller))?,
+        ),
+        None => None,
+    };
+
+    let settings = merchants::settings(&caller.merchant)?;
+    let (gathered, screened, files) = look(app, &submission, &against.flow, settings.clone(), files).await?;
+    metrics::counter!("bonafide_verifications_total").increment(1);
+    let recording = Recording {
+        app: Arc::clone(app),
+        caller,
+        submission,
+        against,
+        gathered,
+        screened,
+        texts,
+        today,
+        settings,
+        started,
+        admission,
+    };
+    // A task of its own: once begun it is finished, even if the client hangs up in the middle.
+    let recorded = record(recording, files, claim).in_current_span();
+    app.recordings
+        .spawn(recorded)
+        .await
+        .map_err(|_| Problem::internal("recording panicked; the log says where"))?
+}
+
+/// What a submission is verified against.
+struct Against {
+    flow_id: Uuid,
+    flow_name: String,
+    has_webhook: bool,
+    flow: Flow,
+    grouping_id: Option<Uuid>,
+    session_id: Option<Uuid>,
+}
+
+/// The stage "Flow and Group exist and agree", and the session, where one is named.
+async fn against(app: &App, caller: &Caller, submission: &mut Submission) -> Result<Against, Problem> {
+    let scope = caller.scope;
+    let mut conn = app.db.read().await?;
+    let missing = |what: &str| Problem::not_found(format!("{what} not found"));
+    let flow_id = Uuid::parse_str(submission.flow_id()).map_err(|_| missing("Flow"))?;
+    let stored = store::flows::get(&mut conn, scope, flow_id)
+        .await?
+        .ok_or_else(|| missing("Flow"))?;
+    let session_id = match (&caller.session, submission.session_id()) {
+        (Some(session), _) => {
+            sessions::check_attempts(session)?;
+            Some(session.id)
+        }
+        (None, None) => None,
+        (None, Some(id)) => {
+            let session = sessions::named(&mut conn, scope, id).await?;
+            sessions::check_attempts(&session)?;
+            submission.bind(&sessions::binding(&session))?;
+            Some(session.id)
+        }
+    };
+    let grouping_id = match submission.grouping_id() {
+        None => None,
+        Some(id) => {
+            let id = Uuid::parse_str(id).map_err(|_| missing("Group"))?;
+            let group = store::groups::get(&mut conn, scope, id)
+                .await?
+                .ok_or_else(|| missing("Group"))?;
+            if !group.flows.iter().any(|flow| flow.id == flow_id) {
+                return Err(Problem::invalid("Flow does not belong to the specified group"));
+            }
+            Some(id)
+        }
+    };
+    let (flow_name, has_webhook) = (stored.name.clone(), stored.webhook_url.is_some());
+    Ok(Against {
+        flow_id,
+        flow_name,
+        has_webhook,
+        flow: flows::parse(&stored.into())?,
+        grouping_id,
+        session_id,
+    })
+}
+
+/// Screens the submitted name, runs the engines, and screens the names on the documents, on the CPU pool. It returns the
+/// files for the log.
+async fn look(
+    app: &Shared,
+    submission: &Arc<Submission>,
+    flow: &Flow,
+    settings: MerchantSettings,
+    mut files: BTreeMap<String, File>,
+) -> Result<(Gathered, Screened, BTreeMap<String, File>), Problem> {
+    let (shared, submission) = (Arc::clone(app), Arc::clone(submission));
+    let flow_settings = flow.settings.clone();
+    // By the lists that the installation uses at this moment, or not at all.
+    app.lists
+        .confirm(&app.db)
+        .await
+        .map_err(|reason| names::unavailable(reason.to_string()))?;
+    app.cpu
+        .run(move |gone| {
+            let (lists, sandbox) = (&shared.lists, submission.sandbox);
+            let submitted = vec![ScreenedName::submitted(&submission)];
+            let submitted = Screened::new(submitted, lists, sandbox, &settings)?;
+            let gathered = gather(&shared, &submission, &flow_settings, &mut files, gone)?;
+            let on_documents = of_documents(&gathered.evidence.documents);
+            let screened = submitted.with(on_documents, lists, sandbox, &settings)?;
+            Ok((gathered, screened, files))
+        })
+        .await?
+}
+
+/// Everything that is recorded of a verification.
+struct Recording {
+    app: Shared,
+    caller: Caller,
+    submission: Arc<Submission>,
+    against: Against,
+    gathered: Gathered,
+    screened: Screened,
+    texts: BTreeMap<String, String>,
+    today: Date,
+    settings: MerchantSettings,
+    started: Instant,
+    /// Of the hosted session's attempt.
+    admission: Option<Admission>,
+}
+
+/// Objects first, then one transaction: person, registration, session, attempt, audit row, outbox, idempotency answer. Objects of an
+/// attempt that did not come to be are unreadable, since their key was never kept; `housekeeping` removes them.
+async fn record(
+    mut recording: Recording,
+    files: BTreeMap<String, File>,
+    claim: Claim,
+) -> Result<Answer, Problem> {
+    let scope = recording.caller.scope;
+    let (attempt_id, key) = (Uuid::now_v7(), DataKey::generate());
+    for (name, mut file) in files {
+        let key = key.clone();
+        let (name, sealed) = cpu::blocking(move || {
+            let bytes = file.content.read()?;
+            let object = ObjectName {
+                scope,
+                attempt_id,
+                file: &name,
+            };
+            let sealed = store::objects::seal(&key, &object, &bytes);
+            Ok((name, sealed))
+        })
+        .await?;
+        let object = ObjectName {
+            scope,
+            attempt_id,
+            file: &name,
+        };
+        recording.app.objects.put_sealed(&object, sealed).await?;
+    }
+    let recorded = examine_and_record(&recording, attempt_id, &key, &claim).await;
+    if let (Ok(_), Some(admission)) = (&recorded, recording.admission.take()) {
+        admission.recorded();
+    }
+    claim.settle(recorded)
+}
+
+/// Why a recording was rolled back.
+enum Stop {
+    /// The person is known by these names, under which the attempt was not screened: screen them, then record again.
+    ScreenFirst(NamesByAttempt),
+    Problem(Problem),
+}
+
+impl From<store::Error> for Stop {
+    fn from(error: store::Error) -> Self {
+        Stop::Problem(error.into())
+    }
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Stop::Problem(problem)
+    }
+}
+
+/// How often a recording begins, while other attempts of the same person come in between.
+const MOST_RECORDINGS: usize = 5;
+
+/// Examines once, then records. The person's names are screened outside the transaction, so that no other writer waits for the
+/// screening. If the attempt turns out to belong to another person, or that person has new names, the transaction is rolled back and
+/// recording starts again.
+async fn examine_and_record(
+    recording: &Recording,
+    attempt_id: Uuid,
+    key: &DataKey,
+    claim: &Claim,
+) -> Result<Answer, Problem> {
+    let examination = examine(
+        &recording.against.flow,
+        &recording.submission,
+        &recording.gathered.evidence,
+        recording.today,
+    );
+    let mut earlier = None;
+    for _ in 0..MOST_RECORDINGS {
+        let attempt = (attempt_id, key);
+        match record_in_one_transaction(recording, &examination, earlier, attempt, claim).await {
+            Ok(answer) => return Ok(answer),
+            Err(Stop::ScreenFirst(found)) => earlier = Some(found),
+            Err(Stop::Problem(problem)) => return Err(problem),
+        }
+    }
+    Err(Problem::unavailable(
+        "Other attempts of this person are being recorded; please try again shortly",
+    ))
+}
+
+async fn record_in_one_transaction(
+    recording: &Recording,
+    examination: &Examination<'_>,
+    earlier: Option<NamesByAttempt>,
+    (attempt_id, key): (Uuid, &DataKey),
+    claim: &Claim,
+) -> Result<Answer, Stop> {
+    let Recording {
+        app,
+        caller,
+        submission,
+        against,
+        gathered,
+        screened,
+        texts,
+        today: _,
+        settings,
+        started,
+        admission: _,
+    } = recording;
+    let scope = caller.scope;
+    let replica = app.faces.of(scope);
+    let face = gathered.face.as_ref().filter(|_| examination.face_is_proven());
+    let mut ahead = Ahead::default();
+    if let Some(earlier) = earlier {
+        ahead = names::screen_ahead(app, scope, earlier, screened, settings).await?;
+    } else if let Some(face) = face {
+        // Up to date to some sequence without the account's lock; inside it only what came after is read.
+        let mut replica = replica.lock().await;
+        replica
+            .catch_up(&mut app.db.read().await?, scope, face.version())
+            .await?;
+        let nearest = replica.search(face)?.first().map(|hit| hit.facemap);
+        drop(replica);
+        if let Some(nearest) = nearest {
+            ahead = names::look_ahead(app, scope, nearest, screened, settings).await?;
+        }
+    }
+    let mut replica = replica.lock().await;
+    let place = Place {
+        grouping_id: against.grouping_id,
+        external_user_id: submission.external_user_id(),
+    };
+    store::transaction!(app.db, |tx| -> Result<Answer, Stop> {
+        let Applicant {
+            identity,
+            facemap_id,
+            registration,
+            similar,
+        } = identify(tx, scope, &mut replica, face, place).await?;
+        // Only now it is known whose earlier names count, and which listings a reviewer set aside for this person.
+        let screening = match face {
+            Some(_) => match names::in_step(tx, scope, facemap_id, screened, &ahead).await? {
+                InStep::Screened(screening) => screening,
+                InStep::Unscreened(earlier) => return Err(Stop::ScreenFirst(earlier)),
+            },
+            None => screened.screening().clone(),
+        };
+        let face_proven = face.is_some() && !identity.near_duplicate;
+        let four_eyes = against.flow.settings.four_eyes || settings.four_eyes;
+        // Nothing is set aside for an attempt that does not prove its person: every hit counts.
+        let known = suppressions::of_attempt(tx, scope, facemap_id, face_proven).await?;
+        let cleared = known.map_or_else(Vec::new, |known| suppressions::cleared(&known));
+        let (screening, suppressed) =
+            suppression::apply(&suppression::counting(cleared, four_eyes), &screening);
+        let session = match against.session_id {
+            Some(id) => Some(
+                store::admissions::use_attempt(tx, scope, id)
+                    .await?
+                    .ok_or_else(|| sessions::ended(caller))?,
+            ),
+            None => None,
+        };
+        let may_repeat = submission.via_bearer
+            && session
+                .as_ref()
+                .is_some_and(|session| session.attempts < session.max_attempts);
+        let judgement = examination.judge(&identity, &screening, may_repeat);
+        let response = serde_json::to_string(&judgement.response).map_err(Problem::internal)?;
+        let info = ApplicantInfo::of_attempt(submission, &gathered.evidence);
+        let words = name_words(submission, &info);
+        people::index_name(tx, scope, facemap_id, words.iter().map(String::as_str)).await?;
+        let detail = Detail {
+            info,
+            reasons: judgement.reasons.clone(),
+            holds: judgement.holds.clone(),
+            forced: judgement.forced.map(|code| code.number()),
+            required_documents: against.required_documents(submission),
+            timing_ms: gathered.timings.clone(),
+            seen: gathered.seen.clone(),
+            suppressed,
+            screening_threshold: Some(
+                settings
+                    .screening_threshold
+                    .unwrap_or(sanctions::DEFAULT_THRESHOLD),
+            ),
+            names: screened.names().to_vec(),
+            face_identified: face.is_some(),
+            face_proven,
+            bound_face: None,
+            held_face: gathered
+                .face
+                .as_ref()
+                .filter(|_| examination.face_awaits_approval())
+                .map(HeldFace::from),
+            four_eyes,
+            similar,
+        };
+        let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
+        let new = NewAttempt {
+            id: attempt_id,
+            key,
+            facemap_id,
+            registration_id: registration.as_ref().map(|registration| registration.id),
+            grouping_id: against.grouping_id,
+            external_user_id: submission.external_user_id(),
+            session_id: against.session_id,
+            flow_id: against.flow_id,
+            flow_name: &against.flow_name,
+            status: judgement.status,
+            success: judgement.success,
+            codes: &json!(judgement.codes).to_string(),
+            document_types: &json!(submission.document_types).to_string(),
+            request: &json!(texts).to_string(),
+            response: &response,
+            detail: &detail,
+            country: submission.document_country(),
+            priority: Priority::of(
+                &judgement.codes,
+                identity.near_duplicate,
+                !judgement.holds.is_empty(),
+            )
+            .number(),
+            took_ms: i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX),
+        };
+        let log_id = attempts::insert(tx, scope, &new).await?;
+        if let Some(session) = &session {
+            sessions::attempted(tx, scope, session, log_id, judgement.status).await?;
+        }
+        if let Some(registration) = &registration {
+            reviews::refresh_status(tx, scope, registration.id).await?;
+        }
+        audit::write(
+            tx,
+            scope,
+            &caller.did("verification.recorded", &log_id.to_string()),
+        )
+        .await?;
+        if against.has_webhook {
+            announce(
+                tx,
+                scope,
+                against,
+                submission,
+                &judgement,
+                facemap_id,
+                registration.as_ref(),
+                log_id,
+            )
+            .await?;
+        }
+        let hides_hits = against.flow.settings.hide_sanctions_detail;
+        let answer = match &caller.session {
+            Some(_) => Answer::json(StatusCode::OK, &judgement.response.for_applicant(hides_hits))?,
+            None => Answer::json(StatusCode::OK, &judgement.response)?,
+        };
+        let describes = Describes::Attempt { id: attempt_id, key };
+        claim.complete(tx, &answer, describes).await?;
+        Ok(answer.of_attempt(log_id))
+    })
+}
+
+impl Against {
+    fn required_documents(&self, submission: &Submission) -> Vec<String> {
+        let types = submission.document_configuration(&self.flow).document_types;
+        types.iter().map(|name| name.as_str().to_owned()).collect()
+    }
+}
+
+/// The words by which the person shall be found: of the names that were submitted and that documents say.
+fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String> {
+    let submitted = ["firstName", "middleName", "lastName"]
+        .into_iter()
+        .filter_map(|field| submission.get(field));
+    let read = info
+        .id_docs
+        .iter()
+        .flat_map(|doc| [doc.first_name.as_deref(), doc.last_name.as_deref()])
+        .flatten();
+    submitted.chain(read).flat_map(applicants::name_words).collect()
+}
+
+/// The webhook event, without personal data (`decisions.md` §7).
+#[expect(clippy::too_many_arguments, reason = "one event's members, each used once")]
+async fn announce(
+    tx: &mut Tx,
+    scope: Scope,
+    against: &Against,
+    submission: &Submission,
+    judgement: &Judgement,
+    facemap_id: Uuid,
+    registration: Option<&Registration>,
+    log_id: i64,
+) -> Result<(), Problem> {
+    let sequence = match registration {
+        Some(registration) => registrations::next_event(tx, scope, registration.id).await?,
+        None => 1,
+    };
+    let pending = judgement.status == verification::status::AttemptStatus::Pending;
+    let kind = if pending {
+        "verification.review_required"
+    } else {
+        "verification.completed"
+    };
+    let data = json!({
+        "externalUserId": submission.external_user_id(),
+        "groupingId": against.grouping_id,
+        "flowId": against.flow_id,
+        "sessionId": against.session_id,
+        "facemapId": facemap_id,
+        "logId": log_id,
+        "sequence": sequence,
+        "status": judgement.status,
+        "success": judgement.success,
+        "codes": judgement.codes,
+        "isSandbox": scope.sandbox,
+    });
+    events::enqueue(tx, scope, against.flow_id, kind, &data).await?;
+    Ok(())
+}

@@ -1,0 +1,548 @@
+//! Delivers webhook events from the outbox (`decisions.md` §7): signed by the Standard Webhooks scheme, at least once, tried again for
+//! about four days. Any number of nodes may do so at once; a claim that is not reported in time is anybody's again.
+//!
+//! It never follows a redirect, reads no answer's body, and reaches no address that is not public unless the operator allows the host.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+use standardwebhooks::{HEADER_WEBHOOK_ID, HEADER_WEBHOOK_SIGNATURE, HEADER_WEBHOOK_TIMESTAMP, Webhook};
+use store::outbox::{self, Delivery};
+use store::webhooks::{self, Endpoint};
+use store::{Scope, Tx, audit};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::background::Job;
+use super::public_address::is_public;
+use super::{App, Shared, events};
+use crate::problem::Problem;
+use crate::caller::Caller;
+
+/// Deliveries of one node at once.
+const AT_ONCE: usize = 32;
+/// Of these, those of one Flow: a receiver that never answers holds back nobody else's events.
+const OF_ONE_FLOW: usize = 4;
+/// How long an event waits for its Flow's other deliveries.
+const PUT_BACK_MS: i64 = 20_000;
+/// A receiver's time to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// A name server's.
+const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
+/// After this a claim is anybody's again; longer than a delivery can take.
+const LEASE_MS: i64 = 60_000;
+/// How long both secrets sign after a rotation.
+const BOTH_SECRETS_MS: i64 = 24 * 60 * 60 * 1_000;
+/// The waits between tries, before jitter.
+const WAITS: [Duration; 9] = [
+    Duration::from_secs(5),
+    Duration::from_mins(5),
+    Duration::from_mins(30),
+    Duration::from_hours(2),
+    Duration::from_hours(5),
+    Duration::from_hours(10),
+    Duration::from_hours(14),
+    Duration::from_hours(20),
+    Duration::from_hours(24),
+];
+/// A wait is stretched by up to this share, so that what failed together is not tried again together.
+const JITTER: f64 = 0.2;
+/// The kind that is sent only when somebody asks for it.
+const TEST: &str = "webhook.test";
+
+/// Delivers for ever.
+pub async fn run(app: Shared) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let flows = Busy::default();
+    loop {
+        tokio::time::sleep(Job::Webhooks.every()).await;
+        let mut begun = Ok(0);
+        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+            let delivery = match next(&app).await {
+                Ok(Some(delivery)) => delivery,
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "webhook events cannot be claimed");
+                    begun = Err(error);
+                    break;
+                }
+            };
+            begun = begun.map(|count| count + 1);
+            let app = Arc::clone(&app);
+            let flow = flows.enter((delivery.scope, delivery.flow_id));
+            tokio::spawn(async move {
+                let result = match flow {
+                    Some(_) => deliver(&app, &delivery).await,
+                    None => put_back(&app, &delivery).await,
+                };
+                if let Err(error) = result {
+                    tracing::warn!(%error, event = %delivery.id, "a webhook delivery could not be recorded");
+                }
+                drop((flow, place));
+            });
+        }
+        app.background.ran(Job::Webhooks, &begun);
+    }
+}
+
+/// How many deliveries each Flow has under way on this node. It counts this process's own tasks. If the database goes back, the outbox
+/// offers their events again: they are delivered at least once, under the same `webhook-id`.
+#[derive(Clone, Default)]
+struct Busy(Arc<Mutex<HashMap<FlowKey, usize>>>);
+
+type FlowKey = (Scope, Uuid);
+
+/// A Flow's place; given back when dropped.
+struct Place(Busy, FlowKey);
+
+impl Busy {
+    fn counts(&self) -> MutexGuard<'_, HashMap<FlowKey, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place, unless the Flow has all of its own.
+    fn enter(&self, flow: FlowKey) -> Option<Place> {
+        let mut counts = self.counts();
+        let count = counts.entry(flow).or_default();
+        if *count == OF_ONE_FLOW {
+            return None;
+        }
+        *count += 1;
+        Some(Place(self.clone(), flow))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.0.counts();
+        if let Some(count) = counts.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.1);
+            }
+        }
+    }
+}
+
+async fn put_back(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        let due_at = tx.now() + PUT_BACK_MS;
+        outbox::put_back(tx, delivery, due_at).await
+    })
+}
+
+async fn next(app: &App) -> Result<Option<Delivery>, store::Error> {
+    if !outbox::is_due(&mut app.db.read().await?).await? {
+        return Ok(None);
+    }
+    store::transaction!(app.db, |tx| -> Result<Option<Delivery>, store::Error> {
+        Ok(outbox::claim(tx, 1, LEASE_MS).await?.pop())
+    })
+}
+
+/// What came of a try.
+enum Outcome {
+    /// A 2xx.
+    Delivered(StatusCode),
+    /// To be tried again, not before the receiver's own time.
+    Failed {
+        status: Option<StatusCode>,
+        error: String,
+        not_before: Option<Duration>,
+    },
+    /// Not to be tried again.
+    GivenUp {
+        status: Option<StatusCode>,
+        error: &'static str,
+    },
+}
+
+async fn deliver(app: &App, delivery: &Delivery) -> Result<(), store::Error> {
+    let (scope, flow_id) = (delivery.scope, delivery.flow_id);
+    let flow = store::flows::get(&mut app.db.read().await?, scope, flow_id).await?;
+    let url = flow.and_then(|flow| flow.webhook_url);
+    let endpoint = store::transaction!(app.db, |tx| -> Result<Option<Endpoint>, store::Error> {
+        webhooks::get_or_create(tx, scope, flow_id).await
+    });
+    let endpoint = match endpoint {
+        Err(store::Error::Sealed) => None,
+        endpoint => Some(endpoint?),
+    };
+    let gone = |error| Outcome::GivenUp { status: None, error };
+    let Some(endpoint) = endpoint else {
+        let outcome = gone("the secret cannot be opened with this master key");
+        return finish(app, delivery, &outcome, url.as_deref()).await;
+    };
+    let outcome = match (&url, &endpoint) {
+        (Some(url), Some(endpoint))
+            if endpoint.stopped_url.as_ref() != Some(url) || delivery.kind == TEST =>
+        {
+            send(app, delivery, url, endpoint).await
+        }
+        (Some(_), Some(_)) => gone("the receiver answered 410: change the address, or send a test message"),
+        _ => gone("the Flow has no webhook any more"),
+    };
+    finish(app, delivery, &outcome, url.as_deref()).await
+}
+
+async fn finish(
+    app: &App,
+    delivery: &Delivery,
+    outcome: &Outcome,
+    url: Option<&str>,
+) -> Result<(), store::Error> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        report(tx, delivery, outcome, url).await
+    })
+}
+
+async fn report(
+    tx: &mut Tx,
+    delivery: &Delivery,
+    outcome: &Outcome,
+    url: Option<&str>,
+) -> Result<(), store::Error> {
+    let result = match outcome {
+        Outcome::Delivered(status) => {
+            webhooks::set_stopped(tx, delivery.scope, delivery.flow_id, None).await?;
+            outbox::delivered(tx, delivery, status.as_u16()).await?;
+            "delivered"
+        }
+        Outcome::Failed {
+            status,
+            error,
+            not_before,
+        } => {
+            let wait = wait(delivery.tries, rand::random(), *not_before);
+            let at = wait.map(|wait| tx.now() + i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+            outbox::failed(tx, delivery, status.map(|status| status.as_u16()), error, at).await?;
+            "failed"
+        }
+        Outcome::GivenUp { status, error } => {
+            if *status == Some(StatusCode::GONE) {
+                webhooks::set_stopped(tx, delivery.scope, delivery.flow_id, url).await?;
+            }
+            outbox::failed(tx, delivery, status.map(|status| status.as_u16()), error, None).await?;
+            "given_up"
+        }
+    };
+    metrics::counter!("bonafide_webhook_deliveries_total", "result" => result).increment(1);
+    Ok(())
+}
+
+/// How long to wait after a try (from 1); `jitter` from 0 to 1. `None`: that was the last.
+fn wait(tries: i64, jitter: f64, not_before: Option<Duration>) -> Option<Duration> {
+    let index = usize::try_from(tries).ok()?.checked_sub(1)?;
+    let wait = WAITS.get(index)?.mul_f64(1.0 + JITTER * jitter);
+    let longest = WAITS[WAITS.len() - 1];
+    Some(wait.max(not_before.unwrap_or_default().min(longest)))
+}
+
+async fn send(app: &App, delivery: &Delivery, url: &str, endpoint: &Endpoint) -> Outcome {
+    let failed = |error: String| Outcome::Failed {
+        status: None,
+        error,
+        not_before: None,
+    };
+    let Some(body) = &delivery.body else {
+        return Outcome::GivenUp {
+            status: None,
+            error: "the event cannot be opened with this master key",
+        };
+    };
+    let (url, pinned) = match destination(app, delivery.scope.sandbox, url).await {
+        Ok(found) => found,
+        Err(error) => return failed(error),
+    };
+    let timestamp = Timestamp::now().as_second();
+    let Some(signature) = sign(endpoint, delivery.id, body, timestamp) else {
+        return failed("the Flow's webhook secret is not base64: rotate it".into());
+    };
+    let mut client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .timeout(ANSWER_WITHIN)
+        .user_agent(concat!("Bonafide-Webhooks/", env!("CARGO_PKG_VERSION")));
+    if let (Some(host), Some(addresses)) = (url.host_str(), &pinned) {
+        client = client.resolve_to_addrs(host, addresses);
+    }
+    let client = match client.build() {
+        Ok(client) => client,
+        Err(error) => return failed(error.to_string()),
+    };
+    let request = client
+        .post(url)
+        .header("content-type", "application/json")
+        .header(HEADER_WEBHOOK_ID, delivery.id.to_string())
+        .header(HEADER_WEBHOOK_TIMESTAMP, timestamp.to_string())
+        .header(HEADER_WEBHOOK_SIGNATURE, signature)
+        .body(body.clone());
+    match request.send().await {
+        Ok(answer) => judge(answer.status(), answer.headers()),
+        Err(error) if error.is_timeout() => failed(format!("no answer within {} s", ANSWER_WITHIN.as_secs())),
+        Err(error) if error.is_connect() => {
+            failed("no connection to the receiver (address, TLS certificate)".into())
+        }
+        Err(error) => failed(error.without_url().to_string()),
+    }
+}
+
+fn judge(status: StatusCode, headers: &HeaderMap) -> Outcome {
+    if status.is_success() {
+        return Outcome::Delivered(status);
+    }
+    if status == StatusCode::GONE {
+        return Outcome::GivenUp {
+            status: Some(status),
+            error: "the receiver answered 410 and gets no more messages",
+        };
+    }
+    let hint = if status.is_redirection() {
+        "; redirects are not followed"
+    } else {
+        ""
+    };
+    Outcome::Failed {
+        status: Some(status),
+        error: format!("the receiver answered {}{hint}", status.as_u16()),
+        not_before: retry_after(headers, Timestamp::now()),
+    }
+}
+
+/// `Retry-After`: seconds or a date (RFC 9110 §10.2.3).
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Duration::try_from(date.duration_since(now)).ok()
+}
+
+/// `webhook-signature`: one signature a secret.
+fn sign(endpoint: &Endpoint, id: Uuid, body: &str, timestamp: i64) -> Option<String> {
+    let signatures: Option<Vec<String>> = std::iter::once(&endpoint.secret)
+        .chain(&endpoint.previous)
+        .map(|secret| {
+            let webhook = Webhook::new(secret.expose_secret()).ok()?;
+            webhook.sign(&id.to_string(), timestamp, body.as_bytes()).ok()
+        })
+        .collect();
+    Some(signatures?.join(" "))
+}
+
+/// Where an address leads: the URL, and what its name was resolved to.
+async fn destination(app: &App, sandbox: bool, url: &str) -> Result<(Url, Option<Vec<SocketAddr>>), String> {
+    let url = Url::parse(url).map_err(|_| "the address is not a URL".to_owned())?;
+    let host = url
+        .host_str()
+        .ok_or("the address has no host")?
+        .trim_matches(['[', ']'])
+        .to_owned();
+    let port = url.port_or_known_default().ok_or("the address has no port")?;
+    if url.scheme() != "https" && !sandbox {
+        return Err("live events are sent to https addresses only".into());
+    }
+    let allowed = app.config.webhook_host_allowed(&host);
+    let check = |address: IpAddr| {
+        if allowed || is_public(address) {
+            Ok(())
+        } else {
+            Err(
+                "the host's address is not public; an operator can allow it (--webhook-allow-hosts)"
+                    .to_owned(),
+            )
+        }
+    };
+    if let Ok(address) = host.parse::<IpAddr>() {
+        check(address)?;
+        return Ok((url, None));
+    }
+    let found = tokio::time::timeout(RESOLVE_WITHIN, tokio::net::lookup_host((host.as_str(), port))).await;
+    let addresses: Vec<SocketAddr> = match found {
+        Ok(Ok(addresses)) => addresses.collect(),
+        _ => Vec::new(),
+    };
+    if addresses.is_empty() {
+        return Err("the host has no address".into());
+    }
+    for address in &addresses {
+        check(address.ip())?;
+    }
+    Ok((url, Some(addresses)))
+}
+
+/// Sends a test message; its id.
+pub async fn test(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Uuid, Problem> {
+    store::transaction!(db, |tx| -> Result<Uuid, Problem> {
+        let flow = store::flows::get(tx, scope, flow_id).await?;
+        if flow
+            .ok_or_else(|| {
+                Problem::not_found("Flow not found in this account and mode (sandbox Flows need --sandbox)")
+            })?
+            .webhook_url
+            .is_none()
+        {
+            return Err(Problem::invalid("webhookUrl - the Flow has none: set one first"));
+        }
+        let data = json!({"flowId": flow_id, "isSandbox": scope.sandbox});
+        events::enqueue(tx, scope, flow_id, TEST, &data).await
+    })
+}
+
+/// Makes an event due again, for the command line; whether there is one.
+pub async fn resend_alone(db: &store::Db, scope: Scope, event: Uuid) -> Result<bool, store::Error> {
+    store::transaction!(db, |tx| -> Result<bool, store::Error> {
+        outbox::resend(tx, scope, event).await
+    })
+}
+
+/// A Flow's endpoint with its secret, made if there is none yet; `None` without such a Flow.
+pub async fn endpoint(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<Option<Endpoint>, store::Error> {
+    store::transaction!(db, |tx| -> Result<Option<Endpoint>, store::Error> {
+        webhooks::get_or_create(tx, scope, flow_id).await
+    })
+}
+
+/// Gives a Flow's endpoint a new secret, for the command line.
+pub async fn rotate_alone(db: &store::Db, scope: Scope, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(db, |tx| -> Result<SecretString, Problem> {
+        rotate(tx, scope, flow_id, None).await
+    })
+}
+
+/// The secret that signs a Flow's messages; made when it is first asked for. Showing it is written to the audit trail.
+pub async fn show_secret(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let endpoint = webhooks::get_or_create(tx, caller.scope, flow_id).await?;
+        let endpoint = endpoint.ok_or_else(|| Problem::not_found("Flow not found"))?;
+        let id = flow_id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.secret_shown", &id)).await?;
+        Ok(endpoint.secret)
+    })
+}
+
+/// [`rotate`], for somebody.
+pub async fn rotate_for(app: &App, caller: &Caller, flow_id: Uuid) -> Result<SecretString, Problem> {
+    store::transaction!(app.db, |tx| -> Result<SecretString, Problem> {
+        let secret = rotate(tx, caller.scope, flow_id, None).await?;
+        let id = flow_id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.secret_rotated", &id)).await?;
+        Ok(secret)
+    })
+}
+
+/// Sends an event again, under the same id.
+pub async fn resend(app: &App, caller: &Caller, id: Uuid) -> Result<(), Problem> {
+    store::transaction!(app.db, |tx| -> Result<(), Problem> {
+        if !outbox::resend(tx, caller.scope, id).await? {
+            return Err(Problem::not_found("No such event"));
+        }
+        let id = id.to_string();
+        audit::write(tx, caller.scope, &caller.did("webhook.resent", &id)).await?;
+        Ok(())
+    })
+}
+
+/// Sends every event again that was given up since a time (ms); how many they are.
+pub async fn resend_given_up(
+    app: &App,
+    caller: &Caller,
+    flow_id: Option<Uuid>,
+    since: i64,
+) -> Result<u64, Problem> {
+    store::transaction!(app.db, |tx| -> Result<u64, Problem> {
+        let count = outbox::resend_given_up(tx, caller.scope, flow_id, since).await?;
+        let subject = flow_id.map_or_else(|| "all".to_owned(), |id| id.to_string());
+        audit::write(tx, caller.scope, &caller.did("webhook.resent_all", &subject)).await?;
+        Ok(count)
+    })
+}
+
+/// Replaces a Flow's secret; the old one signs too for a day.
+pub async fn rotate(
+    tx: &mut Tx,
+    scope: Scope,
+    flow_id: Uuid,
+    secret: Option<SecretString>,
+) -> Result<SecretString, Problem> {
+    webhooks::rotate(tx, scope, flow_id, secret, BOTH_SECRETS_MS)
+        .await?
+        .ok_or_else(|| Problem::not_found("Flow not found"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_end() {
+        for (tries, jitter, seconds) in [
+            (1, 0.0, Some(5)),
+            (1, 1.0, Some(6)),
+            (2, 0.0, Some(300)),
+            (9, 0.0, Some(86_400)),
+            (10, 0.0, None),
+        ] {
+            assert_eq!(
+                wait(tries, jitter, None),
+                seconds.map(Duration::from_secs),
+                "{tries}"
+            );
+        }
+        let hour = Duration::from_hours(1);
+        assert_eq!(
+            wait(1, 0.0, Some(hour)),
+            Some(hour),
+            "the receiver's own time is honoured"
+        );
+        assert_eq!(wait(9, 0.0, Some(hour)), Some(Duration::from_hours(24)));
+        assert_eq!(
+            wait(1, 0.0, Some(hour * 1_000)),
+            Some(Duration::from_hours(24)),
+            "but not for ever"
+        );
+    }
+
+    #[test]
+    fn a_flow_has_no_more_than_its_places() {
+        let busy = Busy::default();
+        let scope = Scope {
+            merchant_id: Uuid::nil(),
+            sandbox: true,
+        };
+        let (one, other) = ((scope, Uuid::from_u128(1)), (scope, Uuid::from_u128(2)));
+        let mut places: Vec<_> = (0..OF_ONE_FLOW).map(|_| busy.enter(one)).collect();
+        assert!(places.iter().all(Option::is_some) && busy.enter(one).is_none());
+        assert!(busy.enter(other).is_some(), "another Flow has its own");
+        places.pop();
+        assert!(busy.enter(one).is_some());
+        drop(places);
+        assert!(busy.counts().is_empty());
+    }
+
+    #[test]
+    fn a_receiver_says_when() {
+        let now: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+        for (text, seconds) in [
+            ("120", Some(120)),
+            ("Sat, 21 Nov 2026 10:01:00 GMT", Some(60)),
+            ("Sat, 21 Nov 2026 09:00:00 GMT", None),
+            ("soon", None),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
+            assert_eq!(
+                retry_after(&headers, now),
+                seconds.map(Duration::from_secs),
+                "{text}"
+            );
+        }
+    }
+}
