@@ -11,7 +11,7 @@ help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 run: models ## Build, bring models and specimens, and serve the sandbox on http://localhost:8080
-	$(CARGO) build --release --package server --package xtask
+	$(CARGO) build --release --package bonafide --package xtask
 	target/release/xtask specimens --out specimens --models models
 	target/release/bonafide serve --demo --data $(DATA)
 

@@ -4,5 +4,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|value: &[u8]| {
-    let _ = server::http::authorization::parse_value(value);
+    let _ = http_server::authorization::parse_value(value);
 });

@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use server::http::form;
+use http_server::form;
 
 fuzz_target!(|body: &[u8]| {
     let fields = form::Fields {

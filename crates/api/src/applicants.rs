@@ -2,18 +2,18 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Json;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::openapi::ApplicantErrors;
+use http_server::path::PathText;
+use http_server::query;
 use serde::{Deserialize, Serialize};
+use service::Shared;
+use service::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
+use service::problem::Problem;
+use service::time::plain;
 use utoipa::ToSchema;
 use uuid::Uuid;
-
-use super::openapi::ApplicantErrors;
-use super::time::plain;
-use crate::app::Shared;
-use crate::app::applicants::{self, AttemptRecord, Record, RegistrationRecord, Resolved};
-use crate::error::Problem;
-use crate::http::gate::Caller;
-use crate::http::path::PathText;
-use crate::http::query;
 
 /// Longest externalUserId.
 const MAX_EXTERNAL_USER_ID: usize = 500;
@@ -172,10 +172,10 @@ impl TryFrom<RegistrationRecord> for RegistrationBody {
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
 pub async fn by_external_user_id(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(external_user_id): PathText,
-) -> Result<Json<ResolvedBody>, Problem> {
-    resolve(&app, &caller, external_user_id).await
+) -> Result<Json<ResolvedBody>, Rejection> {
+    Ok(resolve(&app, &caller, external_user_id).await?)
 }
 
 /// Resolve a label to its facemaps (query variant).
@@ -184,21 +184,21 @@ pub async fn by_external_user_id(
     responses((status = 200, description = "Its facemaps", body = ResolvedBody), ApplicantErrors))]
 pub async fn by_external_user_id_query(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     RawQuery(raw): RawQuery,
-) -> Result<Json<ResolvedBody>, Problem> {
+) -> Result<Json<ResolvedBody>, Rejection> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
-    resolve(
+    Ok(resolve(
         &app,
         &caller,
         query.get("externalUserId").unwrap_or_default().to_owned(),
     )
-    .await
+    .await?)
 }
 
 async fn resolve(
     app: &Shared,
-    caller: &Caller,
+    caller: &service::caller::Caller,
     external_user_id: String,
 ) -> Result<Json<ResolvedBody>, Problem> {
     if external_user_id.trim().is_empty() {
@@ -236,9 +236,9 @@ async fn resolve(
     responses((status = 200, description = "The record", body = ApplicantRecordBody), ApplicantErrors))]
 pub async fn by_facemap_id(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(facemap_id): PathText,
-) -> Result<Json<ApplicantRecordBody>, Problem> {
+) -> Result<Json<ApplicantRecordBody>, Rejection> {
     let Record {
         created_at,
         registrations,

@@ -15,11 +15,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
+use http_server::path::PathText;
 use rust_embed::RustEmbed;
+use service::Shared;
 use utoipa_swagger_ui::Config;
-
-use crate::app::Shared;
-use crate::http::path::PathText;
 
 /// The page, its style and the script that starts Swagger UI, from `web/docs/`.
 #[derive(RustEmbed)]

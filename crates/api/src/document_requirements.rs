@@ -2,14 +2,14 @@
 
 use axum::extract::RawQuery;
 use axum::response::Json;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::openapi::VerifyErrors;
+use http_server::query;
 use serde::{Deserialize, Serialize};
+use service::problem::Problem;
 use utoipa::ToSchema;
 use verification::document_requirements::{self, Requirement};
-
-use super::openapi::VerifyErrors;
-use crate::error::Problem;
-use crate::http::gate::Caller;
-use crate::http::query;
 
 /// What a document needs.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -34,7 +34,10 @@ pub struct DocumentRequirementsBody {
             pattern = "^(PASSPORT|DRIVERS|ID_CARD|RESIDENCY_CARD)$", example = "ID_CARD"),
     ),
     responses((status = 200, description = "What the document needs", body = DocumentRequirementsBody), VerifyErrors))]
-pub async fn get(caller: Caller, RawQuery(raw): RawQuery) -> Result<Json<DocumentRequirementsBody>, Problem> {
+pub async fn get(
+    Authenticated(caller): Authenticated,
+    RawQuery(raw): RawQuery,
+) -> Result<Json<DocumentRequirementsBody>, Rejection> {
     caller.check_session()?;
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
     let Requirement {

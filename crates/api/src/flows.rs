@@ -2,18 +2,17 @@
 
 use axum::extract::State;
 use axum::response::Json;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::json::JsonObject;
+use http_server::openapi::{GroupsAndFlowsErrors, MessageBody};
+use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
+use service::time::iso;
+use service::{Shared, flows};
 use store::flows::Flow;
 use utoipa::ToSchema;
 use uuid::Uuid;
-
-use super::openapi::{GroupsAndFlowsErrors, MessageBody};
-use super::time::iso;
-use crate::app::{Shared, flows};
-use crate::error::Problem;
-use crate::http::gate::Caller;
-use crate::http::json::JsonObject;
-use crate::http::path::PathText;
 
 /// A verification configuration. Four members are JSON-encoded strings on reads; updates send them as real JSON.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -244,7 +243,10 @@ impl From<Flow> for FlowBody {
 /// List all Flows, most recently created first.
 #[utoipa::path(get, path = "/v2/public/flows", operation_id = "listFlows", tag = "Flows", security(("basic" = [])),
     responses((status = 200, description = "All Flows", body = FlowListBody), GroupsAndFlowsErrors))]
-pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<FlowListBody>, Problem> {
+pub async fn list(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<FlowListBody>, Rejection> {
     let flows = flows::list(&app, caller.scope).await?;
     Ok(Json(FlowListBody {
         flows: flows.into_iter().map(FlowBody::from).collect(),
@@ -260,9 +262,9 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Flow
         GroupsAndFlowsErrors))]
 pub async fn get(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
-) -> Result<Json<FlowBody>, Problem> {
+) -> Result<Json<FlowBody>, Rejection> {
     Ok(Json(flows::get(&app, caller.scope, &id).await?.into()))
 }
 
@@ -279,10 +281,10 @@ pub async fn get(
         GroupsAndFlowsErrors))]
 pub async fn update(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
     body: JsonObject,
-) -> Result<Json<FlowBody>, Problem> {
+) -> Result<Json<FlowBody>, Rejection> {
     Ok(Json(
         flows::update(&app, &caller, &id, &body.object).await?.into(),
     ))
@@ -297,9 +299,9 @@ pub async fn update(
         GroupsAndFlowsErrors))]
 pub async fn delete(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
-) -> Result<Json<MessageBody>, Problem> {
+) -> Result<Json<MessageBody>, Rejection> {
     flows::delete(&app, &caller, &id).await?;
     Ok(Json(MessageBody {
         message: "flow deleted successfully".into(),

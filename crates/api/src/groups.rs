@@ -3,20 +3,20 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::StatusCode;
-use axum::response::{Json, Response};
+use axum::response::Json;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::idempotency::{Reply, key_of};
+use http_server::json::JsonObject;
+use http_server::openapi::{GroupsAndFlowsErrors, MessageBody};
+use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
+use service::idempotency::{self, Answer, Start};
+use service::time::iso;
+use service::{Shared, groups};
 use store::groups::Group;
 use utoipa::ToSchema;
 use uuid::Uuid;
-
-use super::openapi::{GroupsAndFlowsErrors, MessageBody};
-use super::time::iso;
-use crate::app::{Shared, groups};
-use crate::error::Problem;
-use crate::http::gate::Caller;
-use crate::http::idempotency::{self, Answer, Start};
-use crate::http::json::JsonObject;
-use crate::http::path::PathText;
 
 /// A named collection of Flows.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -130,7 +130,10 @@ impl From<Group> for GroupBody {
 /// List all Groups, most recently created first.
 #[utoipa::path(get, path = "/v2/public/groups", operation_id = "listGroups", tag = "Groups", security(("basic" = [])),
     responses((status = 200, description = "All Groups", body = GroupListBody), GroupsAndFlowsErrors))]
-pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<GroupListBody>, Problem> {
+pub async fn list(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<GroupListBody>, Rejection> {
     let groups = groups::list(&app, caller.scope).await?;
     Ok(Json(GroupListBody {
         groups: groups.into_iter().map(GroupBody::from).collect(),
@@ -151,25 +154,25 @@ pub async fn list(State(app): State<Shared>, caller: Caller) -> Result<Json<Grou
         GroupsAndFlowsErrors))]
 pub async fn create(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
     body: JsonObject,
-) -> Result<Response, Problem> {
+) -> Result<Reply, Rejection> {
     let claim = match idempotency::start(
         &app,
         caller.scope,
-        &headers,
+        key_of(&headers),
         "POST /v2/public/groups",
         &body.bytes,
     )
     .await?
     {
         Start::Fresh(claim) => claim,
-        Start::Answered(response) => return Ok(response),
+        Start::Answered(answer) => return Ok(Reply(answer)),
     };
     let answer = |group| Answer::json(StatusCode::CREATED, &GroupBody::from(group));
     let result = groups::create(&app, &caller, &body.object, &claim, answer).await;
-    claim.settle(result)
+    Ok(Reply(claim.settle(result)?))
 }
 
 /// One Group.
@@ -181,9 +184,9 @@ pub async fn create(
         GroupsAndFlowsErrors))]
 pub async fn get(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
-) -> Result<Json<GroupBody>, Problem> {
+) -> Result<Json<GroupBody>, Rejection> {
     Ok(Json(groups::get(&app, caller.scope, &id).await?.into()))
 }
 
@@ -200,10 +203,10 @@ pub async fn get(
         GroupsAndFlowsErrors))]
 pub async fn update(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
     body: JsonObject,
-) -> Result<Json<GroupBody>, Problem> {
+) -> Result<Json<GroupBody>, Rejection> {
     Ok(Json(
         groups::update(&app, &caller, &id, &body.object).await?.into(),
     ))
@@ -218,9 +221,9 @@ pub async fn update(
         GroupsAndFlowsErrors))]
 pub async fn delete(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
-) -> Result<Json<MessageBody>, Problem> {
+) -> Result<Json<MessageBody>, Rejection> {
     groups::delete(&app, &caller, &id).await?;
     Ok(Json(MessageBody {
         message: "group deleted successfully".into(),

@@ -4,13 +4,13 @@ use axum::extract::State;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Json, Response};
+use http_server::error::Rejection;
 use secrecy::ExposeSecret;
 use serde::Serialize;
+use service::Shared;
+use service::problem::Problem;
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
-
-use crate::app::Shared;
-use crate::error::Problem;
 
 /// A part of the server and whether it can do its work.
 #[derive(Serialize, ToSchema)]
@@ -66,7 +66,7 @@ pub async fn readyz(State(app): State<Shared>) -> Response {
 
 /// Figures for Prometheus, for whoever has the metrics token. Without a configured token there is no such path: a peer's address
 /// proves nothing behind a reverse proxy.
-pub async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Rejection> {
     let given = headers
         .get(AUTHORIZATION)
         .map(|given| given.as_bytes())
@@ -76,7 +76,7 @@ pub async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Re
         given.ct_eq(expected.as_bytes()).into()
     });
     if !allowed {
-        return Err(Problem::not_found("No such path"));
+        return Err(Problem::not_found("No such path").into());
     }
     Ok((
         [(CONTENT_TYPE, "text/plain; version=0.0.4")],

@@ -4,19 +4,20 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Json, Response};
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::idempotency::{Reply, key_of};
+use http_server::json::JsonObject;
+use http_server::openapi::{FailureBody, MessageBody};
+use http_server::path::PathText;
+use http_server::query;
 use serde::Serialize;
 use serde_json::Value;
+use service::idempotency::{self, Start};
+use service::problem::Problem;
+use service::{Shared, monitoring};
 use utoipa::{IntoResponses, ToSchema};
 use uuid::Uuid;
-
-use super::openapi::{FailureBody, MessageBody};
-use crate::app::{Shared, monitoring};
-use crate::error::Problem;
-use crate::http::gate::Caller;
-use crate::http::idempotency::{self, Start};
-use crate::http::json::JsonObject;
-use crate::http::path::PathText;
-use crate::http::query;
 
 /// What to screen.
 #[derive(ToSchema)]
@@ -158,18 +159,19 @@ pub enum MonitoringErrors {
     responses((status = 200, description = "The score, and what explains it", body = ScreeningBody), MonitoringErrors))]
 pub async fn screen(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
     body: JsonObject,
-) -> Result<Response, Problem> {
+) -> Result<Reply, Rejection> {
     let operation = "POST /v2/public/transaction-monitoring";
-    let claim = match idempotency::start(&app, caller.scope, &headers, operation, &body.bytes).await? {
+    let claim = match idempotency::start(&app, caller.scope, key_of(&headers), operation, &body.bytes).await?
+    {
         Start::Fresh(claim) => claim,
-        Start::Answered(response) => return Ok(response),
+        Start::Answered(answer) => return Ok(Reply(answer)),
     };
     let query = monitoring::read(&body.object)?;
     let screened = monitoring::screen(&app, &caller, Uuid::now_v7(), query, claim).await;
-    Ok(screened?)
+    Ok(Reply(screened?))
 }
 
 /// A party in the picture.
@@ -220,15 +222,15 @@ pub struct PictureBody {
         (PictureBody = "application/json"), (String = "image/svg+xml"))), MonitoringErrors))]
 pub async fn picture(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let query = query::parse(raw.as_deref().unwrap_or_default())?;
     let svg = match query.get("format") {
         None | Some("json") => false,
         Some("svg") => true,
-        Some(_) => return Err(Problem::validation(vec!["format - must be json or svg".into()])),
+        Some(_) => return Err(Problem::validation(vec!["format - must be json or svg".into()]).into()),
     };
     let picture = match Uuid::parse_str(&id) {
         Ok(id) => monitoring::picture(&app, caller.scope, id).await?,

@@ -1,22 +1,20 @@
-//! `/v2/sdk/session/…` (contract §4.3–§4.5): hosted links, their exchange, and the poll.
+//! `/v2/sdk/session/…` (contract §4.3–§4.5): hosted links and the poll.
 
 use axum::extract::State;
 use axum::response::Json;
-use secrecy::ExposeSecret;
+use http_server::error::Rejection;
+use http_server::gate::Authenticated;
+use http_server::json::JsonObject;
+use http_server::openapi::{ErrorAndMessageBody, LinkAndPollErrors, SessionBodyErrors};
+use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use service::Shared;
+use service::problem::Problem;
+use service::sessions::{self, Polled};
+use service::time::iso;
 use store::sessions::Session;
 use utoipa::ToSchema;
 use uuid::Uuid;
-
-use super::openapi::{ErrorAndMessageBody, LinkAndPollErrors, OneTimeTokenErrors, SessionBodyErrors};
-use super::time::iso;
-use crate::app::sessions::{self, Exchanged, Polled};
-use crate::app::{Shared, flows};
-use crate::error::Problem;
-use crate::http::gate::{Caller, ClientAddress};
-use crate::http::json::JsonObject;
-use crate::http::path::PathText;
 
 /// For whom and what a link is asked.
 #[derive(ToSchema)]
@@ -51,108 +49,6 @@ pub struct LinkBody {
     /// To be opened by the applicant, once, within ten minutes.
     #[schema(example = "https://verify.example.com/verify?iswebsdklink=true&token=Yx3k9QpT…")]
     pub url: String,
-}
-
-/// A link token to exchange.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "read by the derive only")]
-pub struct TokenBody {
-    /// The `token` of the link's address.
-    #[schema(min_length = 1, max_length = 51, example = "Yx3k9QpT…")]
-    token: String,
-}
-
-/// What the hosted page works with.
-#[derive(Serialize, ToSchema)]
-pub struct ExchangeBody {
-    /// Bearer token for verify and document-requirements.
-    #[schema(example = "Yx3k9QpT…")]
-    pub access_token: String,
-    /// What to poll the result by.
-    pub session_id: Uuid,
-    /// The hosted configuration; one per Flow.
-    pub sdk_id: Uuid,
-    /// Whether the link was made with a sandbox key.
-    pub is_sandbox: bool,
-    /// Seconds that the access token works: 600 (on a second device, what is left of them).
-    #[schema(example = 600)]
-    pub expires_in: i64,
-    /// For whom the link was made.
-    #[serde(rename = "userId")]
-    pub user_id: String,
-    /// The Group.
-    #[serde(rename = "groupId")]
-    pub group_id: Uuid,
-    /// The Flow.
-    #[serde(rename = "flowId")]
-    pub flow_id: Uuid,
-    /// The Flow's, as JSON.
-    #[serde(rename = "defaultFields")]
-    #[schema(value_type = Object, example = json!({"dob": true, "selfie": true, "documentCapture": true}))]
-    pub default_fields: Value,
-    /// The Flow's accepted document types.
-    #[serde(rename = "defaultDocumentTypes")]
-    #[schema(value_type = Vec<String>, example = json!(["PASSPORT", "ID_CARD"]))]
-    pub default_document_types: Value,
-    /// The Flow's customisations per country.
-    #[serde(rename = "countryOverrides")]
-    #[schema(value_type = Vec<Object>)]
-    pub country_overrides: Value,
-    /// `selfie`, `live selfie` or `liveness`.
-    #[serde(rename = "biometricType")]
-    #[schema(example = "selfie")]
-    pub biometric_type: &'static str,
-    /// `fileUpload` or `fileCapture`.
-    #[serde(rename = "documentUploadType")]
-    #[schema(example = "fileCapture")]
-    pub document_upload_type: &'static str,
-}
-
-impl TryFrom<Exchanged> for ExchangeBody {
-    type Error = Problem;
-
-    fn try_from(exchanged: Exchanged) -> Result<Self, Problem> {
-        let Exchanged {
-            session,
-            token,
-            scope,
-            flow,
-            expires_in,
-        } = exchanged;
-        let content = flow.into();
-        let defaults = flows::parse(&content)?.defaults;
-        let json = |text: &str| serde_json::from_str(text).map_err(Problem::internal);
-        Ok(ExchangeBody {
-            access_token: token.expose_secret().to_owned(),
-            session_id: session.id,
-            sdk_id: sessions::sdk_id(session.link.flow_id),
-            is_sandbox: scope.sandbox,
-            expires_in,
-            user_id: session.link.user_id,
-            group_id: session.link.group_id,
-            flow_id: session.link.flow_id,
-            default_fields: json(&content.default_fields)?,
-            default_document_types: json(&content.default_document_types)?,
-            country_overrides: json(&content.country_overrides)?,
-            biometric_type: defaults.biometric().as_str(),
-            document_upload_type: defaults.document_upload_type(),
-        })
-    }
-}
-
-/// The exchange is refused because of the visitor's country.
-#[derive(Serialize, ToSchema)]
-pub struct GeoBlockedBody {
-    /// `geo_blocked` (or `forbidden`, without the country: the merchant's account is not active).
-    #[schema(example = "geo_blocked")]
-    pub error: String,
-    /// Alpha-2; null when it is not known.
-    #[serde(rename = "detectedCountry")]
-    #[schema(example = "FR")]
-    pub detected_country: Option<String>,
-    /// A text for people.
-    #[schema(example = "Verification is not available in your country")]
-    pub message: String,
 }
 
 /// How a session stands.
@@ -240,38 +136,11 @@ impl From<Polled> for SessionBody {
         LinkAndPollErrors, SessionBodyErrors))]
 pub async fn link(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     body: JsonObject,
-) -> Result<Json<LinkBody>, Problem> {
+) -> Result<Json<LinkBody>, Rejection> {
     let url = sessions::link(&app, &caller, &body.object).await?;
     Ok(Json(LinkBody { url }))
-}
-
-/// Exchange a link's token for a session.
-///
-/// The hosted page calls it when the applicant begins. A refused exchange does not use the token up.
-#[utoipa::path(post, path = "/v2/sdk/session/exchange", operation_id = "exchangeSessionToken", tag = "Sessions", security(()),
-    request_body = TokenBody,
-    responses(
-        (status = 200, description = "The session", body = ExchangeBody),
-        (status = 403, description = "`geo_blocked`", body = GeoBlockedBody),
-        OneTimeTokenErrors, SessionBodyErrors))]
-pub async fn exchange(
-    State(app): State<Shared>,
-    ClientAddress(address): ClientAddress,
-    body: JsonObject,
-) -> Result<Json<ExchangeBody>, Problem> {
-    let exchanged = sessions::exchange(&app, address, token(&body)?).await?;
-    exchanged.try_into().map(Json)
-}
-
-/// The `token` of a body.
-pub fn token(body: &JsonObject) -> Result<&str, Problem> {
-    body.object
-        .get("token")
-        .and_then(Value::as_str)
-        .filter(|token| !token.is_empty())
-        .ok_or_else(|| Problem::invalid("token - is required, as a string").named("token_required"))
 }
 
 /// How a session stands.
@@ -283,13 +152,13 @@ pub fn token(body: &JsonObject) -> Result<&str, Problem> {
         LinkAndPollErrors))]
 pub async fn poll(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     PathText(id): PathText,
-) -> Result<Json<SessionBody>, Problem> {
+) -> Result<Json<SessionBody>, Rejection> {
     Ok(Json(sessions::poll(&app, caller.scope, &id).await?.into()))
 }
 
 /// A poll that names no session.
-pub async fn poll_nothing(_: Caller) -> Problem {
-    Problem::invalid("sessionId - is required: GET /v2/sdk/session/verification-result/{sessionId}")
+pub async fn poll_nothing(_: Authenticated) -> Rejection {
+    Problem::invalid("sessionId - is required: GET /v2/sdk/session/verification-result/{sessionId}").into()
 }

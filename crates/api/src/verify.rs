@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::Response;
+use http_server::api_log::Notes;
+use http_server::error::Rejection;
+use http_server::form::{self, Fields, Form};
+use http_server::gate::Authenticated;
+use http_server::idempotency::{Reply, key_of};
+use http_server::openapi::{FailureBody, VerifyErrors};
 use imaging::sniff;
+use service::api_log::form_summary;
+use service::idempotency::{self, Start};
+use service::upload::{File, MAX_FILE_BYTES};
+use service::{Shared, cpu, verify};
 use sha2::{Digest, Sha256};
 use verification::submission::{FileField, SubmittedFile, TEXT_FIELDS};
 
-use super::openapi::{FailureBody, VerifyErrors};
 use super::verify_schema::{VerificationBody, VerificationForm};
-use crate::app::api_log::form_summary;
-use crate::app::{Shared, cpu, verify};
-use crate::error::Problem;
-use crate::http::api_log::Notes;
-use crate::http::form::{self, Fields, File, Form};
-use crate::http::gate::Caller;
-use crate::http::idempotency::{self, Start};
 
 /// Verify a person.
 ///
@@ -39,12 +40,12 @@ use crate::http::idempotency::{self, Start};
         VerifyErrors))]
 pub async fn verify(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     notes: Notes,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Problem> {
-    if !idempotency::is_asked_for(&headers) {
+) -> Result<Reply, Rejection> {
+    if key_of(&headers).is_none() {
         // What the session's end may have cut off is still answered to its repetition, below.
         caller.check_session()?;
     }
@@ -55,7 +56,7 @@ pub async fn verify(
     let Form { texts, mut files } = form::read(&headers, body, &fields, &app.config.data.spill_dir()).await?;
     let sizes = files.iter().map(|(name, file)| (name, file.content.len()));
     notes.form(form_summary(&texts, sizes));
-    let repeatable = idempotency::is_asked_for(&headers);
+    let repeatable = key_of(&headers).is_some();
     let (texts, files, submitted, content) = cpu::blocking(move || {
         let submitted = describe(&mut files)?;
         let content = match repeatable {
@@ -65,16 +66,18 @@ pub async fn verify(
         Ok((texts, files, submitted, content))
     })
     .await?;
-    // A key is its key's or session's own, so that no applicant meets another's answer.
+    // Idempotency keys are scoped to one API key or session, so one applicant never receives another's response.
     let operation = match &caller.session {
         Some(session) => format!("POST /v2/idv/verify by {}", session.id),
         None => "POST /v2/idv/verify".into(),
     };
-    let claim = match idempotency::start(&app, caller.scope, &headers, &operation, &content).await? {
+    let claim = match idempotency::start(&app, caller.scope, key_of(&headers), &operation, &content).await? {
         Start::Fresh(claim) => claim,
-        Start::Answered(response) => return Ok(response),
+        Start::Answered(answer) => return Ok(Reply(answer)),
     };
-    verify::run(&app, caller, texts, submitted, files, claim).await
+    Ok(Reply(
+        verify::run(&app, caller, texts, submitted, files, claim).await?,
+    ))
 }
 
 /// What validation needs to know of the files.
@@ -83,7 +86,7 @@ fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<File
     for (name, file) in files {
         let known_format = sniff(&file.content.first(64)?).is_some();
         // What was cut off at the limit was longer than it.
-        let bytes = file.content.len() + u64::from(file.too_large) * (form::MAX_FILE_BYTES + 1);
+        let bytes = file.content.len() + u64::from(file.too_large) * (MAX_FILE_BYTES + 1);
         if let Ok(field) = name.parse() {
             submitted.insert(field, SubmittedFile { bytes, known_format });
         }

@@ -1,15 +1,7 @@
-//! The `bonafide` program as a library: command line, HTTP API, and what happens behind both.
+//! The `bonafide` program: its command line, its log, and every route in one list.
 //!
-//! Three floors share their file names: `api/groups.rs` (HTTP) → `app/groups.rs` (what happens) → `store::groups` (SQL).
-//! Nothing here knows a rule of verification (crate `verification`), reads a picture (the engines) or holds SQL (crate `store`).
+//! Nothing happens here: the command line and the routes call `service`.
 
-pub mod api;
-pub mod app;
 pub mod cli;
-pub mod config;
-pub mod error;
-pub mod http;
 pub mod logging;
-pub mod portal;
 pub mod router;
-pub mod websdk;

@@ -1,28 +1,28 @@
 //! Every route, in one list.
 
+use std::sync::LazyLock;
+
+use api::{applicants, docs, document_requirements, flows, groups, health, monitoring, sessions, verify};
 use axum::extract::DefaultBodyLimit;
+use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use axum::{
-    Router,
+    Extension, Router,
     response::{IntoResponse, Redirect},
 };
+use bytes::Bytes;
+use hosted_page::{endpoints as hosted, exchange};
+use http_server::error::{self, Rejection};
+use http_server::openapi::{DescribedPaths, Frame};
+use http_server::{api_log, gate, leftovers, no_store, request_id};
+use service::Shared;
+use service::problem::{Kind, Problem};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-
-use crate::api::openapi::Frame;
-use crate::api::{
-    applicants, docs, document_requirements, flows, groups, health, hosted, monitoring, openapi, sessions,
-    verify,
-};
-use crate::app::Shared;
-use crate::error::{self, Kind, Problem};
-use crate::http::{api_log, gate, leftovers, no_store, request_id};
-use crate::portal;
-use crate::websdk;
 
 /// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
 fn gated() -> OpenApiRouter<Shared> {
@@ -63,14 +63,14 @@ fn open() -> OpenApiRouter<Shared> {
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .route("/metrics", get(health::metrics))
-        .route("/openapi.json", get(openapi::document))
+        .route("/openapi.json", get(document))
         .route("/", get(|| async { Redirect::temporary("/docs") }))
 }
 
 /// Routes for whoever holds a one-time token, limited by address.
 fn by_token() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
-        .routes(routes!(sessions::exchange))
+        .routes(routes!(exchange::exchange))
         .routes(routes!(hosted::preview))
         .routes(routes!(hosted::claim))
 }
@@ -85,6 +85,21 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
+/// The document itself, built once.
+async fn document() -> Result<impl IntoResponse, Rejection> {
+    static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
+        LazyLock::new(|| serde_json::to_vec(&openapi()).map(Bytes::from));
+    let document = DOCUMENT.as_ref().map_err(Problem::internal)?;
+    Ok(([(CONTENT_TYPE, "application/json")], document.clone()))
+}
+
+/// The paths of merchants' endpoints.
+fn described_paths() -> DescribedPaths {
+    let paths = openapi().paths.paths;
+    let of_merchants = paths.into_keys().filter(|path| path.starts_with("/v2/"));
+    DescribedPaths(of_merchants.collect())
+}
+
 /// The whole service.
 pub fn router(app: Shared) -> Router {
     let (gated, _) = gated().split_for_parts();
@@ -94,18 +109,21 @@ pub fn router(app: Shared) -> Router {
         .route_layer(from_fn_with_state(app.clone(), gate::layer))
         .merge(by_token.route_layer(from_fn_with_state(app.clone(), gate::strangers)))
         .merge(open)
-        .merge(websdk::router(app.clone()))
-        .merge(portal::router(app.clone()))
+        .merge(hosted_page::router(app.clone()))
+        .merge(portal::router(app.clone()).layer(Extension(described_paths())))
         .with_state(app.clone())
         .merge(docs::router(app.clone()))
-        .fallback(|| async { Problem::not_found("No such path") })
+        .fallback(|| async { Rejection(Problem::not_found("No such path")) })
         .method_not_allowed_fallback(|| async {
-            Problem::new(Kind::MethodNotAllowed, "This path does not have this method")
+            Rejection(Problem::new(
+                Kind::MethodNotAllowed,
+                "This path does not have this method",
+            ))
         })
         // Bodies are bounded where they are read: `http::body`, `http::form`.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
-            Problem::internal("a handler panicked").into_response()
+            Rejection(Problem::internal("a handler panicked")).into_response()
         }))
         .layer(from_fn(error::render))
         .layer(from_fn(no_store::layer))

@@ -11,14 +11,14 @@ use axum::http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use bytes::Bytes;
+use http_server::error::Rejection;
+use http_server::files::{self, File};
+use http_server::path::PathText;
 use rust_embed::{EmbeddedFile, RustEmbed};
+use service::problem::Problem;
+use service::{App, Shared};
 use sha2::{Digest, Sha256};
 use tokio::task::spawn_blocking;
-
-use super::files::{self, File};
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::http::path::PathText;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/verify/"]
@@ -140,7 +140,7 @@ fn beside(file: &str, path: &str) -> String {
 
 /// `GET /verify/assets/{*path}`: a file of `web/`. Modules import each other by relative addresses, which would lose a `?v=`;
 /// so the version may also be the path's first segment: `/verify/assets/@VERSION/verify/main.js`.
-pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let versioned = path.strip_prefix('@').and_then(|path| path.split_once('/'));
     let (claimed, path) = match versioned {
         Some((version, path)) => (Some(version), path),
@@ -164,7 +164,7 @@ pub fn prepared(path: &str, file: EmbeddedFile) -> File {
 }
 
 /// `GET /bonafide.js` and `/bonafide.d.ts`: what merchants' own pages load.
-pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let path = format!("embed{}", uri.path());
     let file = file(&path).ok_or_else(absent)?;
     let mut response = prepared(&path, file).answer(FIVE_MINUTES, &headers);
@@ -183,10 +183,10 @@ pub async fn guidance(
     State(app): State<Shared>,
     PathText(name): PathText,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if name.starts_with('.') || !name.chars().all(plain) {
-        return Err(absent());
+        return Err(absent().into());
     }
     let path = guidance_dir(&app).ok_or_else(absent)?.join(&name);
     let found = tokio::fs::metadata(&path).await.map_err(|_| absent())?;

@@ -4,24 +4,25 @@ use axum::extract::State;
 use axum::http::header::USER_AGENT;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Json;
+use http_server::authorization::{self, Authorization};
+use http_server::error::Rejection;
+use http_server::gate::{Authenticated, ClientAddress};
+use http_server::json::JsonObject;
+use http_server::openapi::{ErrorAndMessageBody, HostedErrors, OneTimeTokenErrors, SessionBodyErrors};
 use qrcode::{EcLevel, QrCode, render::svg};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::branding::Branding;
+use service::hosted::{self, Current, HandoffLink, Preview};
+use service::problem::{Kind, Problem};
+use service::time::iso;
+use service::{Shared, flows};
 use utoipa::ToSchema;
 use uuid::Uuid;
 use verification::hosted::CountryOffer;
 
-use super::openapi::{ErrorAndMessageBody, HostedErrors, OneTimeTokenErrors, SessionBodyErrors};
-use super::sessions::{ExchangeBody, GeoBlockedBody, TokenBody, token};
-use super::time::iso;
-use crate::app::branding::Branding;
-use crate::app::hosted::{self, Current, HandoffLink, Preview};
-use crate::app::{Shared, flows};
-use crate::error::{Kind, Problem};
-use crate::http::authorization::{self, Authorization};
-use crate::http::gate::{Caller, ClientAddress};
-use crate::http::json::JsonObject;
+use super::exchange::{ExchangeBody, GeoBlockedBody, TokenBody, token};
 
 /// What a link leads to.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -452,7 +453,7 @@ pub struct EventBody {
         (status = 200, description = "What the link leads to", body = PreviewBody),
         (status = 403, description = "The merchant's account is not active", body = ErrorAndMessageBody),
         OneTimeTokenErrors, SessionBodyErrors))]
-pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json<PreviewBody>, Problem> {
+pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json<PreviewBody>, Rejection> {
     let preview = hosted::preview(&app, token(&body)?).await?;
     Ok(Json(PreviewBody::from(&preview)))
 }
@@ -465,8 +466,11 @@ pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json
         (status = 200, description = "The session", body = CurrentBody),
         (status = 404, description = "`not_found`: the session's Flow was deleted", body = ErrorAndMessageBody),
         HostedErrors))]
-pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<CurrentBody>, Problem> {
-    hosted::current(&app, &caller).await?.try_into().map(Json)
+pub async fn current(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<CurrentBody>, Rejection> {
+    Ok(Json(hosted::current(&app, &caller).await?.try_into()?))
 }
 
 /// Record what the applicant said to the consent text.
@@ -478,9 +482,9 @@ pub async fn current(State(app): State<Shared>, caller: Caller) -> Result<Json<C
         HostedErrors, SessionBodyErrors))]
 pub async fn consent(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     body: JsonObject,
-) -> Result<Json<RecordedBody>, Problem> {
+) -> Result<Json<RecordedBody>, Rejection> {
     let at = hosted::consent(&app, &caller, &body.object).await?;
     Ok(Json(RecordedBody { recorded_at: iso(at) }))
 }
@@ -494,9 +498,9 @@ pub async fn consent(
         HostedErrors))]
 pub async fn documents(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     ClientAddress(address): ClientAddress,
-) -> Result<Json<DocumentsBody>, Problem> {
+) -> Result<Json<DocumentsBody>, Rejection> {
     let (preselected, offers) = hosted::documents(&app, &caller, address).await?;
     Ok(Json(DocumentsBody::new(preselected, offers)))
 }
@@ -506,7 +510,10 @@ pub async fn documents(
 /// A new link voids the earlier one, and the device that used it.
 #[utoipa::path(post, path = "/v2/sdk/session/handoff", operation_id = "createHandoff", tag = "Hosted page", security(("bearer" = [])),
     responses((status = 200, description = "The link", body = HandoffBody), HostedErrors))]
-pub async fn hand_off(State(app): State<Shared>, caller: Caller) -> Result<Json<HandoffBody>, Problem> {
+pub async fn hand_off(
+    State(app): State<Shared>,
+    Authenticated(caller): Authenticated,
+) -> Result<Json<HandoffBody>, Rejection> {
     let HandoffLink {
         url,
         number,
@@ -537,7 +544,7 @@ pub async fn claim(
     State(app): State<Shared>,
     ClientAddress(address): ClientAddress,
     body: JsonObject,
-) -> Result<Json<ClaimBody>, Problem> {
+) -> Result<Json<ClaimBody>, Rejection> {
     let (exchanged, number) = hosted::claim(&app, address, token(&body)?).await?;
     Ok(Json(ClaimBody {
         exchange: exchanged.try_into()?,
@@ -555,9 +562,9 @@ pub async fn claim(
         HostedErrors))]
 pub async fn reject(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, Rejection> {
     hosted::reject(&app, &caller, &bearer(&headers)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -571,11 +578,11 @@ pub async fn reject(
         HostedErrors, SessionBodyErrors))]
 pub async fn events(
     State(app): State<Shared>,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     ClientAddress(address): ClientAddress,
     headers: HeaderMap,
     body: JsonObject,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, Rejection> {
     let user_agent = headers
         .get(USER_AGENT)
         .and_then(|value| value.to_str().ok())

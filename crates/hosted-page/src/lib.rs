@@ -3,19 +3,18 @@
 //! Nothing here changes anything: pages are looked at by mail scanners and link previews too.
 
 pub mod assets;
-pub mod files;
+pub mod endpoints;
+pub mod exchange;
 pub mod locale;
 pub mod page;
 pub mod template;
-pub mod theme;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
+use http_server::gate;
+use service::Shared;
 use tower_http::compression::CompressionLayer;
-
-use crate::app::Shared;
-use crate::http::gate;
 
 /// The page and its files.
 pub fn router(app: Shared) -> Router<Shared> {

@@ -12,23 +12,25 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http_server::error::Rejection;
+use http_server::files::{self, File};
+use http_server::path::PathText;
+use http_server::query::{self, Query};
 use serde_json::json;
+use service::branding::{self, Branding};
+use service::hosted::{self, Preview, Rehearsal};
+use service::merchants::settings;
+use service::problem::{Family, Problem};
+use service::theme;
+use service::{App, Shared, sessions};
 use sha2::{Digest, Sha256};
 use store::logos;
 use store::merchants::{self, Merchant};
 
-use super::files::{self, File};
+use super::assets;
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
-use super::{assets, theme};
-use crate::api::hosted::{MerchantBody, PreviewBody, rehearsed};
-use crate::app::branding::{self, Branding};
-use crate::app::hosted::{self, Preview, Rehearsal};
-use crate::app::merchants::settings;
-use crate::app::{App, Shared, sessions};
-use crate::error::{Family, Problem};
-use crate::http::path::PathText;
-use crate::http::query::{self, Query};
+use crate::endpoints::{MerchantBody, PreviewBody, rehearsed};
 
 /// What the page is rendered from.
 struct Visit {
@@ -434,7 +436,7 @@ pub async fn logo(
     PathText(short_id): PathText,
     uri: Uri,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
     let logo = match merchants::by_short_id(&mut conn, &short_id).await? {
         Some(merchant) => logos::get(&mut conn, merchant.id).await?,

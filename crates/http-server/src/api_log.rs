@@ -17,15 +17,15 @@ use chain::query::DEFAULT_LABEL;
 use chain::secret;
 use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
+use service::Shared;
+use service::api_log::{Body as KeptBody, Exchange, MAX_BODY, masked};
+use service::problem::Family;
 use store::Scope;
 use store::api_log::{Call, Line};
 use uuid::Uuid;
 
 use super::json::is_json;
 use super::request_id::X_REQUEST_ID;
-use crate::app::Shared;
-use crate::app::api_log::{Body as KeptBody, Exchange, MAX_BODY, masked};
-use crate::error::Family;
 
 /// What is learned of a call on its way in.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-
-use crate::error::{Kind, Problem};
+use service::problem::{Kind, Problem};
 
 /// How long a body may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);

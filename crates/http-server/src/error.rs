@@ -116,7 +116,7 @@ mod tests {
         let invalid = Problem::validation(vec!["a - b".into()]);
         let used = Problem::new(Kind::Gone, "m").named("token_used");
         let blocked = Problem::geo_blocked(Some("DE"));
-        for (problem, family, status, body) in [
+        for (problem, family, status, expected) in [
             (&missing, Family::GroupsAndFlows, 401, json!({"error": "m"})),
             (&wrong, Family::GroupsAndFlows, 400, json!({"message": "m"})),
             (
@@ -185,7 +185,7 @@ mod tests {
             let got = problem.status(family);
             assert_eq!(
                 (got.as_u16(), body(problem, family, got)),
-                (status, body),
+                (status, expected),
                 "{family:?}"
             );
         }
@@ -194,7 +194,12 @@ mod tests {
     #[test]
     fn a_cause_is_never_sent() {
         let problem = Problem::from(store::Error::Unreadable("attempt status"));
-        for family in [Family::Verify, Family::GroupsAndFlows, Family::System, Family::Applicants] {
+        for family in [
+            Family::Verify,
+            Family::GroupsAndFlows,
+            Family::System,
+            Family::Applicants,
+        ] {
             let sent = body(&problem, family, problem.status(family)).to_string();
             assert!(!sent.contains("attempt status"), "{sent}");
         }

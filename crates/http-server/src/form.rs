@@ -14,11 +14,10 @@ use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use tokio::sync::Mutex;
-
 use service::problem::{Kind, Problem};
-use service::upload::{File, MAX_FILE_BYTES};
 use service::spill::Spill;
+use service::upload::{File, MAX_FILE_BYTES};
+use tokio::sync::Mutex;
 
 /// Most parts a form may have.
 pub const MAX_PARTS: usize = 64;
@@ -351,7 +350,7 @@ mod tests {
         let missing = folder.path().join("missing");
         let refused = read(&headers, chunked(body), &FIELDS, &missing).await;
         let problem = refused.err().expect("nothing can be kept");
-        assert_eq!(problem.kind(), crate::error::Kind::Unavailable);
+        assert_eq!(problem.kind(), service::problem::Kind::Unavailable);
     }
 
     #[tokio::test]

@@ -7,9 +7,10 @@ use axum::http::header::CONTENT_TYPE;
 use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use service::problem::Problem;
 
 use super::body;
-use crate::error::Problem;
+use crate::error::Rejection;
 
 /// The largest JSON body.
 pub const MAX_BYTES: usize = 1_000_000;
@@ -26,23 +27,23 @@ pub struct JsonObject {
 }
 
 impl<S: Send + Sync> FromRequest<S> for JsonObject {
-    type Rejection = Problem;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Rejection> {
         let content_type = request
             .headers()
             .get(CONTENT_TYPE)
             .map(|value| value.to_str().unwrap_or_default().to_owned());
         if content_type.as_deref().is_some_and(|value| !is_json(value)) {
-            return Err(Problem::validation(vec![
-                "body - Content-Type must be application/json".into(),
-            ]));
+            return Err(
+                Problem::validation(vec!["body - Content-Type must be application/json".into()]).into(),
+            );
         }
         let bytes = body::whole(request.into_body(), MAX_BYTES).await?;
         match parse(&bytes) {
             Ok(Value::Object(object)) => Ok(JsonObject { object, bytes }),
-            Ok(_) => Err(Problem::validation(vec!["body - must be a JSON object".into()])),
-            Err(reason) => Err(Problem::validation(vec![format!("body - {reason}")])),
+            Ok(_) => Err(Problem::validation(vec!["body - must be a JSON object".into()]).into()),
+            Err(reason) => Err(Problem::validation(vec![format!("body - {reason}")]).into()),
         }
     }
 }

@@ -5,6 +5,8 @@
 pub mod api_log;
 pub mod authorization;
 pub mod body;
+pub mod error;
+pub mod files;
 pub mod form;
 pub mod gate;
 pub mod hosts;
@@ -13,7 +15,7 @@ pub mod json;
 pub mod leftovers;
 pub mod listener;
 pub mod no_store;
+pub mod openapi;
 pub mod path;
 pub mod query;
 pub mod request_id;
-pub mod spill;

@@ -1,17 +1,10 @@
 //! The OpenAPI description: what every operation shares. The operations describe themselves beside their handlers.
 
-use std::sync::LazyLock;
-
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
-use bytes::Bytes;
 use serde::Serialize;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
-use crate::error::Problem;
-
-/// The document's frame; `router` adds the operations.
+/// The document's frame; the program's router adds the operations.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -274,13 +267,6 @@ pub enum ApplicantErrors {
     Internal(DescriptionBody),
 }
 
-/// The document itself, built once.
-///
-/// # Errors
-/// When it cannot be written as JSON.
-pub async fn document() -> Result<impl IntoResponse, Problem> {
-    static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
-        LazyLock::new(|| serde_json::to_vec(&crate::router::openapi()).map(Bytes::from));
-    let document = DOCUMENT.as_ref().map_err(Problem::internal)?;
-    Ok(([(CONTENT_TYPE, "application/json")], document.clone()))
-}
+/// The paths that the document describes, for the portal's filters; the program's router provides them.
+#[derive(Clone, Debug)]
+pub struct DescribedPaths(pub std::sync::Arc<[String]>);

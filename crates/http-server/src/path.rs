@@ -2,21 +2,22 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use service::problem::Problem;
 
-use crate::error::Problem;
+use crate::error::Rejection;
 
 /// The one variable segment of a path.
 pub struct PathText(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {
-    type Rejection = Problem;
+    type Rejection = Rejection;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Rejection> {
         match Path::<String>::from_request_parts(parts, state).await {
             Ok(Path(text)) => Ok(PathText(text)),
-            Err(_) => Err(Problem::validation(vec![
-                "path - is not valid percent-encoded UTF-8".into(),
-            ])),
+            Err(_) => {
+                Err(Problem::validation(vec!["path - is not valid percent-encoded UTF-8".into()]).into())
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Problem;
+use service::problem::Problem;
 
 /// Parameters by name.
 #[derive(Debug, Default)]

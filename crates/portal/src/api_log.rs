@@ -1,12 +1,20 @@
 //! The API log: what was asked with the account's keys and sessions, and what was answered. Whoever may not see people sees structure,
 //! ids and codes; whoever sees a person's data here leaves an audit row.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use http_server::error::Rejection;
+use http_server::openapi::DescribedPaths;
+use http_server::path::PathText;
 use serde_json::Value;
+use service::api_log::{Exchange, masked};
+use service::permissions::Action;
+use service::problem::{Family, Problem};
+use service::{Shared, audit_trail};
 use store::api_log::{self, Answered, Filter, Line};
 use store::audit::Entry;
 use store::{attempts, credentials};
@@ -14,13 +22,8 @@ use uuid::Uuid;
 
 use super::filters::{DAY_MS, Filters};
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::api_log::{Exchange, masked};
-use crate::app::{Shared, audit_trail};
-use crate::error::{Family, Problem};
-use crate::http::path::PathText;
 
 const PAGE: i64 = 50;
 const FILTERS: [&str; 6] = ["route", "status", "key", "request", "from", "until"];
@@ -34,22 +37,13 @@ pub fn routes(routes: Routes) -> Routes {
     )
 }
 
-/// The API's routes, as the log names them.
-static ROUTES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let paths = crate::router::openapi().paths.paths;
-    paths
-        .keys()
-        .filter(|path| path.starts_with("/v2/"))
-        .cloned()
-        .collect()
-});
-
 #[derive(Template)]
 #[template(path = "portal/api-log.html")]
 struct ListPage {
     page: Page,
     filters: Filters,
-    routes: &'static [String],
+    /// The API's routes, as the log names them.
+    routes: Arc<[String]>,
     keys: Vec<String>,
     lines: Vec<Line>,
     older: Option<String>,
@@ -60,8 +54,9 @@ async fn list(
     State(app): State<Shared>,
     page: Page,
     member: Member,
+    Extension(DescribedPaths(routes)): Extension<DescribedPaths>,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let filters = Filters::read(raw.as_deref(), &FILTERS)?;
     let before = Filters::read(raw.as_deref(), &["before"])?;
@@ -84,15 +79,15 @@ async fn list(
     let older = last.map(|last| filters.address("/portal/api-log", &[("before", &last.id.to_string())]));
     let keys = credentials::list(&mut conn, scope.merchant_id).await?;
     let keys = keys.into_iter().filter(|key| key.sandbox == scope.sandbox);
-    page::html(ListPage {
+    Ok(page::html(ListPage {
         newest: before.map(|_| filters.address("/portal/api-log", &[])),
         page,
         filters,
-        routes: &ROUTES,
+        routes,
         keys: keys.map(|key| key.key).collect(),
         lines,
         older,
-    })
+    })?)
 }
 
 fn id(text: &str) -> Result<Uuid, Problem> {
@@ -139,7 +134,7 @@ async fn detail(
     page: Page,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let missing = || Problem::not_found("There is no such call in this account");
     let id = Uuid::parse_str(&id).map_err(|_| missing())?;
@@ -186,7 +181,7 @@ async fn detail(
         };
         audit_trail::write(&app.db, scope, &entry).await?;
     }
-    page::html(CallPage {
+    Ok(page::html(CallPage {
         page,
         partly_kept: attempt.is_none() && !matches!(family, Family::GroupsAndFlows | Family::Monitoring),
         line: call.line,
@@ -196,7 +191,7 @@ async fn detail(
         log_id: attempt.map(|attempt| attempt.log_id),
         erased,
         masked: masks,
-    })
+    })?)
 }
 
 fn shown(text: &str, cut: bool, masks: bool) -> Shown {
@@ -213,7 +208,7 @@ pub fn readable(text: &str, masks: bool) -> String {
             let value = if masks { masked(&value) } else { value };
             serde_json::to_string_pretty(&value).unwrap_or_default()
         }
-        Err(_) if masks => crate::app::api_log::MASK.to_owned(),
+        Err(_) if masks => service::api_log::MASK.to_owned(),
         Err(_) => text.to_owned(),
     }
 }

@@ -2,14 +2,15 @@
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
+use hosted_page::assets::{prepared, version_of};
+use http_server::error::Rejection;
+use http_server::files;
+use http_server::path::PathText;
 use rust_embed::{EmbeddedFile, RustEmbed};
+use service::problem::Problem;
 use sha2::{Digest, Sha256};
 
 use super::fresh::Fresh;
-use crate::error::Problem;
-use crate::http::path::PathText;
-use crate::websdk::assets::{prepared, version_of};
-use crate::websdk::files;
 
 #[derive(RustEmbed)]
 #[folder = "../../web/portal/"]
@@ -45,7 +46,7 @@ fn hash_all() -> String {
 }
 
 /// `GET /portal/assets/{path}`. Texts are not served: the pages hold what they need.
-pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
+pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let found = Some(path.as_str())
         .filter(|path| !path.starts_with("locales/"))
         .and_then(file);

@@ -5,6 +5,10 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use http_server::error::Rejection;
+use service::Shared;
+use service::permissions::Action;
+use service::problem::Problem;
 use store::audit::{self, AuditCheck, AuditRow, Wanted};
 use store::{Conn, staff};
 use uuid::Uuid;
@@ -12,11 +16,8 @@ use uuid::Uuid;
 use super::csv;
 use super::filters::{DAY_MS, Filters};
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::Shared;
-use crate::error::Problem;
 
 const PAGE: i64 = 50;
 /// Rows of one file at most.
@@ -57,12 +58,12 @@ async fn list(
     page: Page,
     member: Member,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     render(&app, page, &member, raw.as_deref(), None).await
 }
 
 /// Looks at the whole chain, which takes its time with many rows.
-async fn verify(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+async fn verify(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Rejection> {
     let check = audit::verify(&mut app.db.read().await?, member.merchant()?.id).await?;
     render(&app, page, &member, None, Some(check)).await
 }
@@ -73,7 +74,7 @@ async fn render(
     member: &Member,
     raw: Option<&str>,
     check: Option<AuditCheck>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let merchant_id = member.merchant()?.id;
     let filters = Filters::read(raw, &FILTERS)?;
     let before = Filters::read(raw, &["before"])?;
@@ -100,7 +101,7 @@ async fn render(
         .map(|(id, name)| (id.clone(), name.clone()))
         .collect();
     people.sort_by(|a, b| a.1.cmp(&b.1));
-    page::html(AuditPage {
+    Ok(page::html(AuditPage {
         newest: before.map(|_| filters.address("/portal/audit", &[])),
         export: filters.address("/portal/audit/export", &[]),
         rows: rows.into_iter().map(|row| shown(row, &names)).collect(),
@@ -109,7 +110,7 @@ async fn render(
         people,
         older,
         check,
-    })
+    })?)
 }
 
 fn wanted(filters: &Filters) -> Result<Wanted<'_>, Problem> {
@@ -153,7 +154,7 @@ async fn export(
     page: Page,
     member: Member,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let merchant_id = member.merchant()?.id;
     let filters = Filters::read(raw.as_deref(), &FILTERS)?;
     let mut conn = app.db.read().await?;
@@ -194,5 +195,5 @@ async fn export(
     if file.len() > EXPORT {
         file.push(vec![page.t("audit.export.cut")]);
     }
-    csv::file("audit-trail", &file)
+    Ok(csv::file("audit-trail", &file)?)
 }

@@ -8,18 +8,19 @@ use axum::extract::{Multipart, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use reference::Country;
+use service::merchants::{Changed, MerchantSettings};
+use service::permissions::Action;
+use service::problem::{Kind, Problem};
+use service::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
+use service::{App, Shared, branding, merchants};
 
 use super::flows::form::Sent;
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::merchants::{Changed, MerchantSettings};
-use crate::app::{App, Shared, branding, merchants};
-use crate::error::{Kind, Problem};
-use crate::websdk::theme::{Accent, DARK_SURFACE, LIGHT_SURFACE, Rgb, accent, contrast};
 
 /// This area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -193,8 +194,8 @@ fn swatches(colour: Rgb) -> [Swatch; 2] {
     })
 }
 
-async fn show(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
-    html(page_of(&app, &member, page)?)
+async fn show(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
+    Ok(html(page_of(&app, &member, page)?)?)
 }
 
 async fn save(
@@ -202,7 +203,7 @@ async fn save(
     member: Member,
     page: Page,
     Form(pairs): Form<Vec<(String, String)>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let many = |name: &str| {
         let all: Vec<&str> = sent.all(name).collect();
@@ -229,10 +230,10 @@ async fn save(
             Ok(Changed::Done) => return Ok(done("/portal/branding", "saved")),
             Ok(Changed::Proposed) => {
                 let confirms = (Action::ManageCompany, "change_proposed");
-                return proposed(&app, &member, "/portal/branding", confirms).await;
+                return Ok(proposed(&app, &member, "/portal/branding", confirms).await?);
             }
             Err(problem) if problem.kind() == Kind::Invalid => problem.errors().to_vec(),
-            Err(problem) => return Err(problem),
+            Err(problem) => return Err(problem.into()),
         }
     };
     let mut form = page_of(&app, &member, page)?;
@@ -243,7 +244,7 @@ async fn save(
     for (name, chosen) in &mut form.lists {
         *chosen = sent.all("screeningLists").any(|each| each == name);
     }
-    form.refuse(&refused)
+    Ok(form.refuse(&refused)?)
 }
 
 /// A new logo, or none: a picture's file in `logo`, or nothing in it.
@@ -252,7 +253,7 @@ async fn logo(
     member: Member,
     page: Page,
     mut parts: Multipart,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let unreadable = |_| Problem::invalid("The form could not be read: reload the page and try again");
     let mut file = Vec::new();
     while let Some(part) = parts.next_field().await.map_err(unreadable)? {
@@ -264,8 +265,8 @@ async fn logo(
     match branding::put_logo(&app, &member.caller()?, file).await {
         Ok(()) => Ok(done("/portal/branding", "saved")),
         Err(problem) if problem.kind() == Kind::Invalid => {
-            page_of(&app, &member, page)?.refuse(problem.errors())
+            Ok(page_of(&app, &member, page)?.refuse(problem.errors())?)
         }
-        Err(problem) => Err(problem),
+        Err(problem) => Err(problem.into()),
     }
 }

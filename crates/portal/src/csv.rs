@@ -2,8 +2,7 @@
 
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-
-use crate::error::Problem;
+use service::problem::Problem;
 
 /// A file of rows, the first one its head.
 ///

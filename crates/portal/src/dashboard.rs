@@ -3,18 +3,18 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use http_server::error::Rejection;
 use sanctions::store::ListStatus;
+use service::permissions::Action;
+use service::{Shared, insight as figures};
 use store::insight::{self, Range, Tally};
 use store::merchants::MerchantStatus;
 use store::{credentials, flows};
 
 use super::filters::DAY_MS;
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::{Shared, insight as figures};
-use crate::error::Problem;
 
 /// The area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -53,7 +53,7 @@ impl Dashboard {
     }
 }
 
-async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let mut conn = app.db.read().await?;
     let today = page.now() / DAY_MS * DAY_MS;
@@ -94,7 +94,7 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
     ];
     drop(conn);
     let total = figures::sum(by_day.iter().map(|(_, tally)| *tally));
-    page::html(Dashboard {
+    Ok(page::html(Dashboard {
         today: by_day
             .iter()
             .find(|(day, _)| *day == today / DAY_MS)
@@ -119,5 +119,5 @@ async fn dashboard(State(app): State<Shared>, page: Page, member: Member) -> Res
         sees_queue: member.may(Action::ViewQueue),
         manages_webhooks: member.may(Action::ManageWebhooks),
         page,
-    })
+    })?)
 }

@@ -8,10 +8,10 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
+use service::problem::{Family, Kind, Problem};
 use tower_http::csrf::ProtectionError;
 
 use super::page::Page;
-use crate::error::{Family, Kind, Problem};
 
 /// Whether no page of ours made it.
 fn is_plain(response: &Response) -> bool {

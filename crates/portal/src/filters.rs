@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use http_server::query;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-
-use crate::error::Problem;
-use crate::http::query;
+use service::problem::Problem;
 
 /// A day in milliseconds.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1_000;

@@ -6,19 +6,20 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde_json::{Map, Value, json};
+use service::permissions::Action;
+use service::problem::{Family, Kind, Problem};
+use service::{Shared, flows, groups};
 use store::flows::Flow;
 use store::groups::Group;
 use verification::group::GroupStatus;
 
 use super::flows::form::Sent;
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::{Shared, flows, groups};
-use crate::error::{Family, Kind, Problem};
-use crate::http::path::PathText;
 
 /// This area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -39,9 +40,9 @@ struct ListPage {
     groups: Vec<Group>,
 }
 
-async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let groups = groups::list(&app, member.scope()?).await?;
-    html(ListPage { page, groups })
+    Ok(html(ListPage { page, groups })?)
 }
 
 /// A Flow in the form: whether the Group has it, and at which place.
@@ -106,9 +107,9 @@ fn editor(page: Page, group: Option<Group>, flows: Vec<Flow>) -> EditorPage {
     }
 }
 
-async fn new(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn new(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let flows = flows::list(&app, member.scope()?).await?;
-    html(editor(page, None, flows))
+    Ok(html(editor(page, None, flows))?)
 }
 
 async fn edit(
@@ -116,10 +117,10 @@ async fn edit(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let group = groups::get(&app, member.scope()?, &id).await?;
     let flows = flows::list(&app, member.scope()?).await?;
-    html(editor(page, Some(group), flows))
+    Ok(html(editor(page, Some(group), flows))?)
 }
 
 type Pairs = Form<Vec<(String, String)>>;
@@ -144,7 +145,7 @@ async fn create(
     member: Member,
     page: Page,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     match groups::make(&app, &member.caller()?, &body_of(&sent)).await {
         Ok(_) => Ok(done("/portal/groups", "created")),
@@ -158,7 +159,7 @@ async fn save(
     page: Page,
     PathText(id): PathText,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let group = groups::get(&app, member.scope()?, &id).await?;
     match groups::update(&app, &member.caller()?, &id, &body_of(&sent)).await {
@@ -175,7 +176,7 @@ async fn again(
     group: Option<Group>,
     sent: &Sent,
     problem: Problem,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let mut faults = BTreeMap::new();
     let status = problem.status(Family::System);
     match problem.kind() {
@@ -195,7 +196,7 @@ async fn again(
         Kind::Forbidden => {
             faults.insert("form".into(), page.t("groups.fault.limit"));
         }
-        _ => return Err(problem),
+        _ => return Err(problem.into()),
     }
     let flows = flows::list(app, member.scope()?).await?;
     let mut form = editor(page, group, flows);
@@ -223,16 +224,16 @@ async fn ask_delete(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let group = groups::get(&app, member.scope()?, &id).await?;
-    html(DeletePage { page, group })
+    Ok(html(DeletePage { page, group })?)
 }
 
 async fn delete(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     groups::delete(&app, &member.caller()?, &id).await?;
     Ok(done("/portal/groups", "deleted"))
 }

@@ -3,7 +3,12 @@
 use askama::Template;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
+use http_server::error::Rejection;
 use sanctions::store::ListStatus;
+use service::Shared;
+use service::insight::{self, Figures, Row, percent};
+use service::permissions::Action;
+use service::problem::Problem;
 use store::flows;
 use store::insight::{Range, Tally};
 use store::session_events::Split;
@@ -13,12 +18,8 @@ use super::chart::{self, Chart};
 use super::csv;
 use super::filters::{DAY_MS, Filters, day_text};
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::Shared;
-use crate::app::insight::{self, Figures, Row, percent};
-use crate::error::Problem;
 
 /// The longest range, in days.
 const MOST_DAYS: i64 = 366;
@@ -147,7 +148,7 @@ async fn figures(
     page: Page,
     member: Member,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let asked = asked(&page, raw.as_deref())?;
     let flows = flows::list(&mut app.db.read().await?, scope).await?;
@@ -156,7 +157,7 @@ async fn figures(
         .flow_id
         .is_some_and(|id| flows.iter().all(|flow| flow.id != id))
     {
-        return Err(Problem::not_found("There is no such Flow in this account"));
+        return Err(Problem::not_found("There is no such Flow in this account").into());
     }
     let figures = insight::figures(&app, scope, asked.range, asked.split).await?;
     let days: Vec<String> = figures
@@ -183,7 +184,7 @@ async fn figures(
             format!("/portal/insight?from={from}&until={}", day_text(today)),
         )
     };
-    page::html(InsightPage {
+    Ok(page::html(InsightPage {
         from: day_text(asked.range.from),
         until: day_text(asked.range.until - DAY_MS),
         flows: flows
@@ -198,7 +199,7 @@ async fn figures(
         figures,
         filters: asked.filters,
         page,
-    })
+    })?)
 }
 
 async fn export(
@@ -206,7 +207,7 @@ async fn export(
     page: Page,
     member: Member,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let asked = asked(&page, raw.as_deref())?;
     let what = Filters::read(raw.as_deref(), &["what"])?;
@@ -288,9 +289,9 @@ async fn export(
             );
             rows
         }
-        _ => return Err(Problem::not_found("There is no such table")),
+        _ => return Err(Problem::not_found("There is no such table").into()),
     };
-    csv::file(what, &rows)
+    Ok(csv::file(what, &rows)?)
 }
 
 fn counts(tally: &Tally) -> [String; 5] {

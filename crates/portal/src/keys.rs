@@ -3,19 +3,20 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{App, Shared, keys};
 use store::credentials::{Credential, NewCredential};
 use store::merchants::MerchantStatus;
 
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
 use super::shown;
-use crate::app::{App, Shared, keys};
-use crate::error::Problem;
-use crate::http::path::PathText;
 
 /// This area's routes.
 pub fn routes(routes: Routes) -> Routes {
@@ -44,10 +45,10 @@ impl ListPage {
     }
 }
 
-async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let keys = keys::list(&app, &member.caller()?).await?;
     let sleeps = !member.sandbox && member.merchant()?.status != MerchantStatus::Approved;
-    html(ListPage { page, keys, sleeps })
+    Ok(html(ListPage { page, keys, sleeps })?)
 }
 
 /// Where a new secret is shown.
@@ -81,25 +82,25 @@ async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -
 }
 
 /// The secret that was just made; shown before, it is not there any more.
-async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     match shown::take(&app, &member, MADE).await? {
-        Some(made) => html(ShownPage { page, made }),
+        Some(made) => Ok(html(ShownPage { page, made })?),
         None => Ok(Redirect::to("/portal/keys").into_response()),
     }
 }
 
-async fn create(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+async fn create(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     let made = keys::create(&app, &member.caller()?).await?;
-    show(&app, &member, &made, false).await
+    Ok(show(&app, &member, &made, false).await?)
 }
 
 async fn rotate(
     State(app): State<Shared>,
     member: Member,
     PathText(key): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let made = keys::rotate(&app, &member.caller()?, &key).await?;
-    show(&app, &member, &made, true).await
+    Ok(show(&app, &member, &made, true).await?)
 }
 
 #[derive(Template)]
@@ -114,22 +115,22 @@ async fn ask_revoke(
     member: Member,
     page: Page,
     PathText(key): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let known = keys::list(&app, &member.caller()?).await?;
     if !known
         .iter()
         .any(|each| each.key == key && each.revoked_at.is_none())
     {
-        return Err(Problem::not_found("No such API key"));
+        return Err(Problem::not_found("No such API key").into());
     }
-    html(RevokePage { page, key })
+    Ok(html(RevokePage { page, key })?)
 }
 
 async fn revoke(
     State(app): State<Shared>,
     member: Member,
     PathText(key): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     keys::revoke(&app, &member.caller()?, &key).await?;
     Ok(done("/portal/keys", "revoked"))
 }

@@ -13,6 +13,8 @@ pub mod dashboard;
 pub mod error;
 pub mod filters;
 pub mod flows;
+#[cfg(test)]
+mod four_eyes_tests;
 mod fresh;
 pub mod groups;
 pub mod insight;
@@ -22,7 +24,6 @@ pub mod monitoring;
 pub mod nav;
 pub mod operator;
 pub mod page;
-pub mod permissions;
 pub mod privacy;
 pub mod proposal;
 pub mod review;
@@ -50,8 +51,9 @@ use tower_http::compression::CompressionLayer;
 use tower_http::csrf::CsrfLayer;
 
 use self::routes::{Routes, Row};
-use crate::app::Shared;
-use crate::error::Problem;
+use http_server::error::Rejection;
+use service::Shared;
+use service::problem::Problem;
 
 /// All routes, area by area.
 fn all() -> Routes {
@@ -84,7 +86,7 @@ pub fn table() -> Vec<Row> {
 
 /// The portal.
 pub fn router(app: Shared) -> Router<Shared> {
-    let lost = || async { Problem::not_found("There is no such page") };
+    let lost = || async { Rejection(Problem::not_found("There is no such page")) };
     all()
         .into_router()
         .route("/portal/{*rest}", any(lost))

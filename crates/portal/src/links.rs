@@ -4,21 +4,21 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use qrcode::{EcLevel, QrCode, render::svg};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::api_log::MASK;
+use service::permissions::Action;
+use service::problem::{Family, Kind, Problem};
+use service::{App, Shared, flows, groups, sessions};
 use store::groups::Group;
 use store::sessions::{Session, SessionStatus};
 
 use super::page::{Page, html};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
 use super::shown;
-use crate::app::api_log::MASK;
-use crate::app::{App, Shared, flows, groups, sessions};
-use crate::error::{Family, Kind, Problem};
-use crate::http::gate;
 
 /// How many sessions are shown.
 const SHOWN: i64 = 50;
@@ -62,17 +62,17 @@ impl LinkMade {
 }
 
 /// The link that was just made; shown before, it is not there any more.
-async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let Some(link) = shown::take::<LinkMade>(&app, &member, MADE).await? else {
         return Ok(Redirect::to("/portal/links").into_response());
     };
     let code = QrCode::with_error_correction_level(&link.url, EcLevel::M);
     let qr = code.map(|code| code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
-    html(MadePage {
+    Ok(html(MadePage {
         page,
         qr: qr.unwrap_or_default(),
         link,
-    })
+    })?)
 }
 
 struct Row {
@@ -143,8 +143,8 @@ async fn page(
     })
 }
 
-async fn list(State(app): State<Shared>, member: Member, frame: Page) -> Result<Response, Problem> {
-    page(&app, &member, frame, Asked::default(), Default::default()).await
+async fn list(State(app): State<Shared>, member: Member, frame: Page) -> Result<Response, Rejection> {
+    Ok(page(&app, &member, frame, Asked::default(), Default::default()).await?)
 }
 
 async fn make(
@@ -152,9 +152,9 @@ async fn make(
     member: Member,
     frame: Page,
     Form(asked): Form<Asked>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let caller = member.caller()?;
-    gate::allowed(caller.merchant.status, caller.scope.sandbox, Family::LinkAndPoll)?;
+    service::caller::allowed(caller.merchant.status, caller.scope.sandbox, Family::LinkAndPoll)?;
     let (group_id, flow_id) = asked.place.split_once('.').unwrap_or_default();
     let body = json!({"userId": asked.user_id.trim(), "groupId": group_id, "flowId": flow_id});
     let body = body.as_object().cloned().unwrap_or_default();
@@ -166,7 +166,7 @@ async fn make(
                 flow: flow.name,
                 tries: false,
             };
-            link.show(&app, &member).await
+            Ok(link.show(&app, &member).await?)
         }
         Err(problem) if matches!(problem.kind(), Kind::Invalid | Kind::NotFound) => {
             let about_user = problem
@@ -178,9 +178,9 @@ async fn make(
                 Some(reason) => [frame.t1("links.fault.user", "reason", reason), String::new()],
                 None => [String::new(), frame.t("links.fault.place")],
             };
-            page(&app, &member, frame, asked, faults).await
+            Ok(page(&app, &member, frame, asked, faults).await?)
         }
-        Err(problem) => Err(problem),
+        Err(problem) => Err(problem.into()),
     }
 }
 

@@ -6,28 +6,30 @@ mod query;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use chain::currency::Currency;
 use chain::secret;
+use http_server::error::Rejection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use service::caller::Caller;
+use service::idempotency::{self, Start};
+use service::monitoring::{self, Verdict, Wanted};
+use service::permissions::Action;
+use service::problem::{Family, Kind, Problem};
+use service::rates;
+use service::{Shared, audit_trail};
 use store::audit::Entry;
 use store::monitoring::Screening;
 use uuid::Uuid;
 
 use super::filters::Filters;
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::sealed;
 use super::session::Member;
-use crate::app::monitoring::{self, Verdict, Wanted};
-use crate::app::{Shared, audit_trail};
-use crate::error::{Family, Kind, Problem};
-use crate::http::gate::{self, Caller};
-use crate::http::idempotency::{self, Start};
 
 const PAGE: u16 = 30;
 /// The label of a screening by hand that was given none.
@@ -90,7 +92,12 @@ struct ListPage {
 
 impl ListPage {
     /// The page that an address asks for.
-    async fn new(app: &Shared, page: Page, member: &Member, filters: &Filters) -> Result<ListPage, Problem> {
+    async fn new(
+        app: &Shared,
+        page: Page,
+        member: &Member,
+        filters: &Filters,
+    ) -> Result<ListPage, Rejection> {
         let sealed = filters.text("sealed");
         let sought: Sought = sealed::open(app, member, SEARCH, sealed)
             .await?
@@ -157,17 +164,17 @@ async fn list(
     page: Page,
     member: Member,
     RawQuery(raw): RawQuery,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let filters = Filters::read(raw.as_deref(), &["before", "sealed"])?;
-    page::html(ListPage::new(&app, page, &member, &filters).await?)
+    Ok(page::html(ListPage::new(&app, page, &member, &filters).await?)?)
 }
 
 async fn search(
     State(app): State<Shared>,
     member: Member,
     Form(sought): Form<Sought>,
-) -> Result<Response, Problem> {
-    sealed::lead(&app, &member, "/portal/monitoring", SEARCH, &sought).await
+) -> Result<Response, Rejection> {
+    Ok(sealed::lead(&app, &member, "/portal/monitoring", SEARCH, &sought).await?)
 }
 
 async fn screen(
@@ -175,7 +182,7 @@ async fn screen(
     page: Page,
     member: Member,
     Form(asked): Form<Asked>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     let id = Uuid::now_v7();
     let screened = screened(&app, &caller, id, &asked).await;
@@ -226,11 +233,10 @@ impl From<Problem> for Refused {
 
 async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Result<(), Refused> {
     // Whoever may do this decides.
-    gate::screens(app, caller, true).await?;
+    rates::screens(app, caller, true).await?;
     let query = monitoring::read(&body(asked))?;
     // Without a key of its own every press of the button is a screening.
-    let Start::Fresh(claim) = idempotency::start(app, caller.scope, &HeaderMap::new(), "portal", b"").await?
-    else {
+    let Start::Fresh(claim) = idempotency::start(app, caller.scope, None, "portal", b"").await? else {
         return Err(Problem::internal("a screening without a key was answered before").into());
     };
     let answer = monitoring::screen(app, caller, id, query, claim).await;
@@ -247,14 +253,14 @@ async fn refused(
     member: &Member,
     asked: Asked,
     refused: Refused,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let Refused { why, problem } = refused;
     let status = problem.status(Family::Monitoring);
     if matches!(
         status,
         StatusCode::INTERNAL_SERVER_ERROR | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
     ) {
-        return Err(problem);
+        return Err(problem.into());
     }
     problem.log(status);
     let wrong = wrong(&page, &asked, &problem, why);

@@ -1,6 +1,7 @@
 //! The portal's places, in the order of its side bar. What a reader may not do is not shown.
 
-use super::permissions::Action;
+use service::permissions::Action;
+
 use super::session::Member;
 
 /// Places that belong together.
@@ -124,7 +125,7 @@ pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     } else {
         here
     };
-    let is_account = |action: Action| matches!(action.who(), super::permissions::Who::Roles(_));
+    let is_account = |action: Action| matches!(action.who(), service::permissions::Who::Roles(_));
     // An attempt is looked at from the queue.
     let here = here.replace("/portal/applicants/", "/portal/queue/");
     let best = GROUPS

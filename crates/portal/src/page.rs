@@ -10,13 +10,13 @@ use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use service::permissions::Action;
+use service::problem::{Family, Problem};
 
 use super::assets;
 use super::nav::{self, Group};
-use super::permissions::Action;
 use super::session::{Member, Waiting, same_site_referrer};
 use super::texts::Texts;
-use crate::error::{Family, Problem};
 
 /// The frame of a page, as templates know it by the name `page`.
 #[derive(Clone, Debug)]

@@ -7,21 +7,22 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::flows::Saved;
+use service::permissions::Action;
+use service::privacy::{self, Held};
+use service::problem::{Kind, Problem};
+use service::retention::{self, Outlook};
+use service::{Shared, erasure, subject_access};
 use store::erasures::{self, Erasure};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::flows::Saved;
-use crate::app::privacy::{self, Held};
-use crate::app::retention::{self, Outlook};
-use crate::app::{Shared, erasure, subject_access};
-use crate::error::{Kind, Problem};
 
 /// Lines of the ledger that are shown.
 const LEDGER: i64 = 100;
@@ -75,19 +76,19 @@ async fn overview_page(
     member: &Member,
     wrong: Option<(Uuid, String)>,
     typed: String,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
-    html(OverviewPage {
+    Ok(html(OverviewPage {
         flows: retention::outlook(app, scope).await?,
         default_days: app.config.retention_days,
         ledger: erasures::list(&mut app.db.read().await?, scope, LEDGER).await?,
         wrong,
         typed,
         page,
-    })
+    })?)
 }
 
-async fn overview(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+async fn overview(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Rejection> {
     overview_page(&app, page, &member, None, String::new()).await
 }
 
@@ -103,7 +104,7 @@ async fn set_retention(
     page: Page,
     member: Member,
     Form(form): Form<RetentionForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow_id = Uuid::parse_str(&form.flow_id).map_err(|_| Problem::not_found("Flow not found"))?;
     let text = form.days.trim();
     let days = match (text.is_empty(), text.parse::<u32>()) {
@@ -121,7 +122,7 @@ async fn set_retention(
         Saved::Done(_) => Ok(done("/portal/privacy", "saved")),
         Saved::Proposed => {
             let confirms = (Action::ManageRules, "change_proposed");
-            proposed(&app, &member, "/portal/privacy", confirms).await
+            Ok(proposed(&app, &member, "/portal/privacy", confirms).await?)
         }
     }
 }
@@ -138,14 +139,14 @@ struct PersonPage {
     error: String,
 }
 
-async fn ask(page: Page) -> Result<Response, Problem> {
-    html(PersonPage {
+async fn ask(page: Page) -> Result<Response, Rejection> {
+    Ok(html(PersonPage {
         page,
         asked: String::new(),
         looked: false,
         found: Vec::new(),
         error: String::new(),
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -159,15 +160,15 @@ async fn find(
     page: Page,
     member: Member,
     Form(form): Form<FindForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let found = privacy::find(&app, member.scope()?, &form.person, &member.actor()).await?;
-    html(PersonPage {
+    Ok(html(PersonPage {
         page,
         asked: form.person,
         looked: true,
         found,
         error: String::new(),
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -187,7 +188,7 @@ async fn export(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<PersonForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let facemap_id = form.facemap_id()?;
     let stream = subject_access::export(&app, member.scope()?, facemap_id, &member.actor()).await?;
     let headers = [
@@ -205,7 +206,7 @@ async fn erase(
     page: Page,
     member: Member,
     Form(form): Form<PersonForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let (scope, actor) = (member.scope()?, member.actor());
     let facemap_id = form.facemap_id()?;
     let held = match privacy::held(&app, scope, facemap_id).await {

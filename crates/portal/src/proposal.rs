@@ -2,14 +2,14 @@
 
 use axum::response::Response;
 use serde::Deserialize;
+use service::Shared;
+use service::four_eyes::pages::{Members, Obstacle, Outdated, Proposed};
+use service::permissions::{Action, Who};
+use service::problem::Problem;
 
 use super::flows::words;
 use super::page::{Page, done};
-use super::permissions::{Action, Who};
 use super::session::Member;
-use crate::app::Shared;
-use crate::app::four_eyes::pages::{Members, Obstacle, Outdated, Proposed};
-use crate::error::Problem;
 
 /// What the reader may do with a proposal.
 pub struct Offer {

@@ -7,13 +7,14 @@ use axum::http::Method;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{MethodRouter, get, post};
+use http_server::body;
+use http_server::error::Rejection;
+use service::Shared;
+use service::permissions::{Action, Who};
+use service::problem::{Kind, Problem};
 use store::merchants::MerchantStatus;
 
-use super::permissions::{Action, Who};
 use super::session::{self, Member};
-use crate::app::Shared;
-use crate::error::{Kind, Problem};
-use crate::http::body;
 
 /// Where one chooses between live data and the sandbox: the only form of a suspended account.
 pub(super) const MODE: &str = "/portal/mode";
@@ -108,7 +109,7 @@ async fn guard(action: Action, request: Request, next: Next) -> Response {
     };
     match body::whole(sent, limit).await {
         Ok(form) => next.run(Request::from_parts(parts, form.into())).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => Rejection(problem).into_response(),
     }
 }
 
@@ -135,7 +136,11 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
         return Some(if is_page {
             Redirect::to(&with_next("/portal/sign-in", &here())).into_response()
         } else {
-            Problem::new(Kind::Unauthenticated, "Your session has ended: sign in again").into_response()
+            Rejection(Problem::new(
+                Kind::Unauthenticated,
+                "Your session has ended: sign in again",
+            ))
+            .into_response()
         });
     };
     match member.lacks_second_factor() {
@@ -143,13 +148,15 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
             return Some(Redirect::to(SECOND_FACTOR).into_response());
         }
         Ok(_) => {}
-        Err(problem) => return Some(problem.into_response()),
+        Err(problem) => return Some(Rejection(problem).into_response()),
     }
     if matches!(action.who(), Who::Roles(_)) && member.merchant.is_none() {
         return Some(Redirect::to("/portal/account").into_response());
     }
     if !member.may(action) {
-        return Some(Problem::new(Kind::Forbidden, "Your role does not allow this").into_response());
+        return Some(
+            Rejection(Problem::new(Kind::Forbidden, "Your role does not allow this")).into_response(),
+        );
     }
     let is_suspended = member
         .merchant
@@ -158,7 +165,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
     // Its pages still show what there is, live or sandbox.
     if is_suspended && matches!(action.who(), Who::Roles(_)) && !is_page && request.uri().path() != MODE {
         let text = "The merchant account is suspended";
-        return Some(Problem::new(Kind::Forbidden, text).into_response());
+        return Some(Rejection(Problem::new(Kind::Forbidden, text)).into_response());
     }
     let is_asked = action.needs_proof() && !member.is_proven();
     is_asked.then(|| Redirect::to(&with_next("/portal/prove", &here())).into_response())

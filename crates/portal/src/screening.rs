@@ -8,23 +8,24 @@ use axum::extract::{Query as Fields, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use reference::Country;
 use sanctions::store::ListStatus;
 use sanctions::{Query, ScreenResult};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::permissions::Action;
+use service::problem::Problem;
+use service::rates;
+use service::{Shared, audit_trail, insight, merchants, screening_hits};
 use store::audit::Entry;
 use verification::screening::ScreeningHit;
 
 use super::page::{self, Page};
-use super::permissions::Action;
 use super::review::hits::{self, Hit, Known};
 use super::routes::Routes;
 use super::sealed::{self, Sealed};
 use super::session::Member;
-use crate::app::{Shared, audit_trail, insight, merchants, screening_hits};
-use crate::error::Problem;
-use crate::http::gate;
 
 /// Longest name that is searched, in characters.
 const MAX_NAME: usize = 300;
@@ -77,7 +78,7 @@ struct Desk {
 }
 
 impl Desk {
-    async fn new(app: &Shared, page: Page, member: &Member, asked: Asked) -> Result<Desk, Problem> {
+    async fn new(app: &Shared, page: Page, member: &Member, asked: Asked) -> Result<Desk, Rejection> {
         let mut countries: Vec<&Country> = reference::countries().iter().collect();
         countries.sort_by_key(|country| country.name);
         Ok(Desk {
@@ -101,9 +102,9 @@ async fn search(
     page: Page,
     member: Member,
     Form(asked): Form<Asked>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let onward = sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await?;
-    gate::screens(&app, &member.caller()?, member.may(Action::Decide)).await?;
+    rates::screens(&app, &member.caller()?, member.may(Action::Decide)).await?;
     // What is wrong, or why the lists cannot answer, is said by the page that it leads to.
     if check(&page, &asked).is_none() {
         let detail = match screened(&app, &member, &asked).await? {
@@ -142,9 +143,11 @@ async fn desk(
     page: Page,
     member: Member,
     Fields(fields): Fields<Sealed>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let Some(asked) = sealed::open::<Asked>(&app, &member, SEARCH, &fields.sealed).await? else {
-        return page::html(Desk::new(&app, page, &member, Asked::default()).await?);
+        return Ok(page::html(
+            Desk::new(&app, page, &member, Asked::default()).await?,
+        )?);
     };
     let mut desk = Desk::new(&app, page, &member, asked).await?;
     if let Some(wrong) = check(&desk.page, &desk.asked) {
@@ -164,7 +167,7 @@ async fn desk(
         hits: hits::hits(&desk.page, &results, &known, &[], &found.lists),
         total: found.total.value,
     });
-    page::html(desk)
+    Ok(page::html(desk)?)
 }
 
 /// What is wrong with what is asked, if anything.

@@ -7,12 +7,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use service::Shared;
+use service::problem::Problem;
 use store::{DataKey, Place, Scope, merchants};
 use uuid::Uuid;
 
 use super::session::Member;
-use crate::app::Shared;
-use crate::error::Problem;
 
 /// Longest content, in bytes: addresses have an end.
 const MOST: usize = 4_000;

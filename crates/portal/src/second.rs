@@ -7,18 +7,19 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use service::four_eyes::pages::{self, Members, Proposed};
+use service::four_eyes::{self, Answered, Change, Waiting};
+use service::permissions::Action;
+use service::problem::{Kind, Problem};
+use service::{Shared, applicant_view};
 use store::review::{self, After, Filter, Order};
 use uuid::Uuid;
 
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::proposal::{AnswerForm, Offer};
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::four_eyes::pages::{self, Members, Proposed};
-use crate::app::four_eyes::{self, Answered, Change, Waiting};
-use crate::app::{Shared, applicant_view};
-use crate::error::{Kind, Problem};
 
 const HERE: &str = "/portal/second";
 /// Attempts with a proposed decision that are listed at most; the queue has them all.
@@ -70,7 +71,7 @@ struct SecondPage {
     decisions: Vec<Decision>,
 }
 
-async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let mut conn = app.db.read().await?;
     let waiting = four_eyes::waiting(&mut conn, scope).await?;
@@ -128,11 +129,11 @@ async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         .collect();
     let seen: Vec<i64> = decisions.iter().map(|decision| decision.log_id).collect();
     applicant_view::queue_seen(&app, scope, &member.actor(), &seen).await?;
-    html(SecondPage {
+    Ok(html(SecondPage {
         page,
         rows,
         decisions,
-    })
+    })?)
 }
 
 fn named(page: &Page, names: &BTreeMap<Uuid, String>, staff_id: Option<Uuid>) -> String {
@@ -165,8 +166,8 @@ async fn confirm(
     member: Member,
     Path(id): Path<Uuid>,
     Form(form): Form<AnswerForm>,
-) -> Result<Response, Problem> {
-    answer(&app, &member, id, true, &form).await
+) -> Result<Response, Rejection> {
+    Ok(answer(&app, &member, id, true, &form).await?)
 }
 
 async fn reject(
@@ -174,8 +175,8 @@ async fn reject(
     member: Member,
     Path(id): Path<Uuid>,
     Form(form): Form<AnswerForm>,
-) -> Result<Response, Problem> {
-    answer(&app, &member, id, false, &form).await
+) -> Result<Response, Rejection> {
+    Ok(answer(&app, &member, id, false, &form).await?)
 }
 
 async fn answer(

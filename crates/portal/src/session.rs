@@ -9,18 +9,18 @@ use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::cookie::{Cookie, CookieJar, SameSite};
+use http_server::error::Rejection;
 use jiff::Timestamp;
+use service::accounts::sessions;
+use service::caller::Caller;
+use service::merchants::requires_second_factor;
+use service::permissions::{Action, Role, may};
+use service::problem::Problem;
+use service::{App, Shared};
 use store::Scope;
 use store::merchants::Merchant;
 use store::portal_sessions::{self, SignedIn, Stage};
 use uuid::Uuid;
-
-use super::permissions::{Action, Role, may};
-use crate::app::accounts::sessions;
-use crate::app::merchants::requires_second_factor;
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::http::gate::Caller;
 
 /// How long a proof counts as given just now, in milliseconds.
 const PROOF_LASTS: i64 = 10 * 60 * 1_000;
@@ -135,11 +135,12 @@ impl From<SignedIn> for Member {
 }
 
 impl<S: Sync> FromRequestParts<S> for Member {
-    type Rejection = Problem;
+    type Rejection = Rejection;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Rejection> {
         let missing = || Problem::internal("a handler takes a Member but its route is public");
-        parts.extensions.get::<Member>().cloned().ok_or_else(missing)
+        let member = parts.extensions.get::<Member>().cloned();
+        Ok(member.ok_or_else(missing)?)
     }
 }
 
@@ -196,7 +197,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
                 request.extensions_mut().insert(member);
             }
             Ok(_) => {}
-            Err(error) => return Problem::from(error).into_response(),
+            Err(error) => return Rejection::from(error).into_response(),
         }
     }
     let is_member = request.extensions().get::<Member>().is_some();

@@ -3,12 +3,12 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use service::App;
+use service::accounts::sessions;
+use service::problem::Problem;
 use store::portal_sessions;
 
 use super::session::Member;
-use crate::app::App;
-use crate::app::accounts::sessions;
-use crate::error::Problem;
 
 #[derive(Serialize, Deserialize)]
 struct Kept<T> {

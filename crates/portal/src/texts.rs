@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hosted_page::locale::fill;
+
 use super::assets;
 use super::fresh::Fresh;
-use crate::websdk::locale::fill;
 
 const FALLBACK: &str = "en";
 

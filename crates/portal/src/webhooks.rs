@@ -4,20 +4,21 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{Shared, flows, webhooks};
 use store::flows::Flow;
 use store::outbox::{self, EventFilter, EventProgress, EventState};
 use uuid::Uuid;
 
 use super::api_log::readable;
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::{Shared, flows, webhooks};
-use crate::error::Problem;
-use crate::http::path::PathText;
 
 /// Deliveries on a page.
 const ON_A_PAGE: usize = 50;
@@ -93,7 +94,7 @@ async fn list(
     member: Member,
     page: Page,
     Query(asked): Query<Asked>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let filter = asked.filter();
     // What means nothing is not repeated.
     let asked = Asked {
@@ -140,7 +141,7 @@ async fn list(
             event,
         })
         .collect();
-    html(ListPage {
+    Ok(html(ListPage {
         page,
         endpoints,
         rows,
@@ -155,7 +156,7 @@ async fn list(
         .map(EventProgress::as_str),
         days: SINCE_DAYS,
         has_given_up,
-    })
+    })?)
 }
 
 #[derive(Template)]
@@ -173,7 +174,7 @@ async fn event(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let found = match Uuid::parse_str(&id) {
         Ok(id) => outbox::get(&mut app.db.read().await?, scope, id).await?,
@@ -182,20 +183,20 @@ async fn event(
     let (event, body) = found.ok_or_else(|| Problem::not_found("No such event"))?;
     let flow = flows::get(&app, scope, &event.flow_id.to_string()).await.ok();
     let masked = !member.may(Action::ViewApplicant);
-    html(EventPage {
+    Ok(html(EventPage {
         page,
         event,
         flow,
         body: body.map(|body| readable(&body, masked)),
         masked,
-    })
+    })?)
 }
 
 async fn resend(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = Uuid::parse_str(&id).map_err(|_| Problem::not_found("No such event"))?;
     webhooks::resend(&app, &member.caller()?, id).await?;
     Ok(done(&format!("/portal/webhooks/events/{id}"), "resent"))
@@ -214,7 +215,7 @@ async fn resend_all(
     member: Member,
     page: Page,
     Form(since): Form<Since>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let longest = SINCE_DAYS[SINCE_DAYS.len() - 1];
     let from = page.now() - since.days.clamp(1, longest) * DAY_MS;
     let flow_id = Uuid::parse_str(&since.flow).ok();
@@ -231,7 +232,7 @@ async fn test(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flow(&app, &member, &id).await?;
     let event = webhooks::test(&app.db, member.scope()?, flow.id).await?;
     Ok(done(&format!("/portal/webhooks/events/{event}"), "tested"))
@@ -250,21 +251,21 @@ async fn secret(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flow(&app, &member, &id).await?;
     let secret = webhooks::show_secret(&app, &member.caller()?, flow.id).await?;
-    html(SecretPage {
+    Ok(html(SecretPage {
         page,
         flow,
         secret: secret.expose_secret().to_owned(),
-    })
+    })?)
 }
 
 async fn rotate(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flow(&app, &member, &id).await?;
     webhooks::rotate_for(&app, &member.caller()?, flow.id).await?;
     Ok(done(

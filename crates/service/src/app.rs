@@ -7,10 +7,10 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use store::{Db, Objects, installation};
 use tokio_util::task::TaskTracker;
 
-use crate::config::ServeConfig;
 use crate::api_log::ApiLog;
 use crate::background::Background;
 use crate::chain_sources::ChainSources;
+use crate::config::ServeConfig;
 use crate::cpu::CpuPool;
 use crate::decoders::Decoders;
 use crate::engines::Engines;

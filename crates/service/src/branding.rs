@@ -17,8 +17,8 @@ use verification::submission::is_email;
 use super::Shared;
 use super::four_eyes::By;
 use super::merchants::{Changed, MerchantSettings, settings};
-use crate::problem::Problem;
 use crate::caller::Caller;
+use crate::problem::Problem;
 use crate::theme::Rgb;
 
 /// The largest logo, in bytes of its file.

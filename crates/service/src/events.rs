@@ -5,8 +5,8 @@ use store::outbox::{self, NewEvent};
 use store::{Scope, Tx};
 use uuid::Uuid;
 
-use crate::time::iso;
 use crate::problem::Problem;
+use crate::time::iso;
 
 /// Writes an event; `data` holds no personal data but the merchant's label. Erasing the person of `data.facemapId` deletes the event.
 pub async fn enqueue(

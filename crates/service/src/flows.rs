@@ -13,8 +13,8 @@ use verification::four_eyes::{Act, Defaults, State, Weakening, flow_weakenings, 
 
 use super::four_eyes::{self, By, Change, Line};
 use super::{App, merchants, webhooks};
-use crate::problem::{Kind, Problem};
 use crate::caller::Caller;
+use crate::problem::{Kind, Problem};
 
 /// All Flows of the account, newest first.
 pub async fn list(app: &App, scope: Scope) -> Result<Vec<Flow>, Problem> {

@@ -16,8 +16,8 @@ use verification::json::fault;
 
 use super::seen::Detail;
 use super::{flows, merchants, suppressions};
-use crate::problem::{Kind, Problem};
 use crate::permissions::{Action, Role, may};
+use crate::problem::{Kind, Problem};
 
 /// An act that waits for a second person.
 #[derive(Clone, Debug, Serialize, Deserialize)]

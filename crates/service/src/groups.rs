@@ -9,9 +9,9 @@ use uuid::Uuid;
 use verification::group::{GroupCreate, GroupUpdate};
 
 use super::App;
-use crate::problem::{Kind, Problem};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
+use crate::problem::{Kind, Problem};
 
 /// All Groups of the account, newest first.
 pub async fn list(app: &App, scope: Scope) -> Result<Vec<Group>, Problem> {

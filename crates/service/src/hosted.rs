@@ -24,8 +24,8 @@ use verification::status::AttemptStatus;
 use super::branding::{self, Branding};
 use super::sessions::{self, Exchanged, Offer};
 use super::{App, flows};
-use crate::problem::{Family, Problem};
 use crate::caller::{self, Caller};
+use crate::problem::{Family, Problem};
 
 /// Events beyond these are not kept: no applicant makes so many.
 const MAX_EVENTS_OF_SESSION: i64 = 1_000;

@@ -6,8 +6,8 @@ use store::credentials::{self, Credential, NewCredential};
 
 use super::App;
 use super::operations::record_for_account;
-use crate::problem::{Kind, Problem};
 use crate::caller::Caller;
+use crate::problem::{Kind, Problem};
 
 /// How long the secret before a new one works too.
 pub const OVERLAP_MS: i64 = 24 * 60 * 60 * 1_000;

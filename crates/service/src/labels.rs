@@ -14,9 +14,9 @@ use uuid::Uuid;
 use super::App;
 use super::lists::{Lists, NoLists, PastWallets, Wallets};
 use super::merchants;
+use crate::caller::Caller;
 use crate::config::DataConfig;
 use crate::problem::Problem;
-use crate::caller::Caller;
 
 type Current = (Fingerprint, Result<Arc<LabelIndex>, String>);
 

@@ -15,8 +15,8 @@ pub use self::settings::{
 use super::four_eyes::{self, By, Change, Line};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
-use crate::problem::{Kind, Problem};
 use crate::caller::Caller;
+use crate::problem::{Kind, Problem};
 
 /// The settings that decide who passes.
 fn rules(settings: MerchantSettings) -> AccountRules {

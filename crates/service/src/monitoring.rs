@@ -22,17 +22,17 @@ use store::monitoring::{self, NewScreening};
 use tracing::Instrument;
 use uuid::Uuid;
 
-pub(crate) use self::kept::{Evidence, Said, page};
+pub use self::kept::{Evidence, Said, page};
 pub use self::kept::{Page, Wanted, find, list, picture};
 pub use self::profiles::{NotRead, NotSet, profile, set_profile};
-pub(crate) use self::replay::{Change, Decision, NotAgain, Replay, again};
-pub(crate) use self::verdict::{Seen, Verdict};
+pub use self::replay::{Change, Decision, NotAgain, Replay, again};
+pub use self::verdict::{Seen, Verdict};
 use super::chain_sources::Answered;
 use super::labels::{AccountLabels, NoLabels};
 use super::{App, Shared};
-use crate::problem::{Kind, Problem};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
+use crate::problem::{Kind, Problem};
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {
@@ -191,7 +191,7 @@ fn word(error: &SourceError) -> &'static str {
 }
 
 /// The status that says why a source gave no answer.
-pub(crate) fn status(error: &SourceError) -> u16 {
+pub fn status(error: &SourceError) -> u16 {
     match error {
         SourceError::NotFound => 404,
         SourceError::TimedOut | SourceError::Budget => 504,
@@ -273,7 +273,7 @@ async fn newest_profile(app: &App, caller: &Caller) -> Result<Profile, Problem> 
 }
 
 /// The answer's body.
-pub(crate) fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
+pub fn answer_body(id: Uuid, query: &Query, answered: &Answered) -> Value {
     let mut body = json!({
         "queryId": id,
         "type": query.kind(),

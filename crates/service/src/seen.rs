@@ -16,9 +16,8 @@ use verification::hold::Hold;
 use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 
-use crate::problem::Problem;
-
 use super::held_faces::HeldFace;
+use crate::problem::Problem;
 
 /// Lines of text whose place is kept of a picture.
 const MOST_LINES: usize = 120;

@@ -15,10 +15,10 @@ use verification::status::AttemptStatus;
 use verification::submission::SessionBinding;
 
 use super::{App, flows, merchants, seen, suppressions};
-use crate::time::iso;
+use crate::caller::{self, Caller};
 use crate::config::GeoUnknown;
 use crate::problem::{Kind, Problem};
-use crate::caller::{self, Caller};
+use crate::time::iso;
 
 /// How long a link can be exchanged (contract §4.3).
 const LINK_MS: i64 = 600_000;

@@ -36,10 +36,10 @@ use super::merchants::MerchantSettings;
 use super::names::{self, Ahead, InStep, NamesByAttempt, Screened};
 use super::seen::Detail;
 use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
-use crate::problem::Problem;
-use crate::upload::File;
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
+use crate::problem::Problem;
+use crate::upload::File;
 
 /// Validates, screens, reads, judges and records.
 pub async fn run(

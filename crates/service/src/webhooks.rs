@@ -23,8 +23,8 @@ use uuid::Uuid;
 use super::background::Job;
 use super::public_address::is_public;
 use super::{App, Shared, events};
-use crate::problem::Problem;
 use crate::caller::Caller;
+use crate::problem::Problem;
 
 /// Deliveries of one node at once.
 const AT_ONCE: usize = 32;

@@ -3,12 +3,12 @@
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use service::config::DataConfig;
 use store::audit::{self, AuditCheck};
 use store::{merchants, operator_audit};
 use uuid::Uuid;
 
 use super::{block_on, data, say};
-use crate::config::DataConfig;
 
 /// `bonafide audit`.
 #[derive(Args)]

@@ -11,13 +11,13 @@ use chain::ingest::{blk, load};
 use chain::ondemand::Transport;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use service::chain_follow::{Follower, Following};
+use service::chain_nodes::Place;
+use service::chain_sources::{graph_folder, open_graph};
+use service::chain_transport::HttpTransport;
+use service::config::DataConfig;
 
 use super::{Unusable, say};
-use crate::app::chain_follow::{Follower, Following};
-use crate::app::chain_nodes::Place;
-use crate::app::chain_sources::{graph_folder, open_graph};
-use crate::app::chain_transport::HttpTransport;
-use crate::config::DataConfig;
 
 /// The pause between two looks at a followed node.
 const PAUSE: Duration = Duration::from_secs(10);

@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
+use service::config::DataConfig;
+use service::master_keys;
 use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
-
-use crate::app::master_keys;
-use crate::config::DataConfig;
 
 /// The database and its keyring.
 pub(crate) struct Data {

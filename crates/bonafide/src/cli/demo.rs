@@ -10,6 +10,10 @@ use sanctions::ListStore;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::accounts::joining;
+use service::caller::Caller;
+use service::permissions::Role;
+use service::{App, flows, groups, list_set, merchants, sessions};
 use store::credentials::{self, AuthOutcome};
 use store::groups::NewGroup;
 use store::merchants::MerchantStatus;
@@ -18,10 +22,6 @@ use uuid::Uuid;
 use verification::group::GroupStatus;
 
 use super::say;
-use crate::app::accounts::joining;
-use crate::app::{App, flows, groups, list_set, merchants, sessions};
-use crate::http::gate::Caller;
-use crate::portal::permissions::Role;
 
 const GROUP: &str = "Demo group";
 

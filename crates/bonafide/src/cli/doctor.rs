@@ -13,20 +13,20 @@ use chain::source::SourceError;
 use clap::Args;
 use faces::FaceEngine;
 use jiff::Timestamp;
+use service::chain_follow::Following;
+use service::chain_nodes::Place;
+use service::chain_sources::graph_folder;
+use service::chain_transport::HttpTransport;
+use service::chain_watch;
+use service::checks::{self, Check, State};
+use service::config::{DataConfig, ServeConfig};
+use service::configurations;
+use service::engines::open_models;
+use service::list_set;
 use store::list_sets::{self, ListSet};
 use store::{Db, Error, Objects, Schema, durability, installation};
 
 use super::{block_on, data, say};
-use crate::app::chain_follow::Following;
-use crate::app::chain_nodes::Place;
-use crate::app::chain_sources::graph_folder;
-use crate::app::chain_transport::HttpTransport;
-use crate::app::chain_watch;
-use crate::app::checks::{self, Check, State};
-use crate::app::configurations;
-use crate::app::engines::open_models;
-use crate::app::list_set;
-use crate::config::{DataConfig, ServeConfig};
 
 /// `bonafide doctor`: takes the settings of `serve`.
 #[derive(Args)]

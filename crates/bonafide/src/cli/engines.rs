@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
+use service::config::DataConfig;
+use service::engines::open_models;
 
 use super::{Unusable, say};
-use crate::app::engines::open_models;
-use crate::config::DataConfig;
 
 /// Longest line of a batch.
 const MAX_LINE: u64 = 16 * 1024 * 1024;

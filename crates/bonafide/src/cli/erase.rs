@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use serde_json::json;
+use service::config::DataConfig;
+use service::erasure;
 use store::{Scope, applicants, erasures, merchants, people};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
-use crate::app::erasure;
-use crate::config::DataConfig;
 
 /// `bonafide erase`.
 #[derive(Args)]

@@ -7,13 +7,13 @@ use ::faces::FaceEngine;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use serde_json::json;
+use service::config::DataConfig;
+use service::decoders::Decoders;
+use service::reindex::Reindexer;
 use store::{Scope, merchants};
 
 use super::engines::ModelsArg;
 use super::{block_on, data, say};
-use crate::app::decoders::Decoders;
-use crate::app::reindex::Reindexer;
-use crate::config::DataConfig;
 
 /// How long the decoder may take for one selfie.
 const DECODE: Duration = Duration::from_secs(20);

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
+use service::config::DataConfig;
+use service::flows::{self, Saved};
 use store::Scope;
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say, say_proposed};
-use crate::app::flows::{self, Saved};
-use crate::config::DataConfig;
 
 /// `bonafide flow`.
 #[derive(Args)]
@@ -63,7 +63,7 @@ impl FlowFile {
     fn read(&self) -> anyhow::Result<Map<String, Value>> {
         let text =
             std::fs::read(&self.file).with_context(|| format!("{} cannot be read", self.file.display()))?;
-        match crate::http::json::parse(&text) {
+        match http_server::json::parse(&text) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(_) => Err(Unusable(format!("{}: must be a JSON object", self.file.display())).into()),
             Err(reason) => Err(Unusable(format!("{}: {reason}", self.file.display())).into()),

@@ -3,12 +3,12 @@
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use service::config::DataConfig;
+use service::master_keys;
+use service::nodes::SILENT_MS;
 use store::{Db, Keyring, nodes};
 
 use super::{block_on, data, say};
-use crate::app::master_keys;
-use crate::app::nodes::SILENT_MS;
-use crate::config::DataConfig;
 
 /// `bonafide keys`.
 #[derive(Args)]

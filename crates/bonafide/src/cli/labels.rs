@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use chain::labels::SetReport;
 use clap::{Args, Subcommand};
+use service::config::DataConfig;
 use store::merchants;
 use uuid::Uuid;
 
 use super::{block_on, data, say};
-use crate::config::DataConfig;
 
 /// `bonafide labels`.
 #[derive(Args)]

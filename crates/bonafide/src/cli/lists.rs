@@ -7,15 +7,15 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use sanctions::import::Refusal;
 use sanctions::{Guards, ImportReport, ListStore, Source, StoreError};
+use service::config::DataConfig;
+use service::installation_acts::{self, InstallationAct, Shrinkage};
+use service::list_set;
+use service::lists::PastWallets;
+use service::operations::COMMAND_LINE;
+use service::problem::Problem;
 use store::Db;
 
 use super::{block_on, data, say};
-use crate::app::installation_acts::{self, InstallationAct, Shrinkage};
-use crate::app::list_set;
-use crate::app::lists::PastWallets;
-use crate::app::operations::COMMAND_LINE;
-use crate::config::DataConfig;
-use crate::error::Problem;
 
 /// `bonafide lists`.
 #[derive(Args)]

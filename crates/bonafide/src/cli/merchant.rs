@@ -7,15 +7,15 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::json;
+use service;
+use service::branding::{self, LogoError};
+use service::config::DataConfig;
+use service::merchants::Changed;
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say, say_proposed};
-use crate::app;
-use crate::app::branding::{self, LogoError};
-use crate::app::merchants::Changed;
-use crate::config::DataConfig;
 
 /// `bonafide merchant`.
 #[derive(Args)]
@@ -82,7 +82,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 } else {
                     MerchantStatus::Draft
                 };
-                let (id, live, sandbox) = app::merchants::create(&db, name, status).await?;
+                let (id, live, sandbox) = service::merchants::create(&db, name, status).await?;
                 if json {
                     let shown = json!({"merchantId": id, "live": shown(&live), "sandbox": shown(&sandbox)});
                     return say(&shown.to_string());
@@ -105,7 +105,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
                 let keys = credentials::list(&mut db.read().await?, id).await?;
                 let mut rotated = Vec::new();
                 for key in keys.iter().filter(|key| key.revoked_at.is_none()) {
-                    let new = app::merchants::rotate_key(&db, id, &key.key, key.sandbox).await?;
+                    let new = service::merchants::rotate_key(&db, id, &key.key, key.sandbox).await?;
                     rotated.push((if key.sandbox { "sandbox" } else { "live" }, new));
                 }
                 if rotated.is_empty() {
@@ -153,8 +153,8 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
 fn described(merchant: &Merchant) -> serde_json::Value {
     let mut described = json!({
         "merchantId": merchant.id, "name": merchant.name, "status": merchant.status.as_str(),
-        "settings": app::merchants::members(merchant).ok(),
-        "unreadable": app::merchants::faults(merchant),
+        "settings": service::merchants::members(merchant).ok(),
+        "unreadable": service::merchants::faults(merchant),
     });
     if described["settings"].is_null() {
         // What can be copied from it must be set again.
@@ -186,7 +186,7 @@ fn read_logo(setting: &str) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 async fn set_status(db: &store::Db, id: Uuid, status: MerchantStatus) -> anyhow::Result<()> {
-    let found = app::merchants::set_status(db, id, status).await?;
+    let found = service::merchants::set_status(db, id, status).await?;
     if !found {
         bail!("no such merchant: {id}");
     }

@@ -28,8 +28,7 @@ use std::process::ExitCode;
 
 use ::chain::graph::GraphError;
 use clap::{Parser, Subcommand};
-
-use crate::config::{DataConfig, ServeConfig};
+use service::config::{DataConfig, ServeConfig};
 
 /// Self-hosted identity verification and screening.
 #[derive(Parser)]

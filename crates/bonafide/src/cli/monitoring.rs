@@ -7,18 +7,18 @@ use chain::currency::Currency;
 use chain::labels::Labels;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use service::chain_sources::{ChainConfig, ChainSources};
+use service::config::DataConfig;
+use service::labels::{AccountLabels, LabelSets};
+use service::lists::Lists;
+use service::monitoring::{self, Decision, NotSet, Wanted, page};
+use service::time::iso;
 use store::Scope;
 use store::merchants;
 use store::monitoring::{self as screenings, Screening};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, held, say};
-use crate::api::time::iso;
-use crate::app::chain_sources::{ChainConfig, ChainSources};
-use crate::app::labels::{AccountLabels, LabelSets};
-use crate::app::lists::Lists;
-use crate::app::monitoring::{self, Decision, NotSet, Wanted, page};
-use crate::config::DataConfig;
 
 /// `bonafide monitoring`.
 #[derive(Args)]
@@ -176,8 +176,7 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
     );
     let chains = chains.map_err(|error| held(error, &there))?;
     let (sets, lists) = (LabelSets::open(data)?, Lists::open(data)?);
-    let settings =
-        crate::app::merchants::settings(&merchant).map_err(|problem| anyhow::anyhow!("{problem}"))?;
+    let settings = service::merchants::settings(&merchant).map_err(|problem| anyhow::anyhow!("{problem}"))?;
     let labels = AccountLabels::at_past(&sets, &lists, scope, &settings);
     let labels = labels.as_ref().map(|labels| labels as &dyn Labels);
     let replay = decision.again(labels.map_err(ToString::to_string), &chains);

@@ -3,13 +3,13 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use service::accounts::email_of;
+use service::accounts::joining::{self, NewLink};
+use service::config::DataConfig;
+use service::permissions::Role;
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
-use crate::app::accounts::email_of;
-use crate::app::accounts::joining::{self, NewLink};
-use crate::config::DataConfig;
-use crate::portal::permissions::Role;
 
 /// `bonafide portal`.
 #[derive(Args)]

@@ -3,17 +3,17 @@
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use serde_json::json;
+use service::config::DataConfig;
+use service::face_replicas::FaceReplicas;
+use service::reviews::{self, Outcome, Wish};
+use service::time::iso;
+use service::{dispositions, four_eyes};
 use store::{Db, Scope, merchants, review};
 use uuid::Uuid;
 use verification::hits::Disposition;
 use verification::status::Decision;
 
 use super::{Unusable, block_on, data, say};
-use crate::api::time::iso;
-use crate::app::face_replicas::FaceReplicas;
-use crate::app::reviews::{self, Outcome, Wish};
-use crate::app::{dispositions, four_eyes};
-use crate::config::DataConfig;
 
 /// Most attempts that are listed at once.
 const LISTED: i64 = 200;

@@ -15,14 +15,14 @@ use chain::source::SourceError;
 use chain::vectors;
 use clap::Args;
 use serde_json::{Map, Value, json};
+use service::chain_sources::{Answered, ChainConfig, ChainSources};
+use service::config::DataConfig;
+use service::lists::{Lists, PastWallets, Wallets};
+use service::monitoring::{answer_body, status};
 use uuid::Uuid;
 
 use super::engines::{Source, answer};
 use super::{Unusable, held, say};
-use crate::app::chain_sources::{Answered, ChainConfig, ChainSources};
-use crate::app::lists::{Lists, PastWallets, Wallets};
-use crate::app::monitoring::{answer_body, status};
-use crate::config::DataConfig;
 
 /// `bonafide score`.
 #[derive(Args)]

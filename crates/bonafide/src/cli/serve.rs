@@ -6,31 +6,33 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chain::currency::Currency;
+use http_server::hosts::Hosts;
+use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
+use service::accounts::joining;
+use service::api_log::{self, ApiLog};
+use service::app::READINESS_FOR;
+use service::background::Background;
+use service::chain_follow::Running;
+use service::chain_sources::ChainSources;
+use service::config::ServeConfig;
+use service::cpu::CpuPool;
+use service::decoders::Decoders;
+use service::engines::Engines;
+use service::face_replicas::FaceReplicas;
+use service::geo::Geo;
+use service::labels::LabelSets;
+use service::list_set;
+use service::lists::Lists;
+use service::mail::Mailer;
+use service::nodes::Presence;
+use service::recent::Recent;
+use service::{App, Shared};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
 use super::{block_on, data, demo};
-use crate::app::accounts::joining;
-use crate::app::api_log::{self, ApiLog};
-use crate::app::background::Background;
-use crate::app::chain_follow::Running;
-use crate::app::chain_sources::ChainSources;
-use crate::app::cpu::CpuPool;
-use crate::app::decoders::Decoders;
-use crate::app::engines::Engines;
-use crate::app::face_replicas::FaceReplicas;
-use crate::app::geo::Geo;
-use crate::app::labels::LabelSets;
-use crate::app::list_set;
-use crate::app::lists::Lists;
-use crate::app::mail::Mailer;
-use crate::app::nodes::Presence;
-use crate::app::recent::Recent;
-use crate::app::{App, READINESS_FOR, Shared};
-use crate::config::ServeConfig;
-use crate::http::listener;
 use crate::{logging, router};
 
 /// Most of a screening is waiting: for an index, or for the disk.
@@ -110,12 +112,12 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             .context("metrics cannot be recorded")?,
         config,
     });
-    tokio::spawn(crate::app::lists::watch(Arc::clone(&app)));
-    tokio::spawn(crate::app::housekeeping::run(Arc::clone(&app)));
-    tokio::spawn(crate::app::webhooks::run(Arc::clone(&app)));
+    tokio::spawn(service::lists::watch(Arc::clone(&app)));
+    tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
+    tokio::spawn(service::webhooks::run(Arc::clone(&app)));
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
-    tokio::spawn(crate::app::chain_watch::run(Arc::clone(&app)));
-    tokio::spawn(crate::app::nodes::run(Arc::clone(&app)));
+    tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
+    tokio::spawn(service::nodes::run(Arc::clone(&app)));
     // Heard from now on, or a request to stop that comes at once would be the end without an ending.
     let terminate = signal(SignalKind::terminate())?;
     let serving = tokio::spawn(accept(listener, terminate, Arc::clone(&app)));
@@ -160,10 +162,29 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What connections may take.
+fn connection_limits(config: &ServeConfig) -> Limits {
+    let header = Duration::from_secs(config.header_seconds);
+    Limits {
+        connections: config.connections as usize,
+        header,
+        idle: Duration::from_secs(config.idle_seconds),
+        write: 2 * header,
+    }
+}
+
+/// Who holds connections, and how many each may.
+fn hosts(config: &ServeConfig) -> Hosts {
+    let share = config
+        .connections_per_host
+        .unwrap_or((config.connections / 4).max(16));
+    Hosts::new(share as usize, config.trusted_proxies.clone())
+}
+
 /// Serves until asked to stop; then running requests get their time.
 async fn accept(listener: TcpListener, mut terminate: Signal, app: Shared) {
     let grace = Duration::from_secs(app.config.shutdown_seconds);
-    let limits = app.config.connection_limits();
+    let limits = connection_limits(&app.config);
     let files = listener::raise_open_files();
     if files < limits.connections as u64 + FILES_BESIDES {
         tracing::warn!(
@@ -178,7 +199,7 @@ async fn accept(listener: TcpListener, mut terminate: Signal, app: Shared) {
         }
         tracing::info!("stopping: running requests are being finished");
     };
-    let hosts = Arc::new(app.config.hosts());
+    let hosts = Arc::new(hosts(&app.config));
     let router = router::router(Arc::clone(&app));
     let served = listener::serve(listener, router, limits, hosts, stop, grace).await;
     // What a client that has gone began is recorded all the same.

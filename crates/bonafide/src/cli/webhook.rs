@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
 use serde_json::json;
+use service::config::DataConfig;
+use service::time::iso;
+use service::webhooks as app_webhooks;
 use store::{Scope, outbox};
 use uuid::Uuid;
 
 use super::{Unusable, block_on, data, say};
-use crate::api::time::iso;
-use crate::app::webhooks as app_webhooks;
-use crate::config::DataConfig;
 
 /// Deliveries that are listed unless told otherwise.
 const LISTED: i64 = 100;

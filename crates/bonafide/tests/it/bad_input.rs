@@ -11,7 +11,7 @@ use flate2::write::ZlibEncoder;
 use reqwest::multipart::{Form, Part};
 use reqwest::{Method, header};
 use serde_json::json;
-use server::app::decoders::Decoders;
+use service::decoders::Decoders;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use self::files::{RED_BOX, SMALL_PAGE};

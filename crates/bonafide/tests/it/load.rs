@@ -8,7 +8,7 @@ use std::time::Duration;
 use imaging::DecodeError;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use server::app::decoders::Decoders;
+use service::decoders::Decoders;
 
 use crate::bad_input::{children, files};
 use crate::harness::{Backend, Server, workspace};

@@ -8,12 +8,12 @@ use crate::harness::{Backend, Server};
 
 #[test]
 fn the_document_is_as_committed() {
-    insta::assert_json_snapshot!(server::router::openapi());
+    insta::assert_json_snapshot!(bonafide::router::openapi());
 }
 
 /// The document as clients read it.
 fn document() -> Value {
-    serde_json::to_value(server::router::openapi()).expect("the document is JSON")
+    serde_json::to_value(bonafide::router::openapi()).expect("the document is JSON")
 }
 
 /// Every operation with its path and method.

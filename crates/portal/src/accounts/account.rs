@@ -4,28 +4,29 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
+use service::accounts::codes::SetUp;
+use service::accounts::profile::{self, SessionRow};
+use service::accounts::{signing_in, staff};
+use service::mail::Letter;
+use service::merchants::{Changed, requires_second_factor};
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{App, Shared};
 use store::merchants::Merchant;
 use uuid::Uuid;
 
 use super::join::post;
 use super::staff::manager;
 use super::{Faults, Hidden, Visitor, again, enter};
-use crate::app::accounts::codes::SetUp;
-use crate::app::accounts::profile::{self, SessionRow};
-use crate::app::accounts::{signing_in, staff};
-use crate::app::mail::Letter;
-use crate::app::merchants::{Changed, requires_second_factor};
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::http::path::PathText;
-use crate::portal::page::{Page, done, html};
-use crate::portal::permissions::Action;
-use crate::portal::proposal::proposed;
-use crate::portal::routes::{SECOND_FACTOR, safe_next};
-use crate::portal::session::{Member, same_site_referrer};
-use crate::portal::shown;
+use crate::page::{Page, done, html};
+use crate::proposal::proposed;
+use crate::routes::{SECOND_FACTOR, safe_next};
+use crate::session::{Member, same_site_referrer};
+use crate::shown;
 
 const HERE: &str = "/portal/account";
 const RECOVERY: &str = "/portal/account/recovery";
@@ -48,7 +49,7 @@ struct AccountPage {
 }
 
 impl AccountPage {
-    async fn of(app: &App, page: Page, member: Member) -> Result<Self, Problem> {
+    async fn of(app: &App, page: Page, member: Member) -> Result<Self, Rejection> {
         Ok(AccountPage {
             page,
             faults: Faults::default(),
@@ -91,12 +92,16 @@ impl AccountPage {
 }
 
 /// `GET /portal/account`
-pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+pub(super) async fn page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Rejection> {
     let link = shown::take(&app, &member, HERE).await?;
-    html(AccountPage {
+    Ok(html(AccountPage {
         link,
         ..AccountPage::of(&app, page, member).await?
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -111,14 +116,14 @@ pub(super) async fn rename(
     member: Member,
     page: Page,
     Form(form): Form<NameForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     match profile::rename(&app, member.staff_id, &form.name).await? {
         Ok(()) => Ok(done(HERE, "saved")),
-        Err(faults) => again(AccountPage {
+        Err(faults) => Ok(again(AccountPage {
             faults: Faults(faults),
             name: form.name,
             ..AccountPage::of(&app, page, member).await?
-        }),
+        })?),
     }
 }
 
@@ -137,17 +142,17 @@ pub(super) async fn change_email(
     page: Page,
     visitor: Visitor,
     Form(form): Form<EmailForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let proof = &form.email_proof.0;
     let asked = profile::ask_email(&app, member.staff_id, &form.new_email, proof, visitor.address);
     let new = match asked.await? {
         Ok(new) => new,
         Err(faults) => {
-            return again(AccountPage {
+            return Ok(again(AccountPage {
                 faults: Faults(faults),
                 new_email: form.new_email,
                 ..AccountPage::of(&app, page, member).await?
-            });
+            })?);
         }
     };
     let url = format!("{}{}", app.public_url, new.link.path);
@@ -182,7 +187,7 @@ pub(super) async fn change_password(
     page: Page,
     visitor: Visitor,
     Form(form): Form<PasswordForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let (staff_id, session_id) = (member.staff_id, member.session_id);
     let changed = profile::change_password(
         &app,
@@ -194,10 +199,10 @@ pub(super) async fn change_password(
     );
     match changed.await? {
         Ok(token) => Ok(enter(&app, &token, "/portal/account?done=password_changed")),
-        Err(faults) => again(AccountPage {
+        Err(faults) => Ok(again(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
-        }),
+        })?),
     }
 }
 
@@ -221,18 +226,18 @@ fn required_by(member: &Member) -> Result<Option<String>, Problem> {
 }
 
 /// `GET /portal/account/totp`
-pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Problem> {
+pub(super) async fn totp_page(member: Member, page: Page) -> Result<Response, Rejection> {
     if member.has_totp {
         return Ok(Redirect::to(HERE).into_response());
     }
     let set_up = SetUp::new(&member.email)?;
-    html(TotpPage {
+    Ok(html(TotpPage {
         page,
         faults: Faults::default(),
         qr: set_up.qr()?,
         set_up,
         required_by: required_by(&member)?,
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -255,9 +260,9 @@ pub(super) async fn recovery_page(
     State(app): State<Shared>,
     member: Member,
     page: Page,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     match shown::take(&app, &member, RECOVERY).await? {
-        Some(codes) => html(RecoveryPage { page, codes }),
+        Some(codes) => Ok(html(RecoveryPage { page, codes })?),
         None => Ok(Redirect::to(HERE).into_response()),
     }
 }
@@ -269,7 +274,7 @@ pub(super) async fn totp_on(
     page: Page,
     visitor: Visitor,
     Form(form): Form<TotpForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     if member.has_totp {
         return Ok(Redirect::to(HERE).into_response());
     }
@@ -290,13 +295,13 @@ pub(super) async fn totp_on(
             shown::keep(&app, &member, RECOVERY, &on.recovery).await?;
             Ok(enter(&app, &on.token, RECOVERY))
         }
-        Err(faults) => again(TotpPage {
+        Err(faults) => Ok(again(TotpPage {
             page,
             faults: Faults(faults),
             qr: set_up.qr()?,
             set_up,
             required_by: required_by(&member)?,
-        }),
+        })?),
     }
 }
 
@@ -313,13 +318,13 @@ pub(super) async fn totp_off(
     page: Page,
     visitor: Visitor,
     Form(form): Form<ProofForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     match profile::turn_totp_off(&app, member.staff_id, &form.proof.0, visitor.address).await? {
         Ok(()) => Ok(done(HERE, "totp_off")),
-        Err(faults) => again(AccountPage {
+        Err(faults) => Ok(again(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
-        }),
+        })?),
     }
 }
 
@@ -334,11 +339,11 @@ pub(super) async fn require_second_factor(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<RequiredForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let (required, key) = match form.required.as_str() {
         "true" => (true, "totp_required"),
         "false" => (false, "totp_optional"),
-        _ => return Err(Problem::invalid("required is true or false")),
+        _ => return Err(Problem::invalid("required is true or false").into()),
     };
     Ok(
         match staff::require_second_factor(&app, manager(&member)?, required).await? {
@@ -358,7 +363,7 @@ pub(super) async fn renew_recovery(
     page: Page,
     visitor: Visitor,
     Form(form): Form<ProofForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     if !member.has_totp {
         return Ok(Redirect::to(SECOND_FACTOR).into_response());
     }
@@ -367,15 +372,15 @@ pub(super) async fn renew_recovery(
             shown::keep(&app, &member, RECOVERY, &codes).await?;
             Ok(Redirect::to(RECOVERY).into_response())
         }
-        Err(faults) => again(AccountPage {
+        Err(faults) => Ok(again(AccountPage {
             faults: Faults(faults),
             ..AccountPage::of(&app, page, member).await?
-        }),
+        })?),
     }
 }
 
 /// `POST /portal/account/sessions/end-all`: all but this one.
-pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     profile::end_sessions(&app, member.staff_id, member.session_id, None).await?;
     Ok(done(HERE, "sessions_ended"))
 }
@@ -385,7 +390,7 @@ pub(super) async fn end_one(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = id
         .parse()
         .map_err(|_| Problem::not_found("There is no such session"))?;
@@ -404,7 +409,7 @@ pub(super) async fn choose(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<ChooseForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = form.account.parse();
     let id = id.map_err(|_| Problem::not_found("There is no such account"))?;
     signing_in::choose_account(&app, member.staff_id, member.session_id, id).await?;
@@ -423,11 +428,11 @@ pub(super) async fn mode(
     member: Member,
     headers: axum::http::HeaderMap,
     Form(form): Form<ModeForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sandbox = match form.sandbox.as_str() {
         "true" => true,
         "false" => false,
-        _ => return Err(Problem::invalid("sandbox is true or false")),
+        _ => return Err(Problem::invalid("sandbox is true or false").into()),
     };
     signing_in::choose_mode(&app, member.session_id, member.merchant()?.id, sandbox).await?;
     // What stands on a page of one mode is not there in the other: on to the page's kind.

@@ -4,14 +4,14 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::Shared;
+use service::applications::{self, Application, Profile, is_open};
 
 use super::{Faults, again};
-use crate::app::Shared;
-use crate::app::applications::{self, Application, Profile, is_open};
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 const HERE: &str = "/portal/application";
 
@@ -61,14 +61,18 @@ impl ApplicationPage {
 }
 
 /// `GET /portal/application`
-pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+pub(super) async fn page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Rejection> {
     let application = applications::profile(&app, member.merchant()?.id).await?;
-    html(ApplicationPage {
+    Ok(html(ApplicationPage {
         page,
         profile: application.profile.clone(),
         application,
         faults: Faults::default(),
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -85,7 +89,7 @@ pub(super) async fn submit(
     member: Member,
     page: Page,
     Form(form): Form<ApplicationForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let (merchant_id, actor) = (member.merchant()?.id, member.actor());
     let hand_in = form.then == "submit";
     let outcome = if hand_in {
@@ -98,11 +102,11 @@ pub(super) async fn submit(
             HERE,
             if hand_in { "application_submitted" } else { "saved" },
         )),
-        Err(faults) => again(ApplicationPage {
+        Err(faults) => Ok(again(ApplicationPage {
             page,
             application: applications::profile(&app, merchant_id).await?,
             profile: form.profile,
             faults: Faults(faults),
-        }),
+        })?),
     }
 }

@@ -6,17 +6,17 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde::Deserialize;
+use service::Shared;
+use service::accounts::joining::{self, Newcomer, Shown};
+use service::mail::Letter;
 use store::invitations::Kind;
 
 use super::{Faults, Hidden, Visitor, again, enter};
-use crate::app::Shared;
-use crate::app::accounts::joining::{self, Newcomer, Shown};
-use crate::app::mail::Letter;
-use crate::error::Problem;
-use crate::http::path::PathText;
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 /// Newcomers are offered a second factor first.
 pub(super) const FIRST_PAGE: &str = "/portal/account/totp";
@@ -75,18 +75,18 @@ pub(super) async fn page(
     State(app): State<Shared>,
     PathText(token): PathText,
     page: Page,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let shown = joining::look(&app, &token).await?;
     match shown.invitation.kind {
-        Kind::Password => html(NewPasswordPage {
+        Kind::Password => Ok(html(NewPasswordPage {
             page,
             faults: Faults::default(),
-        }),
-        Kind::Email => html(NewEmailPage {
+        })?),
+        Kind::Email => Ok(html(NewEmailPage {
             page,
             email: shown.invitation.email.unwrap_or_default(),
-        }),
-        Kind::Member | Kind::Operator => html(JoinPage::new(page, shown)),
+        })?),
+        Kind::Member | Kind::Operator => Ok(html(JoinPage::new(page, shown))?),
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn submit(
     page: Page,
     visitor: Visitor,
     Form(form): Form<NewcomerForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let shown = joining::look(&app, &token).await?;
     if shown.invitation.kind == Kind::Email {
         let former = joining::confirm_email(&app, &token).await?;
@@ -132,20 +132,20 @@ pub(super) async fn submit(
     if shown.invitation.kind == Kind::Password {
         return match joining::set_password(&app, &token, &form.password.0).await? {
             Ok(()) => Ok(done("/portal/sign-in", "password_set")),
-            Err(faults) => again(NewPasswordPage {
+            Err(faults) => Ok(again(NewPasswordPage {
                 page,
                 faults: Faults(faults),
-            }),
+            })?),
         };
     }
     match joining::join(&app, &token, form.newcomer(), &visitor.device).await? {
         Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
-        Err(faults) => again(JoinPage {
+        Err(faults) => Ok(again(JoinPage {
             faults: Faults(faults),
             name: form.name,
             email: shown.invitation.email.clone().unwrap_or(form.email),
             ..JoinPage::new(page, shown)
-        }),
+        })?),
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) async fn accept(
     State(app): State<Shared>,
     PathText(token): PathText,
     member: Member,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let session = joining::join_signed_in(&app, &token, member.staff_id, member.session_id).await?;
     Ok(enter(&app, &session, "/portal"))
 }
@@ -168,12 +168,12 @@ struct ForgotPage {
 }
 
 /// `GET /portal/forgot`
-pub(super) async fn forgot_page(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
-    html(ForgotPage {
+pub(super) async fn forgot_page(State(app): State<Shared>, page: Page) -> Result<Response, Rejection> {
+    Ok(html(ForgotPage {
         page,
         can_mail: app.mailer.is_some(),
         sent: false,
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -188,7 +188,7 @@ pub(super) async fn forgot(
     page: Page,
     visitor: Visitor,
     Form(form): Form<ForgotForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     if app.mailer.is_some()
         && let Some((link, to)) = joining::forgotten(&app, &form.email, visitor.address).await?
     {
@@ -200,11 +200,11 @@ pub(super) async fn forgot(
         };
         post(&app, letter);
     }
-    html(ForgotPage {
+    Ok(html(ForgotPage {
         page,
         can_mail: app.mailer.is_some(),
         sent: true,
-    })
+    })?)
 }
 
 /// Sends a letter behind the answer's back, which must not tell by its time whether there was one.

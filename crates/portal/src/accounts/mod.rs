@@ -15,17 +15,17 @@ use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::CookieJar;
+use http_server::gate::ClientAddress;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use service::accounts::Fault;
+use service::accounts::devices::Device;
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{App, Shared};
 
-use super::permissions::Action;
 use super::routes::{MODE, Routes};
 use super::{page, session};
-use crate::app::accounts::Fault;
-use crate::app::accounts::devices::Device;
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::http::gate::ClientAddress;
 
 /// Its routes.
 pub(super) fn routes(routes: Routes) -> Routes {

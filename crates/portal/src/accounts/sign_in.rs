@@ -5,16 +5,17 @@ use axum::extract::{Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::{CookieJar, Form};
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::accounts::signing_in::{self, SignIn};
+use service::problem::Problem;
+use service::{App, Shared};
 use store::portal_sessions::{self, SignedIn, Stage};
 
 use super::{Faults, Hidden, Visitor, again, enter};
-use crate::app::accounts::signing_in::{self, SignIn};
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::portal::page::{Page, html};
-use crate::portal::routes::{safe_next, with_next};
-use crate::portal::session::{self, Member};
+use crate::page::{Page, html};
+use crate::routes::{safe_next, with_next};
+use crate::session::{self, Member};
 
 /// Where to go afterwards.
 #[derive(Default, Deserialize)]
@@ -51,11 +52,11 @@ pub(super) async fn page(
     member: Option<Member>,
     Query(Next { next }): Query<Next>,
     page: Page,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     if member.is_some() {
         return Ok(Redirect::to(safe_next(next.as_deref())).into_response());
     }
-    html(SignInPage::new(&app, page, next.as_deref()))
+    Ok(html(SignInPage::new(&app, page, next.as_deref()))?)
 }
 
 #[derive(Default, Deserialize)]
@@ -72,7 +73,7 @@ pub(super) async fn submit(
     page: Page,
     visitor: Visitor,
     Form(form): Form<SignInForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let outcome = signing_in::with_password(
         &app,
         &form.email,
@@ -86,11 +87,11 @@ pub(super) async fn submit(
         SignIn::Done(token) => enter(&app, &token, next),
         SignIn::CodeNeeded(token) => enter(&app, &token, &with_next("/portal/sign-in/code", next)),
         SignIn::Wrong => {
-            return again(SignInPage {
+            return Ok(again(SignInPage {
                 faults: Faults::one("form", "accounts.fault.sign_in"),
                 email: form.email,
                 ..SignInPage::new(&app, page, Some(next))
-            });
+            })?);
         }
     })
 }
@@ -118,16 +119,16 @@ pub(super) async fn code_page(
     Query(Next { next }): Query<Next>,
     page: Page,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let next = safe_next(next.as_deref()).to_owned();
     if half(&app, &headers).await?.is_none() {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
     }
-    html(CodePage {
+    Ok(html(CodePage {
         page,
         faults: Faults::default(),
         next,
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -144,23 +145,23 @@ pub(super) async fn code(
     visitor: Visitor,
     headers: HeaderMap,
     Form(form): Form<CodeForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let next = safe_next(Some(&form.next)).to_owned();
     let Some(half) = half(&app, &headers).await? else {
         return Ok(Redirect::to(&with_next("/portal/sign-in", &next)).into_response());
     };
     match signing_in::with_code(&app, &half, &form.code, visitor.address).await? {
         Some(token) => Ok(enter(&app, &token, &next)),
-        None => again(CodePage {
+        None => Ok(again(CodePage {
             page,
             faults: Faults::one("code", "accounts.fault.code"),
             next,
-        }),
+        })?),
     }
 }
 
 /// `POST /portal/sign-out`
-pub(super) async fn out(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+pub(super) async fn out(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     signing_in::out(&app, member.staff_id, member.session_id).await?;
     let jar = CookieJar::new().add(session::no_cookie(&app));
     Ok((jar, Redirect::to("/portal/sign-in")).into_response())
@@ -180,13 +181,13 @@ pub(super) async fn prove_page(
     Query(Next { next }): Query<Next>,
     member: Member,
     page: Page,
-) -> Result<Response, Problem> {
-    html(ProvePage {
+) -> Result<Response, Rejection> {
+    Ok(html(ProvePage {
         page,
         faults: Faults::default(),
         next: safe_next(next.as_deref()).to_owned(),
         has_totp: member.has_totp,
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -203,16 +204,16 @@ pub(super) async fn prove(
     page: Page,
     visitor: Visitor,
     Form(form): Form<ProveForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let next = safe_next(Some(&form.next)).to_owned();
     let (staff_id, session_id) = (member.staff_id, member.session_id);
     match signing_in::prove(&app, staff_id, session_id, &form.proof.0, visitor.address).await? {
         Some(token) => Ok(enter(&app, &token, &next)),
-        None => again(ProvePage {
+        None => Ok(again(ProvePage {
             page,
             faults: Faults::one("proof", "accounts.fault.proof"),
             next,
             has_totp: member.has_totp,
-        }),
+        })?),
     }
 }

@@ -4,17 +4,17 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde::Deserialize;
+use service::accounts::sign_up::{self, Answer};
+use service::mail::Letter;
+use service::{App, Shared};
 use store::sign_ups::SignUp;
 
 use super::join::{FIRST_PAGE, post};
 use super::{Faults, Hidden, Visitor, again, enter};
-use crate::app::accounts::sign_up::{self, Answer};
-use crate::app::mail::Letter;
-use crate::app::{App, Shared};
-use crate::error::Problem;
-use crate::http::path::PathText;
-use crate::portal::page::{Page, html};
+use crate::page::{Page, html};
 
 #[derive(Template)]
 #[template(path = "portal/accounts/sign_up.html")]
@@ -41,9 +41,9 @@ impl AskPage {
 }
 
 /// `GET /portal/sign-up`
-pub(super) async fn page(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn page(State(app): State<Shared>, page: Page) -> Result<Response, Rejection> {
     sign_up::only_where_allowed(&app)?;
-    html(AskPage::new(&app, page))
+    Ok(html(AskPage::new(&app, page))?)
 }
 
 #[derive(Default, Deserialize)]
@@ -59,23 +59,23 @@ pub(super) async fn ask(
     page: Page,
     visitor: Visitor,
     Form(form): Form<AskForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     match sign_up::ask(&app, &form.company, &form.email, visitor.address).await? {
         Ok(answer) => {
             if let Some((to, answer)) = answer {
                 post(&app, letter(&app, &page, to, &answer));
             }
-            html(AskPage {
+            Ok(html(AskPage {
                 asked: true,
                 ..AskPage::new(&app, page)
-            })
+            })?)
         }
-        Err(faults) => again(AskPage {
+        Err(faults) => Ok(again(AskPage {
             faults: Faults(faults),
             company: form.company,
             email: form.email,
             ..AskPage::new(&app, page)
-        }),
+        })?),
     }
 }
 
@@ -106,13 +106,13 @@ pub(super) async fn open_page(
     State(app): State<Shared>,
     PathText(token): PathText,
     page: Page,
-) -> Result<Response, Problem> {
-    html(OpenPage {
+) -> Result<Response, Rejection> {
+    Ok(html(OpenPage {
         page,
         faults: Faults::default(),
         asked: sign_up::look(&app, &token).await?,
         name: String::new(),
-    })
+    })?)
 }
 
 #[derive(Default, Deserialize)]
@@ -129,15 +129,15 @@ pub(super) async fn open(
     page: Page,
     visitor: Visitor,
     Form(form): Form<OpenForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let asked = sign_up::look(&app, &token).await?;
     match sign_up::open(&app, &token, &form.name, &form.password.0, &visitor.device).await? {
         Ok(session) => Ok(enter(&app, &session, FIRST_PAGE)),
-        Err(faults) => again(OpenPage {
+        Err(faults) => Ok(again(OpenPage {
             page,
             faults: Faults(faults),
             asked,
             name: form.name,
-        }),
+        })?),
     }
 }

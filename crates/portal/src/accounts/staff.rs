@@ -4,24 +4,25 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
+use service::accounts::email_of;
+use service::accounts::joining::{self, NewLink};
+use service::accounts::staff::{self, Manager, may_manage};
+use service::mail::Letter;
+use service::permissions::Role;
+use service::problem::{Family, Kind, Problem};
+use service::{App, Shared};
 use store::invitations::Invitation;
 use store::staff::Membership;
 use uuid::Uuid;
 
 use super::{Faults, again};
-use crate::app::accounts::email_of;
-use crate::app::accounts::joining::{self, NewLink};
-use crate::app::accounts::staff::{self, Manager, may_manage};
-use crate::app::mail::Letter;
-use crate::app::{App, Shared};
-use crate::error::{Family, Kind, Problem};
-use crate::http::path::PathText;
-use crate::portal::page::{Page, done, html};
-use crate::portal::permissions::Role;
-use crate::portal::routes::with_next;
-use crate::portal::session::Member;
-use crate::portal::shown;
+use crate::page::{Page, done, html};
+use crate::routes::with_next;
+use crate::session::Member;
+use crate::shown;
 
 const HERE: &str = "/portal/staff";
 
@@ -52,7 +53,7 @@ struct StaffPage {
 }
 
 impl StaffPage {
-    async fn of(app: &App, page: Page, member: &Member) -> Result<Self, Problem> {
+    async fn of(app: &App, page: Page, member: &Member) -> Result<Self, Rejection> {
         let manager = manager(member)?;
         let (members, invitations) = staff::list(app, manager.merchant_id).await?;
         Ok(StaffPage {
@@ -120,12 +121,16 @@ fn id_of(text: &str) -> Result<Uuid, Problem> {
 }
 
 /// `GET /portal/staff`
-pub(super) async fn page(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+pub(super) async fn page(
+    State(app): State<Shared>,
+    member: Member,
+    page: Page,
+) -> Result<Response, Rejection> {
     let made = shown::take(&app, &member, HERE).await?;
-    html(StaffPage {
+    Ok(html(StaffPage {
         made,
         ..StaffPage::of(&app, page, &member).await?
-    })
+    })?)
 }
 
 /// On to the page that shows a new link, this once.
@@ -142,13 +147,13 @@ async fn changed(
     id: Uuid,
     outcome: Result<(), Problem>,
     done_key: &str,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let problem = match outcome {
         Ok(()) => return Ok(done(HERE, done_key)),
         Err(problem) => problem,
     };
     if !matches!(problem.kind(), Kind::Conflict | Kind::Forbidden | Kind::Invalid) {
-        return Err(problem);
+        return Err(problem.into());
     }
     let shown = html(StaffPage {
         refused: Some((id, problem.message().to_owned())),
@@ -171,7 +176,7 @@ pub(super) async fn invite(
     member: Member,
     page: Page,
     Form(form): Form<InviteForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let manager = manager(&member)?;
     let role = form
         .role
@@ -184,7 +189,7 @@ pub(super) async fn invite(
         email => email_of(email).map_err(|fault| faults.push(fault)).ok(),
     };
     let Some(role) = role else {
-        faults.push(crate::app::accounts::Fault::new("role", "accounts.fault.role"));
+        faults.push(service::accounts::Fault::new("role", "accounts.fault.role"));
         return refused(&app, page, &member, form, faults).await;
     };
     if !faults.is_empty() {
@@ -220,7 +225,7 @@ pub(super) async fn invite(
         mailed,
         invites: true,
     };
-    show(&app, &member, made).await
+    Ok(show(&app, &member, made).await?)
 }
 
 /// An owner can do everything, so making one needs a fresh proof: leads there unless it was given shortly before.
@@ -234,14 +239,14 @@ async fn refused(
     page: Page,
     member: &Member,
     form: InviteForm,
-    faults: Vec<crate::app::accounts::Fault>,
-) -> Result<Response, Problem> {
-    again(StaffPage {
+    faults: Vec<service::accounts::Fault>,
+) -> Result<Response, Rejection> {
+    Ok(again(StaffPage {
         faults: Faults(faults),
         email: form.email,
         role: form.role,
         ..StaffPage::of(app, page, member).await?
-    })
+    })?)
 }
 
 fn url(app: &App, link: &NewLink) -> String {
@@ -261,7 +266,7 @@ pub(super) async fn set_role(
     page: Page,
     PathText(id): PathText,
     Form(form): Form<RoleForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = id_of(&id)?;
     let role = form.role.parse();
     if let Some(asked) = role.ok().and_then(|role| asked_for_proof(&member, role)) {
@@ -287,12 +292,12 @@ pub(super) async fn set_access(
     page: Page,
     PathText(id): PathText,
     Form(form): Form<AccessForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = id_of(&id)?;
     let (shut_out, key) = match form.access.as_str() {
         "off" => (true, "staff_disabled"),
         "on" => (false, "staff_enabled"),
-        _ => return Err(Problem::invalid("access is on or off")),
+        _ => return Err(Problem::invalid("access is on or off").into()),
     };
     let outcome = staff::set_access(&app, manager(&member)?, id, shut_out).await;
     changed(&app, page, &member, id, outcome, key).await
@@ -304,7 +309,7 @@ pub(super) async fn password_link(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = id_of(&id)?;
     match staff::password_link_for(&app, manager(&member)?, id).await {
         Ok(link) => {
@@ -313,7 +318,7 @@ pub(super) async fn password_link(
                 mailed: false,
                 invites: false,
             };
-            show(&app, &member, made).await
+            Ok(show(&app, &member, made).await?)
         }
         Err(problem) => changed(&app, page, &member, id, Err(problem), "").await,
     }
@@ -324,7 +329,7 @@ pub(super) async fn revoke(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     staff::revoke(&app, manager(&member)?, id_of(&id)?).await?;
     Ok(done(HERE, "invitation_revoked"))
 }

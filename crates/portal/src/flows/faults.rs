@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
+use service::flows::CHANGED_MEANWHILE;
+use service::problem::{Family, Kind, Problem};
 
 use super::form::{FlowForm, Object};
-use crate::app::flows::CHANGED_MEANWHILE;
-use crate::error::{Family, Kind, Problem};
-use crate::portal::page::Page;
+use crate::page::Page;
 
 /// Faults by field; `form` are those of the whole.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,8 @@
 
 use reference::{Country, DocumentType, UTOPIA, country};
 use serde_json::{Map, Value, json};
+use service::permissions::Action;
 use store::flows::{Flow, FlowContent};
-
-use crate::portal::permissions::Action;
 
 /// A JSON object.
 pub type Object = Map<String, Value>;

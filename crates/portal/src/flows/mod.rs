@@ -11,7 +11,13 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use reference::{Country, UTOPIA};
+use service::flows::{self, Draft, Saved};
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{Shared, groups, hosted, merchants, sessions};
 use store::flows::Flow;
 use store::groups::Group;
 use verification::consequences;
@@ -21,15 +27,9 @@ use self::form::{FlowForm, Object, Sent};
 use self::words::Line;
 use super::links::LinkMade;
 use super::page::{Page, done, html};
-use super::permissions::Action;
 use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
-use crate::app::flows::{self, Draft, Saved};
-use crate::app::{Shared, groups, hosted, merchants, sessions};
-use crate::error::Problem;
-use crate::http::path::PathText;
-use crate::websdk;
 
 /// The country that the editor shows first.
 const LOOK: &str = "DEU";
@@ -70,7 +70,7 @@ struct ListPage {
     rows: Vec<Row>,
 }
 
-async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Problem> {
+async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let groups = groups::list(&app, scope).await?;
     let mut rows = Vec::new();
@@ -96,7 +96,7 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
         }
         rows.push(row);
     }
-    html(ListPage { page, rows })
+    Ok(html(ListPage { page, rows })?)
 }
 
 /// The names of the Groups that hold a Flow.
@@ -223,15 +223,15 @@ fn look_out(page: &Page, member: &Member, body: &Object, look: &str) -> Result<O
     })
 }
 
-async fn new(member: Member, page: Page) -> Result<Response, Problem> {
-    Editor {
+async fn new(member: Member, page: Page) -> Result<Response, Rejection> {
+    Ok(Editor {
         page,
         member,
         flow: None,
         body: form::new_body(),
         look: LOOK.into(),
     }
-    .show(Faults::default())
+    .show(Faults::default())?)
 }
 
 /// A Flow that cannot be read: what to do instead of an editor that could not save it.
@@ -251,12 +251,12 @@ async fn edit(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flows::get(&app, member.scope()?, &id).await?;
     if let Err(fault) = flows::read(&flow.clone().into()) {
         let mode = if member.sandbox { " --sandbox" } else { "" };
         let merchant_id = member.merchant()?.id;
-        return html(DamagedPage {
+        return Ok(html(DamagedPage {
             command: format!(
                 "bonafide flow update --merchant {merchant_id} --flow {}{mode} --file flow.json",
                 flow.id
@@ -264,16 +264,16 @@ async fn edit(
             member: fault.member().to_owned(),
             page,
             flow,
-        });
+        })?);
     }
-    Editor {
+    Ok(Editor {
         page,
         member,
         body: form::body_of(&flow.clone().into()),
         flow: Some(flow),
         look: LOOK.into(),
     }
-    .show(Faults::default())
+    .show(Faults::default())?)
 }
 
 type Pairs = Form<Vec<(String, String)>>;
@@ -283,7 +283,7 @@ async fn create(
     member: Member,
     page: Page,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let body = form::merge(&form::new_body(), &sent, |action| member.may(action));
     store(&app, member, page, None, body, &sent).await
@@ -295,7 +295,7 @@ async fn save(
     page: Page,
     PathText(id): PathText,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let flow = flows::get(&app, member.scope()?, &id).await?;
     let body = form::merge(&form::body_of(&flow.clone().into()), &sent, |action| {
@@ -312,7 +312,7 @@ async fn store(
     flow: Option<Flow>,
     body: Object,
     sent: &Sent,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let caller = member.caller()?;
     let id = flow.as_ref().map(|flow| flow.id.to_string());
     let saved = match sent.one("do") {
@@ -327,18 +327,18 @@ async fn store(
     };
     let faults = match saved {
         Some(Ok(Saved::Done(flow))) => return Ok(done(&format!("/portal/flows/{}", flow.id), "saved")),
-        Some(Ok(Saved::Proposed)) => return proposed(app, &member, "/portal/flows", NEW_RULES).await,
+        Some(Ok(Saved::Proposed)) => return Ok(proposed(app, &member, "/portal/flows", NEW_RULES).await?),
         Some(Err(problem)) => Faults::refused(&page, problem, &body)?,
         None => Faults::default(),
     };
-    Editor {
+    Ok(Editor {
         page,
         member,
         flow,
         body,
         look: sent.one("look").into(),
     }
-    .show(faults)
+    .show(faults)?)
 }
 
 /// The form's body, on what the Flow that it edits holds.
@@ -355,11 +355,11 @@ async fn outlook(
     member: Member,
     page: Page,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let sent = Sent(pairs);
     let body = body_sent(&app, &member, &sent).await?;
     let outlook = look_out(&page, &member, &body, sent.one("look"))?;
-    html(OutlookPart { page, outlook })
+    Ok(html(OutlookPart { page, outlook })?)
 }
 
 #[derive(Template)]
@@ -375,7 +375,7 @@ async fn preview(
     page: Page,
     headers: HeaderMap,
     Form(pairs): Pairs,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let body = body_sent(&app, &member, &Sent(pairs)).await?;
     let Ok(content) = flows::check(&named(&body), scope.sandbox) else {
@@ -385,7 +385,7 @@ async fn preview(
     };
     let merchant = member.merchant()?.clone();
     let rehearsal = hosted::rehearse(&merchant, scope, content)?;
-    websdk::page::preview(merchant, rehearsal, &headers)
+    Ok(hosted_page::page::preview(merchant, rehearsal, &headers)?)
 }
 
 async fn duplicate(
@@ -393,7 +393,7 @@ async fn duplicate(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flows::get(&app, member.scope()?, &id).await?;
     let taken = flows::list(&app, member.scope()?).await?;
     let mut body = form::body_of(&flow.clone().into());
@@ -408,7 +408,7 @@ async fn duplicate(
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
     match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
         Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
-        Saved::Proposed => proposed(&app, &member, "/portal/flows", NEW_RULES).await,
+        Saved::Proposed => Ok(proposed(&app, &member, "/portal/flows", NEW_RULES).await?),
     }
 }
 
@@ -425,17 +425,17 @@ async fn ask_delete(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flows::get(&app, member.scope()?, &id).await?;
     let groups = holding(&groups::list(&app, member.scope()?).await?, &flow);
-    html(DeletePage { page, flow, groups })
+    Ok(html(DeletePage { page, flow, groups })?)
 }
 
 async fn delete(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     flows::delete(&app, &member.caller()?, &id).await?;
     Ok(done("/portal/flows", "deleted"))
 }
@@ -446,7 +446,7 @@ async fn try_out(
     member: Member,
     page: Page,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let flow = flows::get(&app, member.scope()?, &id).await?;
     let mut caller = member.caller()?;
     caller.scope.sandbox = true;
@@ -465,12 +465,12 @@ async fn try_out(
         flow: tried.name,
         tries: true,
     };
-    link.show(&app, &member).await
+    Ok(link.show(&app, &member).await?)
 }
 
 async fn copy_to_sandbox(
     app: &Shared,
-    caller: &crate::http::gate::Caller,
+    caller: &service::caller::Caller,
     flow: Flow,
 ) -> Result<Flow, Problem> {
     let known = flows::list(app, caller.scope).await?;
@@ -490,7 +490,7 @@ async fn copy_to_sandbox(
 /// A Group that holds the Flow; one for try-outs where none does.
 async fn group_for(
     app: &Shared,
-    caller: &crate::http::gate::Caller,
+    caller: &service::caller::Caller,
     page: &Page,
     flow: &Flow,
 ) -> Result<uuid::Uuid, Problem> {

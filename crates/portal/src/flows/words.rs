@@ -5,7 +5,7 @@ use verification::consequences::{Consequence, InCountry, Refused, Sides};
 use verification::flow::Biometric;
 use verification::settings::ReviewPolicy;
 
-use crate::portal::page::Page;
+use crate::page::Page;
 
 /// Countries that are named before the rest is only counted.
 const NAMED: usize = 6;

@@ -2,21 +2,21 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service::monitoring::{self, Change, NotAgain, Replay};
+use service::permissions::Action;
+use service::rates;
+use service::{Shared, audit_trail};
 use store::audit::Entry;
 
 use super::super::page::Page;
-use super::super::permissions::Action;
 use super::super::session::Member;
 use super::super::shown;
 use super::query::plain;
 use super::{found, one_digit};
-use crate::app::monitoring::{self, Change, NotAgain, Replay};
-use crate::app::{Shared, audit_trail};
-use crate::error::Problem;
-use crate::http::gate;
-use crate::http::path::PathText;
 
 /// What came of it, as the page shows it.
 #[derive(Default, Serialize, Deserialize)]
@@ -147,10 +147,10 @@ pub(super) async fn make(
     page: Page,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let screening = found(&app, &member, &id).await?;
     let caller = member.caller()?;
-    gate::screens(&app, &caller, member.may(Action::Decide)).await?;
+    rates::screens(&app, &caller, member.may(Action::Decide)).await?;
     let id = screening.id.to_string();
     let (again, outcome) = match monitoring::again(&app, &caller, screening).await? {
         Ok(Replay {

@@ -6,7 +6,12 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use chain::picture::Picture;
 use chain::profile::Profile;
+use http_server::error::Rejection;
+use http_server::path::PathText;
 use serde_json::Value;
+use service::Shared;
+use service::monitoring::{self, Evidence, NotAgain, NotRead, Said, Verdict};
+use service::problem::Problem;
 use store::monitoring::Screening;
 
 use super::super::page::{self, Page};
@@ -14,10 +19,6 @@ use super::super::session::Member;
 use super::super::shown;
 use super::again::{self, Again, Told};
 use super::{found, one_digit, outcome, score};
-use crate::app::Shared;
-use crate::app::monitoring::{self, Evidence, NotAgain, NotRead, Said, Verdict};
-use crate::error::Problem;
-use crate::http::path::PathText;
 
 #[derive(Template)]
 #[template(path = "portal/monitoring-query.html")]
@@ -248,7 +249,7 @@ pub(super) async fn detail(
     page: Page,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let screening = found(&app, &member, &id).await?;
     let scope = member.scope()?;
     let (evidence, profile) = {
@@ -279,7 +280,7 @@ pub(super) async fn detail(
         (answered, _) => (answered.clone(), String::new()),
     };
     let verdict = Verdict::of(&screening, &exposures);
-    page::html(QueryPage {
+    Ok(page::html(QueryPage {
         exposures,
         verdict,
         pretty_exposures,
@@ -291,7 +292,7 @@ pub(super) async fn detail(
         page,
         screening,
         answer,
-    })
+    })?)
 }
 
 /// The flow of money, drawn.
@@ -299,7 +300,7 @@ pub(super) async fn picture(
     State(app): State<Shared>,
     member: Member,
     PathText(id): PathText,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let screening = found(&app, &member, &id).await?;
     let missing = || Problem::not_found("There is no picture of this screening");
     let picture = monitoring::picture(&app, member.scope()?, screening.id).await?;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::Shared;
+use service::accounts::actor;
 use store::audit::{AuditCheck, AuditRow};
 use store::{operator_audit, staff};
 
-use crate::app::Shared;
-use crate::app::accounts::actor;
-use crate::error::Problem;
-use crate::portal::page::{Page, html};
+use crate::page::{Page, html};
 
 /// Rows of a page.
 const PAGE: i64 = 50;
@@ -46,13 +46,13 @@ async fn render(
     page: Page,
     before: Option<i64>,
     check: Option<AuditCheck>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
     let mut rows = operator_audit::list(&mut conn, before, PAGE + 1).await?;
     let is_more = rows.len() as i64 > PAGE;
     rows.truncate(PAGE as usize);
     let names = staff::operators(&mut conn).await?;
-    html(AuditPage {
+    Ok(html(AuditPage {
         older: rows.last().filter(|_| is_more).map(|row| row.seq),
         names: names
             .into_iter()
@@ -61,18 +61,18 @@ async fn render(
         rows,
         page,
         check,
-    })
+    })?)
 }
 
 pub(super) async fn list(
     State(app): State<Shared>,
     page: Page,
     Query(wanted): Query<Wanted>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     render(&app, page, wanted.before, None).await
 }
 
-pub(super) async fn verify(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn verify(State(app): State<Shared>, page: Page) -> Result<Response, Rejection> {
     let check = operator_audit::verify(&mut app.db.read().await?).await?;
     render(&app, page, None, Some(check)).await
 }

@@ -6,18 +6,18 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chain::currency::Currency;
+use http_server::error::Rejection;
+use service::background::{Job, Ran};
+use service::chain_follow::Following;
+use service::nodes::{Report, SILENT_MS};
+use service::{App, Shared, operations};
 use store::jobs::JobState;
 use store::nodes::Node;
 use store::outbox::Backlog;
 
 use super::{JOBS, MOST, parse_id};
-use crate::app::background::{Job, Ran};
-use crate::app::chain_follow::Following;
-use crate::app::nodes::{Report, SILENT_MS};
-use crate::app::{App, Shared, operations};
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 /// A job on one of the processes.
 struct JobRow {
@@ -45,11 +45,11 @@ struct JobsPage {
     backlog: Backlog,
 }
 
-pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
     let now = conn.now();
     let nodes = store::nodes::list(&mut conn).await?;
-    html(JobsPage {
+    Ok(html(JobsPage {
         rows: rows(&app, nodes, now),
         chains: Currency::ALL
             .into_iter()
@@ -58,7 +58,7 @@ pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Respon
         jobs: store::jobs::list(&mut conn, JOBS).await?,
         backlog: store::outbox::backlog(&mut conn, MOST).await?,
         page,
-    })
+    })?)
 }
 
 /// Every job of the processes that serve: of this one as it is now, of others as they last reported.
@@ -86,7 +86,7 @@ pub(super) async fn run_job(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
     operations::run_job(&app.db, id, &member.actor()).await?;
     Ok(done("/portal/operator/jobs", "operator.job_due"))

@@ -6,18 +6,19 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use inference::{Manifest, find_models_dir};
 use sanctions::store::{LastImport, ListStatus};
+use service::four_eyes::Answered;
+use service::installation_acts::{self, InstallationAct, Obstacle, Operators, PendingAct};
+use service::lists::PastWallets;
+use service::problem::Problem;
+use service::{App, Shared, list_set, operations};
 use uuid::Uuid;
 
-use crate::app::four_eyes::Answered;
-use crate::app::installation_acts::{self, InstallationAct, Obstacle, Operators, PendingAct};
-use crate::app::lists::PastWallets;
-use crate::app::{App, Shared, list_set, operations};
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::proposal::AnswerForm;
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::proposal::AnswerForm;
+use crate::session::Member;
 
 struct Model {
     name: String,
@@ -84,7 +85,7 @@ pub(super) async fn lists(
     State(app): State<Shared>,
     member: Member,
     page: Page,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
     let acts = installation_acts::waiting(&mut conn).await?;
     let operators = Operators::of(&mut conn).await?;
@@ -107,7 +108,7 @@ pub(super) async fn lists(
         Ok(models) => (models, None),
         Err(reason) => (Vec::new(), Some(reason)),
     };
-    html(ListsPage {
+    Ok(html(ListsPage {
         lists,
         imports: imports.unwrap_or_default(),
         broken: unreadable.or_else(|| app.lists.screener().err()),
@@ -119,7 +120,7 @@ pub(super) async fn lists(
             .collect(),
         models_broken: missing.or_else(|| app.engines.get().err().map(str::to_owned)),
         page,
-    })
+    })?)
 }
 
 /// The models that the manifest names; whether they are what it says, the engines found out when they loaded them.
@@ -139,7 +140,7 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
     Ok(models.map(model).collect())
 }
 
-pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     // The page says what is wrong with them.
     let _ = app.lists.confirm(&app.db).await;
     let reloading = Arc::clone(&app);
@@ -155,8 +156,8 @@ pub(super) async fn confirm(
     member: Member,
     Path(id): Path<Uuid>,
     Form(form): Form<AnswerForm>,
-) -> Result<Response, Problem> {
-    answer(&app, &member, id, (true, &form)).await
+) -> Result<Response, Rejection> {
+    Ok(answer(&app, &member, id, (true, &form)).await?)
 }
 
 pub(super) async fn reject(
@@ -164,8 +165,8 @@ pub(super) async fn reject(
     member: Member,
     Path(id): Path<Uuid>,
     Form(form): Form<AnswerForm>,
-) -> Result<Response, Problem> {
-    answer(&app, &member, id, (false, &form)).await
+) -> Result<Response, Rejection> {
+    Ok(answer(&app, &member, id, (false, &form)).await?)
 }
 
 async fn answer(

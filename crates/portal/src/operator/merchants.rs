@@ -7,18 +7,19 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::applications::{self, Application, Verdict};
+use service::config::RateClass;
+use service::merchants as accounts;
+use service::operations::{self, LIMITS};
+use service::problem::Problem;
+use service::{App, Shared};
 use store::merchants::{self, Merchant, MerchantStatus};
 
 use super::{MOST, parse_id};
-use crate::app::applications::{self, Application, Verdict};
-use crate::app::merchants as accounts;
-use crate::app::operations::{self, LIMITS};
-use crate::app::{App, Shared};
-use crate::config::RateClass;
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 /// Accounts of a page.
 const PAGE: i64 = 50;
@@ -50,7 +51,7 @@ pub(super) async fn list(
     State(app): State<Shared>,
     page: Page,
     Query(wanted): Query<Wanted>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let statuses = [
         MerchantStatus::Submitted,
         MerchantStatus::Approved,
@@ -66,7 +67,7 @@ pub(super) async fn list(
     let mut found = merchants::search(&mut conn, &wanted.q, status, skip, PAGE + 1).await?;
     let more = found.len() as i64 > PAGE;
     found.truncate(PAGE as usize);
-    html(MerchantsPage {
+    Ok(html(MerchantsPage {
         q: wanted.q,
         status: status.map_or("", MerchantStatus::as_str).to_owned(),
         statuses: statuses.map(MerchantStatus::as_str),
@@ -74,7 +75,7 @@ pub(super) async fn list(
         newer: (skip > 0).then_some((skip - PAGE).max(0)),
         older: more.then_some(skip + PAGE),
         page,
-    })
+    })?)
 }
 
 #[derive(Template)]
@@ -149,9 +150,9 @@ pub(super) async fn merchant(
     State(app): State<Shared>,
     page: Page,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let application = applications::profile(&app, parse_id(&id)?).await?;
-    html(MerchantPage::new(&app, page, application))
+    Ok(html(MerchantPage::new(&app, page, application))?)
 }
 
 #[derive(Default, Deserialize)]
@@ -167,7 +168,7 @@ pub(super) async fn decide(
     member: Member,
     Path(id): Path<String>,
     Form(form): Form<DecideForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
     // The account first: whose verdict it would be.
     let application = applications::profile(&app, id).await?;
@@ -175,13 +176,13 @@ pub(super) async fn decide(
         "approve" => Verdict::Approve,
         "reject" => Verdict::Reject,
         "suspend" => Verdict::Suspend,
-        _ => return Err(Problem::invalid("verdict - must be approve, reject or suspend")),
+        _ => return Err(Problem::invalid("verdict - must be approve, reject or suspend").into()),
     };
     if verdict != Verdict::Approve && form.reason.trim().is_empty() {
         let mut shown = MerchantPage::new(&app, page, application);
         let missing = shown.page.t("operator.merchant.reason_missing");
         shown.faults.insert("reason", missing);
-        return shown.refused();
+        return Ok(shown.refused()?);
     }
     applications::decide(&app, id, verdict, Some(&form.reason), &member.actor()).await?;
     Ok(done(&format!("/portal/operator/merchants/{id}"), "saved"))
@@ -193,7 +194,7 @@ pub(super) async fn limits(
     member: Member,
     Path(id): Path<String>,
     Form(sent): Form<BTreeMap<String, String>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
     let application = applications::profile(&app, id).await?;
     let number = |name: &str| sent.get(name).map_or("", |text| text.trim()).to_owned();
@@ -205,7 +206,7 @@ pub(super) async fn limits(
         let faults = limits.iter().filter(|(_, text)| !is_limit(text));
         shown.faults = faults.map(|(name, _)| (*name, wrong.clone())).collect();
         shown.limits = limits.into();
-        return shown.refused();
+        return Ok(shown.refused()?);
     }
     operations::set_limits(&app, id, &limits, &member.actor()).await?;
     Ok(done(&format!("/portal/operator/merchants/{id}"), "saved"))

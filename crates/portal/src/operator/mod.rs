@@ -10,17 +10,18 @@ mod people;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use http_server::error::Rejection;
+use service::background::Stored;
+use service::nodes::{Report, SILENT_MS};
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{Shared, checks};
 use store::nodes::Node;
 use store::outbox::Backlog;
 use uuid::Uuid;
 
 use super::page::{Page, html};
-use super::permissions::Action;
 use super::routes::Routes;
-use crate::app::background::Stored;
-use crate::app::nodes::{Report, SILENT_MS};
-use crate::app::{Shared, checks};
-use crate::error::Problem;
 
 /// Jobs that are shown.
 const JOBS: i64 = 200;
@@ -109,7 +110,7 @@ impl HealthPage {
     }
 }
 
-async fn health(State(app): State<Shared>, page: Page) -> Result<Response, Problem> {
+async fn health(State(app): State<Shared>, page: Page) -> Result<Response, Rejection> {
     let mut conn = app.db.read().await?;
     let now = conn.now();
     let nodes = store::nodes::list(&mut conn).await?;
@@ -127,7 +128,7 @@ async fn health(State(app): State<Shared>, page: Page) -> Result<Response, Probl
     let backlog = store::outbox::backlog(&mut conn, MOST).await?;
     drop(conn);
     let parts = app.readiness().await;
-    html(HealthPage {
+    Ok(html(HealthPage {
         parts: parts
             .into_iter()
             .map(|(name, found)| (name, found.err()))
@@ -141,7 +142,7 @@ async fn health(State(app): State<Shared>, page: Page) -> Result<Response, Probl
         objects: app.config.data.objects_url(),
         disk: checks::disk(&app.config.data.data),
         page,
-    })
+    })?)
 }
 
 fn parse_id(id: &str) -> Result<Uuid, Problem> {

@@ -3,18 +3,19 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use http_server::error::Rejection;
+use service::accounts::joining;
+use service::accounts::sign_up::{self, Waiting};
+use service::installation_acts::{self, InstallationAct, Operators, PendingAct};
+use service::problem::{Kind, Problem};
+use service::{App, Shared, operations};
 use store::staff::{self, StaffMember};
 use uuid::Uuid;
 
 use super::parse_id;
-use crate::app::accounts::joining;
-use crate::app::accounts::sign_up::{self, Waiting};
-use crate::app::installation_acts::{self, InstallationAct, Operators, PendingAct};
-use crate::app::{App, Shared, operations};
-use crate::error::{Kind, Problem};
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
-use crate::portal::shown;
+use crate::page::{Page, done, html};
+use crate::session::Member;
+use crate::shown;
 
 const OPERATORS: &str = "/portal/operator/operators";
 const SIGN_UPS: &str = "/portal/operator/sign-ups";
@@ -67,19 +68,19 @@ pub(super) async fn operators(
     State(app): State<Shared>,
     page: Page,
     member: Member,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let link = shown::take(&app, &member, OPERATORS).await?;
     let mut conn = app.db.read().await?;
     let operators = staff::operators(&mut conn).await?;
     let waiting = installation_acts::waiting(&mut conn).await?;
     let confirming = Operators::of(&mut conn).await?;
-    html(OperatorsPage {
+    Ok(html(OperatorsPage {
         link,
         doubts: doubts(waiting, &operators, &confirming, member.staff_id),
         operators,
         me: member.staff_id,
         page,
-    })
+    })?)
 }
 
 /// On to a page that shows a link, this once.
@@ -88,20 +89,20 @@ async fn show(app: &App, member: &Member, on: &str, path: &str) -> Result<Respon
     Ok(Redirect::to(on).into_response())
 }
 
-pub(super) async fn invite(State(app): State<Shared>, member: Member) -> Result<Response, Problem> {
+pub(super) async fn invite(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     let made = joining::operator_link(&app.db, Some(member.staff_id)).await?;
-    show(&app, &member, OPERATORS, &made.path).await
+    Ok(show(&app, &member, OPERATORS, &made.path).await?)
 }
 
 pub(super) async fn set_access(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
     if id == member.staff_id {
         let text = "Another operator must do this to you";
-        return Err(Problem::new(Kind::Conflict, text));
+        return Err(Problem::new(Kind::Conflict, text).into());
     }
     operations::dismiss_operator(&app, member.staff_id, id).await?;
     Ok(done(OPERATORS, "saved"))
@@ -121,30 +122,30 @@ pub(super) async fn sign_ups(
     State(app): State<Shared>,
     page: Page,
     member: Member,
-) -> Result<Response, Problem> {
-    html(SignUpsPage {
+) -> Result<Response, Rejection> {
+    Ok(html(SignUpsPage {
         allowed: app.config.sign_up_allowed(),
         can_mail: app.mailer.is_some(),
         waiting: sign_up::waiting(&app).await?,
         link: shown::take(&app, &member, SIGN_UPS).await?,
         page,
-    })
+    })?)
 }
 
 pub(super) async fn answer(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let path = sign_up::make_link(&app, member.staff_id, parse_id(&id)?).await?;
-    show(&app, &member, SIGN_UPS, &path).await
+    Ok(show(&app, &member, SIGN_UPS, &path).await?)
 }
 
 pub(super) async fn dismiss(
     State(app): State<Shared>,
     member: Member,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     sign_up::dismiss(&app, member.staff_id, parse_id(&id)?).await?;
     Ok(done(SIGN_UPS, "saved"))
 }

@@ -4,7 +4,14 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::applicant_view::{self, View};
+use service::four_eyes::pages::Members;
+use service::permissions::Action;
+use service::problem::{Family, Problem};
+use service::seen::PictureSeen;
+use service::{Shared, people, suppressions};
 use store::reason_templates::{self, ReasonTemplate};
 use store::review::Proposal;
 use verification::hits::Disposition;
@@ -17,16 +24,10 @@ use super::hits::{self, Hit, Known};
 use super::queue::harmless;
 use super::reasons;
 use super::timeline::{self, Event};
-use crate::app::applicant_view::{self, View};
-use crate::app::four_eyes::pages::Members;
-use crate::app::seen::PictureSeen;
-use crate::app::{Shared, people, suppressions};
-use crate::error::{Family, Problem};
-use crate::portal::page::{Page, html};
-use crate::portal::permissions::Action;
-use crate::portal::proposal::Offer;
-use crate::portal::session::Member;
-use crate::portal::shown;
+use crate::page::{Page, html};
+use crate::proposal::Offer;
+use crate::session::Member;
+use crate::shown;
 
 /// An attempt's page, where a link that was just made is shown once.
 pub fn address(log_id: i64) -> String {
@@ -184,7 +185,7 @@ pub async fn page(
     member: Member,
     Path(log_id): Path<i64>,
     Query(from): Query<From>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let link = shown::take(&app, &member, &address(log_id)).await?;
     let sent = Sent {
         q: from.q,
@@ -201,13 +202,13 @@ pub async fn refused(
     log_id: i64,
     problem: &Problem,
     sent: Sent,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let status = problem.status(Family::System);
     if !matches!(
         status,
         StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::FORBIDDEN
     ) {
-        return Err(problem.clone());
+        return Err(problem.clone().into());
     }
     let field = match problem.word(Family::System) {
         "reason_required" | "reason_length" => "reason",
@@ -232,7 +233,7 @@ async fn render(
     sent: Sent,
     fault: Option<(&'static str, String)>,
     link: Option<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let view = applicant_view::open(app, scope, log_id, &member.actor()).await?;
     let reasons = reason_templates::list(&mut app.db.read().await?, scope.merchant_id).await?;
@@ -314,7 +315,7 @@ async fn render(
         unproven: view.suppressions.is_none(),
         page,
     };
-    html(template).map(IntoResponse::into_response)
+    Ok(html(template).map(IntoResponse::into_response)?)
 }
 
 /// What is proposed, and by whom.

@@ -1,13 +1,13 @@
 //! Every check of an attempt with its verdict, its codes in the words of `verification::codes`, and the numbers behind it. It reads what
 //! was recorded and judges nothing anew.
 
+use hosted_page::locale::Locale;
 use serde_json::Value;
+use service::applicant_view::View;
 use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 
 use super::fields::iso_date;
-use crate::app::applicant_view::View;
-use crate::portal::page::Page;
-use crate::websdk::locale::Locale;
+use crate::page::Page;
 
 /// Numbers behind a verdict: what, and how much.
 pub type Facts = Vec<(String, String)>;

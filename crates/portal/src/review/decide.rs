@@ -5,22 +5,22 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
 use serde::Deserialize;
+use service::permissions::Action;
+use service::problem::{Kind, Problem};
+use service::reviews::{self, Outcome, Wish};
+use service::suppressions::{self, SetAside};
+use service::{Shared, dispositions, sessions};
 use store::reason_templates;
 use uuid::Uuid;
 use verification::status::Decision;
 
 use super::applicant::{address, refused};
 use super::queue::{escaped, harmless};
-use crate::app::reviews::{self, Outcome, Wish};
-use crate::app::suppressions::{self, SetAside};
-use crate::app::{Shared, dispositions, sessions};
-use crate::error::{Kind, Problem};
-use crate::portal::page::{Page, done};
-use crate::portal::permissions::Action;
-use crate::portal::proposal::{proposed, version_missing};
-use crate::portal::routes::Routes;
-use crate::portal::session::Member;
-use crate::portal::shown;
+use crate::page::{Page, done};
+use crate::proposal::{proposed, version_missing};
+use crate::routes::Routes;
+use crate::session::Member;
+use crate::shown;
 
 /// What a form asks for.
 #[derive(Clone, Copy)]

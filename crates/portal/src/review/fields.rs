@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use reference::{icao, normalise_name};
+use service::seen::{DocumentSeen, FieldSeen};
 use verification::dates;
-
-use crate::app::seen::{DocumentSeen, FieldSeen};
 
 /// What a cell is beside the others of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,14 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
+use http_server::error::Rejection;
 use imaging::Format;
 use serde::Deserialize;
 use serde_json::json;
+use service::problem::{Kind, Problem};
+use service::{Shared, applicant_view, pictures};
 
-use crate::app::{Shared, applicant_view, pictures};
-use crate::error::{Kind, Problem};
-use crate::portal::session::Member;
+use crate::session::Member;
 
 /// How the file is wanted.
 #[derive(Deserialize)]
@@ -29,7 +30,7 @@ pub async fn file(
     member: Member,
     Path((log_id, name)): Path<(i64, String)>,
     Query(query): Query<FileQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let (bytes, kind, disposition) = if query.download == Some(1) {
         let original = pictures::original(&app, scope, log_id, &name).await?;

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 
 use reference::{country, icao, normalise_name};
+use service::applicant_view::View;
+use service::dispositions;
+use service::suppressions::covers;
 use store::suppressions::Suppression;
 use verification::hits::Disposition;
 use verification::screening::{Explanation, ScreeningHit, TokenMatch};
 
 use super::fields::iso_date;
-use crate::app::applicant_view::View;
-use crate::app::dispositions;
-use crate::app::suppressions::covers;
-use crate::portal::page::Page;
+use crate::page::Page;
 
 /// One hit.
 pub struct Hit {

@@ -12,7 +12,8 @@ pub mod queue;
 pub mod reasons;
 pub mod timeline;
 
-use super::permissions::Action;
+use service::permissions::Action;
+
 use super::routes::Routes;
 
 /// The area's routes.

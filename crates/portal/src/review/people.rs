@@ -7,8 +7,13 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::people::{self, Search};
+use service::permissions::Action;
+use service::problem::Problem;
+use service::{Shared, applicant_view};
 use store::attempts;
 use store::suppressions::{self, Suppression};
 use store::{people as store_people, registrations};
@@ -17,13 +22,9 @@ use verification::status::AttemptStatus;
 
 use super::fields::iso_date;
 use super::timeline::{self, Event};
-use crate::app::people::{self, Search};
-use crate::app::{Shared, applicant_view};
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::permissions::Action;
-use crate::portal::sealed::{self, Sealed};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::sealed::{self, Sealed};
+use crate::session::Member;
 
 /// Attempts that a person's page lists.
 const MOST_ATTEMPTS: i64 = 200;
@@ -101,8 +102,8 @@ pub async fn search(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<SearchForm>,
-) -> Result<Response, Problem> {
-    sealed::lead(&app, &member, "/portal/people", SEARCH, &form).await
+) -> Result<Response, Rejection> {
+    Ok(sealed::lead(&app, &member, "/portal/people", SEARCH, &form).await?)
 }
 
 /// `GET /portal/people`
@@ -111,20 +112,20 @@ pub async fn page(
     page: Page,
     member: Member,
     Query(query): Query<Sealed>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let Some(form) = sealed::open::<SearchForm>(&app, &member, SEARCH, &query.sealed).await? else {
-        return html(PeoplePage::of(page, String::new(), String::new(), None));
+        return Ok(html(PeoplePage::of(page, String::new(), String::new(), None))?);
     };
     let scope = member.scope()?;
     let found = match people::search(&app, scope, &form.text).await {
         Ok(found) => found,
-        Err(problem) if problem.status(crate::error::Family::System).as_u16() == 400 => {
+        Err(problem) if problem.status(service::problem::Family::System).as_u16() == 400 => {
             let error = page.t1("people.wrong", "n", people::MAX_TEXT);
             let mut response = html(PeoplePage::of(page, form.text, error, None))?;
             *response.status_mut() = axum::http::StatusCode::BAD_REQUEST;
             return Ok(response);
         }
-        Err(problem) => return Err(problem),
+        Err(problem) => return Err(problem.into()),
     };
     // One row for what was shown together: who was seen, not what was searched for.
     let shown: Vec<_> = found.people.iter().map(|found| found.person.facemap_id).collect();
@@ -138,7 +139,7 @@ pub async fn page(
         )
         .await?;
     }
-    html(PeoplePage::of(page, form.text, String::new(), Some(found)))
+    Ok(html(PeoplePage::of(page, form.text, String::new(), Some(found)))?)
 }
 
 #[derive(Template)]
@@ -172,7 +173,7 @@ pub async fn person(
     page: Page,
     member: Member,
     Path(facemap_id): Path<Uuid>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let mut conn = app.db.read().await?;
     let person = store_people::resolve(&mut conn, scope, facemap_id)
@@ -193,7 +194,7 @@ pub async fn person(
     let name = known
         .map(|(_, detail)| people::name(&detail.info))
         .unwrap_or_default();
-    html(PersonPage {
+    Ok(html(PersonPage {
         facemap_id: facemap_id.to_string(),
         name,
         proven: person.proven,
@@ -213,7 +214,7 @@ pub async fn person(
         may_erase: member.may(Action::ErasePerson),
         may_export: member.may(Action::ExportPerson),
         page,
-    })
+    })?)
 }
 
 /// A listing that shall count again.
@@ -230,8 +231,8 @@ pub async fn restore_listing(
     member: Member,
     Path(facemap_id): Path<Uuid>,
     Form(form): Form<RestoreForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let listing = (form.list.as_str(), form.entry.as_str());
-    crate::app::suppressions::undo(&app.db, member.scope()?, facemap_id, listing, &member.actor()).await?;
+    service::suppressions::undo(&app.db, member.scope()?, facemap_id, listing, &member.actor()).await?;
     Ok(done(&format!("/portal/people/{facemap_id}"), "restored"))
 }

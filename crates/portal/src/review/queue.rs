@@ -5,7 +5,11 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::permissions::Action;
+use service::problem::{Kind, Problem};
+use service::{Shared, applicant_view, desk, reviews};
 use store::merchants::Merchant;
 use store::review::{self, After, Filter, Order, Waiting};
 use store::saved_views::{self, SavedView};
@@ -14,11 +18,8 @@ use uuid::Uuid;
 use verification::codes::{CODES, Code};
 use verification::review::Priority;
 
-use crate::app::{Shared, applicant_view, desk, reviews};
-use crate::error::{Kind, Problem};
-use crate::portal::page::{Page, done, html};
-use crate::portal::permissions::Action;
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 /// Attempts a page.
 const PAGE: i64 = 50;
@@ -215,7 +216,7 @@ pub async fn page(
     page: Page,
     member: Member,
     Query(query): Query<QueueQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let scope = member.scope()?;
     let read = query
         .filter(member.staff_id, page.now())
@@ -343,7 +344,7 @@ pub async fn next(
     member: Member,
     page: Page,
     Form(form): Form<NextForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let query = QueueQuery::parse(&form.q);
     let filter = query.filter(member.staff_id, page.now())?;
     let actor = member.actor();
@@ -384,11 +385,11 @@ pub async fn keep_view(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<ViewForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let name = form.name.trim();
     if name.is_empty() || name.chars().count() > 60 {
         let text = "name - must have 1 to 60 characters";
-        return Err(Problem::invalid(text).named("view_name"));
+        return Err(Problem::invalid(text).named("view_name").into());
     }
     let view = SavedView {
         name: name.to_owned(),
@@ -398,7 +399,7 @@ pub async fn keep_view(
     match desk::keep_view(&app.db, merchant_id, member.staff_id, &view).await {
         Err(store::Error::LimitReached) => {
             let text = format!("You keep {} views already: delete one first", desk::MOST_VIEWS);
-            Err(Problem::new(Kind::Conflict, text).named("views_most"))
+            Err(Problem::new(Kind::Conflict, text).named("views_most").into())
         }
         kept => {
             kept?;
@@ -412,7 +413,7 @@ pub async fn forget_view(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<ViewForm>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let Scope { merchant_id, .. } = member.scope()?;
     desk::forget_view(&app.db, merchant_id, member.staff_id, &form.name).await?;
     Ok(done("/portal/queue", "deleted"))

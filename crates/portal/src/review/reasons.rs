@@ -5,16 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum_extra::extract::Form;
+use http_server::error::Rejection;
 use serde::Deserialize;
+use service::problem::Problem;
+use service::reviews::MAX_REASON;
+use service::{Shared, desk};
 use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
 use verification::status::Decision;
 
-use crate::app::reviews::MAX_REASON;
-use crate::app::{Shared, desk};
-use crate::error::Problem;
-use crate::portal::page::{Page, done, html};
-use crate::portal::session::Member;
+use crate::page::{Page, done, html};
+use crate::session::Member;
 
 const PATH: &str = "/portal/queue/reasons";
 /// What reasons are for, in the order in which they are offered.
@@ -37,7 +38,7 @@ async fn render(
     member: &Member,
     sent: NewReason,
     fault: Option<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let reasons = reason_templates::list(&mut app.db.read().await?, member.scope()?.merchant_id).await?;
     let is_refused = fault.is_some();
     let mut response = html(ReasonsPage {
@@ -54,7 +55,7 @@ async fn render(
 }
 
 /// `GET /portal/queue/reasons`
-pub async fn page(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Problem> {
+pub async fn page(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Rejection> {
     render(&app, page, &member, NewReason::default(), None).await
 }
 
@@ -72,7 +73,7 @@ pub async fn add(
     page: Page,
     member: Member,
     Form(form): Form<NewReason>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let body = form.body.trim();
     let decision = match form.decision.parse::<Decision>() {
         Ok(decision) if !body.is_empty() && body.chars().count() <= MAX_REASON => decision,
@@ -105,11 +106,11 @@ pub async fn remove(
     State(app): State<Shared>,
     member: Member,
     Form(form): Form<OldReason>,
-) -> Result<Response, Problem> {
+) -> Result<Response, Rejection> {
     let merchant_id = member.scope()?.merchant_id;
     if desk::remove_reason(&app.db, merchant_id, form.id).await? {
         Ok(done(PATH, "deleted"))
     } else {
-        Err(Problem::not_found("There is no such reason"))
+        Err(Problem::not_found("There is no such reason").into())
     }
 }

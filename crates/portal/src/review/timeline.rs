@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use service::applicant_view::View;
 use store::attempts::Summary;
 use store::registrations::Registration;
 use uuid::Uuid;
 use verification::status::AttemptStatus;
 
 use super::queue::meanings;
-use crate::app::applicant_view::View;
-use crate::portal::page::Page;
+use crate::page::Page;
 
 /// Something that happened.
 pub struct Event {

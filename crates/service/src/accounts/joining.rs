@@ -17,9 +17,9 @@ use super::{
 use crate::four_eyes::{self, By};
 use crate::installation_acts::{self, Doubt};
 use crate::merchants::requires_second_factor;
-use crate::{App, operations};
-use crate::problem::{Kind as ProblemKind, Problem};
 use crate::permissions::Role;
+use crate::problem::{Kind as ProblemKind, Problem};
+use crate::{App, operations};
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// How long an invitation can be used.

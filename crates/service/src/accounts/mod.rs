@@ -12,12 +12,11 @@ pub mod signing_in;
 pub mod staff;
 pub mod throttle;
 
+use secrecy::SecretString;
 use store::audit::{self, Entry};
 use store::portal_sessions::{self, NewSession, Stage};
 use store::{Error, Scope, Tx};
 use uuid::Uuid;
-
-use secrecy::SecretString;
 
 use super::App;
 

@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::devices::Device;
 use super::joining::{DAY_MS, INVITATION_MS, Newcomer, Outcome, Stop, create, outcome};
 use super::{actor, audit_at, begin_session, email_of, name_of, throttle};
-use crate::{App, operations};
+use crate::permissions::Role;
 use crate::problem::Problem;
 use crate::rates::visitor;
-use crate::permissions::Role;
+use crate::{App, operations};
 
 /// How long the link in a letter can be used.
 const LETTER_MS: i64 = DAY_MS;

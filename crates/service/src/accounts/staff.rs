@@ -11,8 +11,8 @@ use super::{actor, audit_at, audit_everywhere};
 use crate::App;
 use crate::four_eyes::{self, By};
 use crate::merchants::{Changed, replace_settings, with_settings};
-use crate::problem::{Kind, Problem};
 use crate::permissions::Role;
+use crate::problem::{Kind, Problem};
 
 /// Who changes an account's staff.
 #[derive(Clone, Copy, Debug)]

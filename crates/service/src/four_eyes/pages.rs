@@ -11,8 +11,8 @@ use store::{Conn, Scope};
 use uuid::Uuid;
 
 use super::{Change, MEMBER, Waiting};
-use crate::problem::Problem;
 use crate::permissions::{Action, Role, may};
+use crate::problem::Problem;
 
 /// Why an act cannot be confirmed by anybody: its subject has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

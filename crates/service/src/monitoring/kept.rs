@@ -27,31 +27,31 @@ const MOST_LABELS: usize = 100;
 /// What led to a score, kept beside the answer: enough to explain it, to draw it and to reckon it again.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// The labels of which time (ms).
-    pub(crate) at: i64,
+    pub at: i64,
     /// The score.
-    pub(crate) score: f64,
+    pub score: f64,
     /// The answer's `exposures`, also where only a simple report was asked for.
-    pub(crate) exposures: Value,
+    pub exposures: Value,
     /// The flow.
-    pub(crate) picture: Picture,
+    pub picture: Picture,
     /// What was said of the addresses that counted; `None` in what earlier versions kept.
     #[serde(default)]
-    pub(crate) labels: Option<Vec<Said>>,
+    pub labels: Option<Vec<Said>>,
 }
 
 /// What one source said about one address.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub struct Said {
     /// The address, in canonical form.
-    pub(crate) address: String,
+    pub address: String,
     /// Whether the account's own book says it.
     #[serde(default)]
-    pub(crate) own: bool,
+    pub own: bool,
     /// The label.
     #[serde(flatten)]
-    pub(crate) label: Label,
+    pub label: Label,
 }
 
 impl Evidence {
@@ -74,7 +74,7 @@ impl Evidence {
     ///
     /// # Errors
     /// When the store fails. The inner error: why there is nothing.
-    pub(crate) async fn read(
+    pub async fn read(
         conn: &mut Conn,
         scope: Scope,
         screening: &Screening,
@@ -90,17 +90,17 @@ impl Evidence {
     }
 
     /// Who told the chain's history, such as `graph`; `labels` where nobody did.
-    pub(crate) fn source(&self) -> &str {
+    pub fn source(&self) -> &str {
         self.exposures["source"].as_str().unwrap_or(BY_LABELS)
     }
 
     /// Up to which block money was followed.
-    pub(crate) fn block(&self) -> Option<u64> {
+    pub fn block(&self) -> Option<u64> {
         self.exposures["asOfBlock"].as_u64()
     }
 
     /// By which version of the account's profile it was decided.
-    pub(crate) fn profile_version(&self) -> Option<u32> {
+    pub fn profile_version(&self) -> Option<u32> {
         u32::try_from(self.exposures["profileVersion"].as_u64()?).ok()
     }
 }
@@ -174,12 +174,11 @@ pub async fn list(app: &App, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> R
     Ok(page(&mut app.db.read().await?, scope, wanted, limit).await?)
 }
 
-pub(crate) async fn page(
-    conn: &mut Conn,
-    scope: Scope,
-    wanted: &Wanted<'_>,
-    limit: u16,
-) -> Result<Page, Error> {
+/// [`list`], over a connection.
+///
+/// # Errors
+/// When the store fails.
+pub async fn page(conn: &mut Conn, scope: Scope, wanted: &Wanted<'_>, limit: u16) -> Result<Page, Error> {
     let nothing = Page {
         screenings: Vec::new(),
         next: None,

@@ -16,11 +16,11 @@ use store::{Conn, Scope};
 use super::kept::{BY_LABELS, Evidence};
 use super::{NotRead, profile, read};
 use crate::App;
+use crate::caller::Caller;
 use crate::chain_sources::ChainSources;
 use crate::labels::AccountLabels;
 use crate::merchants;
 use crate::problem::Problem;
-use crate::caller::Caller;
 
 /// So many differences are told.
 const MOST_CHANGES: usize = 100;
@@ -37,7 +37,7 @@ const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
 
 /// Why a decision cannot be made again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotAgain {
+pub enum NotAgain {
     /// There was none.
     #[error("this screening has no score: there was no answer then")]
     NoScore,
@@ -69,7 +69,7 @@ pub(crate) enum NotAgain {
 
 impl NotAgain {
     /// Its name, in the audit trail and in the texts' keys.
-    pub(crate) fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             NotAgain::NoScore => "no_score",
             NotAgain::Vendor => "vendor",
@@ -88,7 +88,7 @@ impl NotAgain {
 /// A decision and what it would be again.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Replay {
+pub struct Replay {
     /// Whether score and exposures are the same.
     pub same: bool,
     /// The score then.
@@ -121,7 +121,7 @@ fn in_words<S: serde::Serializer>(failed: &Option<NotAgain>, serializer: S) -> R
 
 /// A member that differs.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub struct Change {
     /// Its JSON Pointer.
     pub member: String,
     /// Then; null: absent.
@@ -131,7 +131,7 @@ pub(crate) struct Change {
 }
 
 /// An old decision, with what it was made by.
-pub(crate) struct Decision {
+pub struct Decision {
     screening: Screening,
     evidence: Evidence,
     profile: Profile,
@@ -142,7 +142,7 @@ impl Decision {
     ///
     /// # Errors
     /// When the store fails. The inner error: why it cannot be made again.
-    pub(crate) async fn read(
+    pub async fn read(
         conn: &mut Conn,
         scope: Scope,
         screening: Screening,
@@ -165,17 +165,17 @@ impl Decision {
     }
 
     /// The chain.
-    pub(crate) fn currency(&self) -> &str {
+    pub fn currency(&self) -> &str {
         &self.screening.currency
     }
 
     /// Whether money was followed, so that a source is needed.
-    pub(crate) fn is_traced(&self) -> bool {
+    pub fn is_traced(&self) -> bool {
         self.evidence.source() != BY_LABELS
     }
 
     /// Makes it again. Reads sources: blocks.
-    pub(crate) fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
+    pub fn again(&self, labels: Result<&dyn Labels, String>, chains: &ChainSources) -> Replay {
         let mut replay = Replay {
             same: false,
             score: self.evidence.score,
@@ -241,7 +241,7 @@ impl Replay {
 ///
 /// # Errors
 /// 503 when too many screenings are under way; when the store fails.
-pub(crate) async fn again(
+pub async fn again(
     app: &Arc<App>,
     caller: &Caller,
     screening: Screening,

@@ -11,7 +11,7 @@ const GRAVE: f64 = 60.0;
 
 /// How much was seen of the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub enum Seen {
     /// No money was followed: labels of the address itself said all there is.
     Nothing,
     /// Money was followed up to a block that was old by then.
@@ -26,7 +26,7 @@ impl Seen {
     const ALL: [Seen; 4] = [Seen::Nothing, Seen::Stale, Seen::NothingMoved, Seen::Money];
 
     /// Its name in the store.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Seen::Nothing => "nothing",
             Seen::Stale => "stale",
@@ -41,7 +41,7 @@ impl Seen {
     }
 
     /// What an answer's `exposures` say was seen, and the highest score that the rest could make; `None` where they do not say.
-    pub(crate) fn of(exposures: &Value) -> Option<(Seen, f64)> {
+    pub fn of(exposures: &Value) -> Option<(Seen, f64)> {
         let coverage = &exposures["coverage"];
         let bound = coverage["scoreUpperBound"].as_f64()?;
         let moved = |of: &Value| {
@@ -65,7 +65,7 @@ impl Seen {
 
 /// What may be concluded from a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// There is no score.
     NoAnswer,
     /// Much risk was found.
@@ -88,7 +88,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// What follows from a score and from what was seen.
-    pub(crate) fn new(score: Option<f64>, seen: Option<(Seen, f64)>) -> Verdict {
+    pub fn new(score: Option<f64>, seen: Option<(Seen, f64)>) -> Verdict {
         match (score, seen) {
             (None, _) => Verdict::NoAnswer,
             (Some(score), _) if score >= GRAVE => Verdict::Grave,
@@ -103,7 +103,7 @@ impl Verdict {
     }
 
     /// What follows from a kept screening. Earlier versions kept what was seen in `exposures` only.
-    pub(crate) fn of(screening: &Screening, exposures: &Value) -> Verdict {
+    pub fn of(screening: &Screening, exposures: &Value) -> Verdict {
         let kept = screening
             .seen
             .as_ref()
@@ -112,7 +112,7 @@ impl Verdict {
     }
 
     /// Its name in the texts' keys.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Verdict::NoAnswer => "no_answer",
             Verdict::Grave => "grave",
@@ -127,7 +127,7 @@ impl Verdict {
     }
 
     /// Its colour. Only what is known to be low is green; what is not known has none.
-    pub(crate) fn colour(self) -> &'static str {
+    pub fn colour(self) -> &'static str {
         match self {
             Verdict::Grave => "bad",
             Verdict::Noted => "warn",

@@ -8,8 +8,8 @@ use verification::evidence::{BarcodeFinding, Consistency, DocumentData, Document
 use verification::names::{NameSource, of_documents};
 
 use super::*;
-use crate::evidence;
 use crate::config::DataConfig;
+use crate::evidence;
 use crate::problem::Kind;
 
 #[derive(Parser)]

@@ -7,11 +7,11 @@ use anyhow::Context;
 use clap::Args;
 use sanctions::{DEFAULT_THRESHOLD, Query, ScreenOptions, Screener, answer_pair_line};
 use serde_json::{Map, Value, json};
+use service::config::DataConfig;
 
 use super::Report;
 use super::figures::{Tally, rounded, share, upper_limit};
 use crate::cli::Unusable;
-use crate::config::DataConfig;
 
 /// `bonafide eval sanctions`.
 #[derive(Args)]

@@ -12,6 +12,9 @@ use rand::{RngExt as _, SeedableRng as _};
 use reference::DocumentType;
 use sanctions::{Query, ScreenOptions, Screener};
 use serde_json::json;
+use service::applicants::name_words;
+use service::screening_hits;
+use service::seen::{Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen};
 use store::attempts::Decision;
 use store::bulk::{PastAttempt, PastPerson, PastSession};
 use store::consents::Consent;
@@ -33,11 +36,6 @@ use verification::status::{self, AttemptStatus, StatusEvent, registration_status
 use verification::submission::{Context, FileField, Submission};
 
 use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
-use crate::app::applicants::name_words;
-use crate::app::screening_hits;
-use crate::app::seen::{
-    Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
-};
 
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;

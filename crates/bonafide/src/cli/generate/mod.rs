@@ -12,14 +12,14 @@ use std::time::Instant;
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::{Value, json};
+use service;
+use service::config::DataConfig;
 use store::{Scope, bulk, flows, groups};
 use uuid::Uuid;
 use verification::group::GroupStatus;
 
 use self::invent::{Inventor, Places, external_user_id};
 use super::{block_on, data, say};
-use crate::app;
-use crate::config::DataConfig;
 
 /// Applicants written in one transaction.
 const BATCH: u64 = 500;
@@ -77,7 +77,7 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
             });
             if let Some((end, sealing)) = std::mem::replace(&mut ahead, next) {
                 let sealed = sealing.await?;
-                app::operations::write_invented(&db, &account, &sealed).await?;
+                service::operations::write_invented(&db, &account, &sealed).await?;
                 written += BATCH;
                 if written % 50_000 == 0 {
                     say(&format!(
@@ -142,13 +142,13 @@ async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
             None => {
                 file["name"] = json!(name);
                 let file = file.as_object().context("a Flow is an object")?;
-                app::flows::create(db, scope, file)
+                service::flows::create(db, scope, file)
                     .await
-                    .and_then(app::flows::Saved::flow)
+                    .and_then(service::flows::Saved::flow)
                     .map_err(|reason| anyhow!(reason))?
             }
         };
-        let rules = app::flows::parse(&flow.clone().into()).map_err(|problem| anyhow!("{problem}"))?;
+        let rules = service::flows::parse(&flow.clone().into()).map_err(|problem| anyhow!("{problem}"))?;
         found.push((flow.id, flow.name, rules));
     }
     let Ok(flows) = found.try_into() else {
@@ -175,6 +175,6 @@ async fn group(
         status: GroupStatus::Active,
         flow_ids: flows.iter().map(|(id, ..)| *id).collect(),
     };
-    let group = app::groups::create_alone(db, scope, &new).await?;
+    let group = service::groups::create_alone(db, scope, &new).await?;
     Ok(group.id)
 }

@@ -1,10 +1,10 @@
 //! Every form of the portal, sent twice by one person of each role with whatever lets an applicant pass: where two people
 //! are required, nothing that decides about an applicant changes. The forms are the code's own (`portal::table`).
 
+use portal::table;
 use reqwest::Method;
 use serde_json::json;
-use server::portal::permissions::{Action, Role, may};
-use server::portal::table;
+use service::permissions::{Action, Role, may};
 
 use super::four_eyes::{answer, set_flow};
 use super::review::{conclude, decide, listed, merchant, newest};

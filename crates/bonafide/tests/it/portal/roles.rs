@@ -1,9 +1,9 @@
 //! Every role on every route of the portal, as its table says: allowed or refused. The table is the code's own (`portal::table`).
 
+use portal::routes::Row;
+use portal::table;
 use reqwest::Method;
-use server::portal::permissions::{Action, Role, Who, may};
-use server::portal::routes::Row;
-use server::portal::table;
+use service::permissions::{Action, Role, Who, may};
 
 use super::{Answer, Browser};
 use crate::harness::{Server, on_both};

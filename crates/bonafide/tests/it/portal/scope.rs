@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use portal::routes::Row;
+use portal::table;
 use reqwest::Method;
 use serde_json::{Value, json};
-use server::portal::permissions::{Action, Who};
-use server::portal::routes::Row;
-use server::portal::table;
+use service::permissions::{Action, Who};
 
 use super::Browser;
 use crate::harness::{Backend, Key, Server, on_both};
