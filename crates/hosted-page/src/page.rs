@@ -21,6 +21,7 @@ use service::branding::{self, Branding};
 use service::hosted::{self, Preview, Rehearsal};
 use service::merchants::settings;
 use service::problem::{Family, Problem};
+use service::settings::{allowed_origin, allowed_url};
 use service::theme;
 use service::{App, Shared, sessions};
 use sha2::{Digest, Sha256};
@@ -103,12 +104,10 @@ async fn find(app: &App, query: &Query, visit: &mut Visit) -> Result<(), Problem
     }
     if let Some(merchant) = &visit.merchant {
         let allowed = settings(merchant)?.allowed_origins;
-        visit.return_url = query
-            .get("returnUrl")
-            .and_then(|url| branding::allowed_url(url, &allowed));
+        visit.return_url = query.get("returnUrl").and_then(|url| allowed_url(url, &allowed));
         visit.origin = query
             .get("origin")
-            .and_then(|origin| branding::allowed_origin(origin, &allowed));
+            .and_then(|origin| allowed_origin(origin, &allowed));
     }
     if let Some(token) = link {
         visit.found = Some(hosted::preview(app, token).await);

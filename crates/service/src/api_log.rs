@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::Db;
 use store::api_log::{self, Call};
-use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc::Receiver;
+
+use node::api_calls::dropped;
+pub use node::api_calls::{ApiLog, Recorded};
 
 /// Most that is kept of one body, in bytes.
 pub const MAX_BODY: usize = 16 * 1024;
-/// Calls that may wait to be written; further ones are counted and dropped.
-const WAITING: usize = 2_048;
 /// Calls written in one transaction at most.
 const BATCH: usize = 512;
 /// How long calls are gathered, so that a busy database is asked seldom.
@@ -65,48 +65,6 @@ impl Body {
     pub fn is_cut(&self) -> bool {
         self.bytes > MAX_BODY as u64
     }
-}
-
-/// Where calls are handed in.
-pub struct ApiLog {
-    sender: Sender<Call>,
-    stop: CancellationToken,
-}
-
-/// Where they come out, for [`write_all`].
-pub struct Recorded {
-    calls: Receiver<Call>,
-    stop: CancellationToken,
-}
-
-impl ApiLog {
-    /// Both ends.
-    pub fn new() -> (Self, Recorded) {
-        let (sender, calls) = mpsc::channel(WAITING);
-        let stop = CancellationToken::new();
-        let recorded = Recorded {
-            calls,
-            stop: stop.clone(),
-        };
-        (ApiLog { sender, stop }, recorded)
-    }
-
-    /// Hands a call in; never waits.
-    pub fn record(&self, call: Call) {
-        if self.sender.try_send(call).is_err() {
-            dropped(1);
-        }
-    }
-
-    /// Lets [`write_all`] end when all that waits is written.
-    pub fn stop(&self) {
-        self.stop.cancel();
-    }
-}
-
-fn dropped(calls: usize) {
-    metrics::counter!("bonafide_api_log_dropped_total").increment(calls as u64);
-    tracing::warn!(calls, "calls were not written to the API log");
 }
 
 /// Writes what is handed in, in batches, until stopped.
@@ -258,7 +216,7 @@ pub fn form_summary<'a>(
 }
 
 /// Removes calls older than their days; answers how many.
-pub async fn sweep(app: &super::App) -> Result<u64, store::Error> {
+pub async fn sweep(app: &crate::App) -> Result<u64, store::Error> {
     const AT_ONCE: i64 = 5_000;
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let before = jiff::Timestamp::now().as_millisecond() - i64::from(app.config.api_log_days) * DAY_MS;

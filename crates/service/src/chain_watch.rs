@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::Shared;
 use super::background::Job;
 use super::chain_follow::Following;
-use super::chain_sources::{ChainConfig, ChainSources};
+use super::chain_sources::{ChainConfig, ChainSources, NewestBlock};
 use super::checks::{Check, State};
 
 /// What a chain's source is called among the checks.
@@ -172,39 +172,29 @@ fn words(span: Duration) -> String {
     }
 }
 
-impl ChainSources {
-    /// Looks at every source of this process. Blocks: indexes are asked, all at once, so that one that is dead delays no other.
-    fn look(&self, config: &ChainConfig, data: &std::path::Path) -> Vec<Looked> {
-        let followed = config.followed().unwrap_or_default();
-        let now = || Timestamp::now().as_millisecond();
-        let graphs = self.graphs.iter().map(|(&currency, held)| {
-            let is_followed = followed.iter().any(|place| place.currency == currency);
-            let following = is_followed.then(|| Following::read(data, currency)).flatten();
-            let tip = held.newest();
-            graph(
-                currency,
-                tip.as_ref(),
-                following.as_ref(),
-                config.asked_anew(),
-                now(),
-            )
-        });
-        let mut all: Vec<Looked> = graphs.collect();
-        std::thread::scope(|scope| {
-            let asking: Vec<_> = self
-                .indexes
-                .iter()
-                .map(|(&currency, held)| (currency, held, scope.spawn(|| held.source.tip())))
-                .collect();
-            for (currency, held, asked) in asking {
-                let failed = |_| Err(SourceError::Nonsense("asking it failed in this server".into()));
-                let found = asked.join().unwrap_or_else(failed);
-                all.push(index(currency, held.source.name(), &held.origin, &found, now()));
+/// Checks every source of this process. Blocks while indexes are queried.
+fn look(sources: &ChainSources, config: &ChainConfig, data: &std::path::Path) -> Vec<Looked> {
+    let followed = config.followed().unwrap_or_default();
+    let check = |(currency, newest)| {
+        let now = Timestamp::now().as_millisecond();
+        match newest {
+            NewestBlock::Graph(tip) => {
+                let is_followed = followed.iter().any(|place| place.currency == currency);
+                let following = is_followed.then(|| Following::read(data, currency)).flatten();
+                graph(
+                    currency,
+                    tip.as_ref(),
+                    following.as_ref(),
+                    config.asked_anew(),
+                    now,
+                )
             }
-        });
-        all.sort_by_key(|one| Currency::ALL.into_iter().position(|chain| chain == one.currency));
-        all
-    }
+            NewestBlock::Index { name, origin, answer } => index(currency, &name, &origin, &answer, now),
+        }
+    };
+    let mut all: Vec<Looked> = sources.newest_blocks().into_iter().map(check).collect();
+    all.sort_by_key(|one| Currency::ALL.into_iter().position(|chain| chain == one.currency));
+    all
 }
 
 /// Looks as long as the server runs, at once and then again and again, oftener where nodes are asked oftener than usual; says in
@@ -214,11 +204,7 @@ pub async fn run(app: Shared) {
     let mut before: HashMap<(Currency, String), State> = HashMap::new();
     loop {
         let looking = Arc::clone(&app);
-        let look = move || {
-            looking
-                .chains
-                .look(&looking.config.chains, &looking.config.data.data)
-        };
+        let look = move || look(&looking.chains, &looking.config.chains, &looking.config.data.data);
         match tokio::task::spawn_blocking(look).await {
             Ok(all) => {
                 for one in &all {

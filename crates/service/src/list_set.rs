@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use sanctions::store::Wanted;
 use sanctions::{ListStatus, ListStore};
 use serde_json::json;
 use store::list_sets::{self, ListSet, ListVersion};
@@ -33,18 +32,6 @@ fn of_folder(store: &ListStore) -> anyhow::Result<BTreeMap<String, ListVersion>>
     lists
         .iter()
         .map(|list| Ok((list.list.clone(), version_of(list)?)))
-        .collect()
-}
-
-/// The set as the folder's store takes it.
-pub fn wanted(set: &ListSet) -> BTreeMap<String, Wanted> {
-    let wanted = |list: &ListVersion| Wanted {
-        version: list.version.clone(),
-        digest: hex::encode(list.digest),
-    };
-    set.lists
-        .iter()
-        .map(|(name, list)| (name.clone(), wanted(list)))
         .collect()
 }
 

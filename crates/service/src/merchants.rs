@@ -1,22 +1,20 @@
 //! Merchants: making one with its keys, and changing the settings that only the portal and the command line know (`decisions.md` §2).
 //! [`settings`] reads and checks them.
 
-mod settings;
-
 use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
 use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
 
-pub use self::settings::{
-    MerchantSettings, faults, members, repaired_settings, requires_second_factor, settings, with_settings,
-};
 use super::four_eyes::{self, By, Change, Line};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
 use crate::caller::Caller;
 use crate::problem::{Kind, Problem};
+pub use crate::settings::{
+    MerchantSettings, faults, members, repaired_settings, requires_second_factor, settings, with_settings,
+};
 
 /// The settings that decide who passes.
 fn rules(settings: MerchantSettings) -> AccountRules {
@@ -112,7 +110,7 @@ async fn repair_settings(
         settings: after.to_owned(),
         ..merchant.clone()
     };
-    let before = settings::salvaged(merchant);
+    let before = crate::settings::salvaged(merchant);
     let state = four_eyes::of_flows(tx, merchant.id, before.four_eyes).await?;
     let weaker = account_weakenings(&rules(before), &rules(settings(&changed)?));
     if weaker.is_empty() || !needs_second(Act::WeakenAccount, state) {

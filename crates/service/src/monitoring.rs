@@ -28,7 +28,7 @@ pub use self::profiles::{NotRead, NotSet, profile, set_profile};
 pub use self::replay::{Change, Decision, NotAgain, Replay, again};
 pub use self::verdict::{Seen, Verdict};
 use super::chain_sources::Answered;
-use super::labels::{AccountLabels, NoLabels};
+use super::labels::{self, NoLabels};
 use super::{App, Shared};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
@@ -227,7 +227,7 @@ async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoS
     };
     let confirmed = app.lists.confirm(&app.db).await;
     confirmed.map_err(NoLabels::from)?;
-    let labels = AccountLabels::of(app, caller)?;
+    let labels = labels::of_caller(app, caller)?;
     let profile = newest_profile(app, caller).await?;
     let chains = Arc::clone(&app.chains);
     // Tracing reads files or asks other servers, and blocks meanwhile.

@@ -7,15 +7,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use store::nodes::{self, Node};
-use uuid::Uuid;
 
-use super::background::{Ran, Stored};
-use super::checks::{self, Check};
-use super::cpu::Capacity;
-use super::{App, Shared};
+use crate::background::{Ran, Stored};
+use crate::checks::{self, Check};
+use crate::cpu::Capacity;
+use crate::{App, Shared};
 
 const EVERY: Duration = Duration::from_secs(30);
 /// How long the data folder may take to answer.
@@ -56,64 +54,34 @@ impl Report {
     }
 }
 
-/// This process among the others.
-#[derive(Clone, Debug)]
-pub struct Presence {
-    id: Uuid,
-    name: String,
-    started_at: i64,
+/// Takes this process's report away: it stops.
+pub async fn leave(app: &App) -> Result<(), store::Error> {
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        nodes::forget(tx, app.presence.id()).await
+    })
 }
 
-impl Presence {
-    /// A process that begins to serve.
-    pub fn begin() -> Self {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        Presence {
-            id: Uuid::now_v7(),
-            name: format!("{} · {}", host.trim(), std::process::id()),
-            started_at: Timestamp::now().as_millisecond(),
-        }
-    }
-
-    /// Its id among the others.
-    pub fn id(&self) -> Uuid {
-        self.id
-    }
-
-    /// What people call it.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Takes its report away: it stops.
-    pub async fn leave(&self, app: &App) -> Result<(), store::Error> {
-        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-            nodes::forget(tx, self.id).await
-        })
-    }
-
-    async fn say(&self, app: &Shared) -> Result<(), store::Error> {
-        let node = Node {
-            id: self.id,
-            name: self.name.clone(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            report: serde_json::to_string(&report(app).await).unwrap_or_default(),
-            key_fingerprint: app.db.key_fingerprint(),
-            started_at: self.started_at,
-            seen_at: 0,
-        };
-        store::transaction!(app.db, |tx| -> Result<(), store::Error> {
-            nodes::report(tx, &node).await?;
-            let before = tx.now() - KEPT_MS;
-            nodes::sweep(tx, before).await.map(|_| ())
-        })
-    }
+async fn say(app: &Shared) -> Result<(), store::Error> {
+    let node = Node {
+        id: app.presence.id(),
+        name: app.presence.name().to_owned(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        report: serde_json::to_string(&report(app).await).unwrap_or_default(),
+        key_fingerprint: app.db.key_fingerprint(),
+        started_at: app.presence.started_at(),
+        seen_at: 0,
+    };
+    store::transaction!(app.db, |tx| -> Result<(), store::Error> {
+        nodes::report(tx, &node).await?;
+        let before = tx.now() - KEPT_MS;
+        nodes::sweep(tx, before).await.map(|_| ())
+    })
 }
 
 /// Reports as long as the process serves.
 pub async fn run(app: Shared) {
     loop {
-        if let Err(error) = app.presence.say(&app).await {
+        if let Err(error) = say(&app).await {
             tracing::warn!(%error, "this process could not report");
         }
         tokio::time::sleep(EVERY).await;

@@ -25,7 +25,7 @@ use service::labels::LabelSets;
 use service::list_set;
 use service::lists::Lists;
 use service::mail::Mailer;
-use service::nodes::Presence;
+use service::presence::Presence;
 use service::recent::Recent;
 use service::{App, Shared};
 use tokio::net::TcpListener;
@@ -112,7 +112,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
             .context("metrics cannot be recorded")?,
         config,
     });
-    tokio::spawn(service::lists::watch(Arc::clone(&app)));
+    tokio::spawn(service::list_watch::watch(Arc::clone(&app)));
     tokio::spawn(service::housekeeping::run(Arc::clone(&app)));
     tokio::spawn(service::webhooks::run(Arc::clone(&app)));
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
@@ -136,7 +136,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let engines = app.engines.clone();
     tokio::task::spawn_blocking(move || engines.wait()).await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
-    if let Err(error) = app.presence.leave(&app).await {
+    if let Err(error) = service::nodes::leave(&app).await {
         tracing::warn!(%error, "this process could not take its report away");
     }
     app.db.close().await;

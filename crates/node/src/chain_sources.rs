@@ -18,7 +18,7 @@ use chain::labels::Labels;
 use chain::ondemand::{Budget, OnDemand, Transport};
 use chain::profile::Profile;
 use chain::score::{Request, Screen, Subject, screen_address, screen_labels, screen_transaction};
-use chain::source::{Source, SourceError};
+use chain::source::{Source, SourceError, Tip};
 use chain::upstream::{self, Upstreams};
 use clap::Args;
 use serde_json::{Map, Value};
@@ -209,21 +209,61 @@ fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> R
 }
 
 /// An index, and where it is.
-pub(super) struct Index {
-    pub(super) source: OnDemand,
+struct Index {
+    source: OnDemand,
     /// Scheme, host and port alone.
-    pub(super) origin: String,
+    origin: String,
+}
+
+/// The newest block that a source knows.
+pub enum NewestBlock {
+    /// Of a graph that this process keeps; none: it is empty.
+    Graph(Option<Tip>),
+    /// Of an index.
+    Index {
+        /// Its kind.
+        name: String,
+        /// Its scheme, host and port.
+        origin: String,
+        /// What it answered.
+        answer: Result<Tip, SourceError>,
+    },
 }
 
 /// The sources of all chains.
 pub struct ChainSources {
-    pub(super) graphs: HashMap<Currency, Arc<Graph>>,
-    pub(super) indexes: HashMap<Currency, Index>,
+    graphs: HashMap<Currency, Arc<Graph>>,
+    indexes: HashMap<Currency, Index>,
     upstreams: Upstreams,
     transport: Arc<dyn Transport>,
 }
 
 impl ChainSources {
+    /// The newest block of each source. Blocks: indexes are queried all at once, so one that is dead delays no other.
+    pub fn newest_blocks(&self) -> Vec<(Currency, NewestBlock)> {
+        let graphs = self.graphs.iter();
+        let mut all: Vec<_> = graphs
+            .map(|(&currency, graph)| (currency, NewestBlock::Graph(graph.newest())))
+            .collect();
+        std::thread::scope(|scope| {
+            let queries: Vec<_> = self
+                .indexes
+                .iter()
+                .map(|(&currency, index)| (currency, index, scope.spawn(|| index.source.tip())))
+                .collect();
+            for (currency, index, query) in queries {
+                let failed = |_| Err(SourceError::Nonsense("asking it failed in this server".into()));
+                let newest = NewestBlock::Index {
+                    name: index.source.name().to_owned(),
+                    origin: index.origin.clone(),
+                    answer: query.join().unwrap_or_else(failed),
+                };
+                all.push((currency, newest));
+            }
+        });
+        all
+    }
+
     /// Opens the graphs that exist of these chains, and remembers the indexes and vendors.
     ///
     /// # Errors

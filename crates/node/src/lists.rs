@@ -14,10 +14,7 @@ use sanctions::{ListStore, Query, ScreenError, ScreenOptions, ScreenResult, Scre
 use store::Db;
 use store::list_sets::{self, ListSet};
 
-use super::Shared;
-use super::background::Job;
-use super::list_set;
-use super::merchants::MerchantSettings;
+use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 
 /// Why no list answers.
@@ -203,14 +200,15 @@ impl Lists {
         self.loaded().map(|_| ())
     }
 
-    async fn expect(&self, db: &Db) {
+    /// Reads again which lists the installation uses.
+    pub async fn expect(&self, db: &Db) {
         let set = async { list_sets::current(&mut db.read().await?).await };
         let set = set.await.map_err(|error| error.to_string());
         self.write().expected = Expected::Installation(set);
     }
 
     /// Loads what changed. Of several callers one loads, and the others wait for it; it goes on when they are gone.
-    async fn look(self: &Arc<Self>) {
+    pub async fn look(self: &Arc<Self>) {
         let guard = Arc::clone(&self.loading).lock_owned().await;
         let lists = Arc::clone(self);
         let looking = tokio::task::spawn_blocking(move || {
@@ -398,7 +396,7 @@ impl Lists {
         let now = jiff::Timestamp::now().as_millisecond();
         let (screener, set) = match expected {
             Expected::Installation(Ok(Some(set))) => {
-                let screener = self.store.load_exactly(&list_set::wanted(set))?;
+                let screener = self.store.load_exactly(&wanted(set))?;
                 (screener, Some(set.clone()))
             }
             Expected::Folder => (self.store.load()?, None),
@@ -483,22 +481,14 @@ fn chosen(settings: &MerchantSettings, name: &String) -> bool {
     settings.screening_lists.is_empty() || settings.screening_lists.contains(name)
 }
 
-/// Looks after the lists and the labels as long as the server runs.
-pub async fn watch(app: Shared) {
-    loop {
-        tokio::time::sleep(Job::Lists.every()).await;
-        app.lists.expect(&app.db).await;
-        app.lists.look().await;
-        let labels = Arc::clone(&app);
-        let looked = tokio::task::spawn_blocking(move || labels.labels.look()).await;
-        // How many lists are in use, or why none is.
-        let looked = match looked {
-            Ok(()) => app.lists.screener().map(|screener| screener.lists().len() as u64),
-            Err(_) => {
-                tracing::error!("looking after the labels failed");
-                Err("looking after the labels failed".into())
-            }
-        };
-        app.background.ran(Job::Lists, &looked);
-    }
+/// The set as the folder's store takes it.
+fn wanted(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::Wanted> {
+    let wanted = |list: &store::list_sets::ListVersion| sanctions::store::Wanted {
+        version: list.version.clone(),
+        digest: hex::encode(list.digest),
+    };
+    set.lists
+        .iter()
+        .map(|(name, list)| (name.clone(), wanted(list)))
+        .collect()
 }

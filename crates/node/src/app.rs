@@ -7,7 +7,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use store::{Db, Objects, installation};
 use tokio_util::task::TaskTracker;
 
-use crate::api_log::ApiLog;
+use crate::api_calls::ApiLog;
 use crate::background::Background;
 use crate::chain_sources::ChainSources;
 use crate::config::ServeConfig;
@@ -19,7 +19,7 @@ use crate::geo::Geo;
 use crate::labels::LabelSets;
 use crate::lists::Lists;
 use crate::mail::Mailer;
-use crate::nodes::Presence;
+use crate::presence::Presence;
 use crate::recent::Recent;
 
 /// The state, as handlers get it.

@@ -1,0 +1,223 @@
+//! The labels in use: the imported sets, exchanged for newer ones without a failed request; each account's own address
+//! book; and the sandbox's demo addresses.
+//!
+//! They are made of files, whose fingerprints are compared every few seconds. A database that goes back does not change the files.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chain::currency::Currency;
+use chain::labels::{Fingerprint, Label, LabelIndex, LabelStore, Labels};
+use store::Scope;
+use uuid::Uuid;
+
+use super::lists::{Lists, NoLists, PastWallets, Wallets};
+use super::settings::MerchantSettings;
+use crate::config::DataConfig;
+use crate::problem::Problem;
+
+type Current = (Fingerprint, Result<Arc<LabelIndex>, String>);
+
+/// The label sets of the data folder.
+pub struct LabelSets {
+    config: DataConfig,
+    store: LabelStore,
+    current: RwLock<Current>,
+    books: RwLock<HashMap<Uuid, Current>>,
+    demo: Arc<LabelIndex>,
+}
+
+impl LabelSets {
+    /// Opens the labels folder and loads what is in it.
+    pub fn open(config: &DataConfig) -> anyhow::Result<Self> {
+        let store = config.label_store(None)?;
+        let sets = LabelSets {
+            config: config.clone(),
+            current: RwLock::new(load(&store)),
+            store,
+            books: RwLock::default(),
+            demo: Arc::new(chain::sandbox::labels()),
+        };
+        Ok(sets)
+    }
+
+    /// Loads the sets anew when the folder changed. Blocks.
+    pub fn look(&self) {
+        let known = read(&self.current).0.clone();
+        if self.store.fingerprint().is_ok_and(|now| now != known) {
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = load(&self.store);
+            tracing::info!("labels loaded anew");
+        }
+        let books: Vec<Uuid> = read(&self.books).keys().copied().collect();
+        for merchant_id in books {
+            let known = read(&self.books).get(&merchant_id).map(|book| book.0.clone());
+            let store = self.config.label_store(Some(merchant_id));
+            if let (Some(known), Ok(store)) = (known, store)
+                && store.fingerprint().is_ok_and(|now| now != known)
+            {
+                let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+                books.insert(merchant_id, load(&store));
+            }
+        }
+    }
+
+    /// An account's own address book, loaded at its first use. May read files.
+    fn book(&self, merchant_id: Uuid) -> Result<Arc<LabelIndex>, String> {
+        if let Some((_, book)) = read(&self.books).get(&merchant_id) {
+            return book.clone();
+        }
+        let store = self
+            .config
+            .label_store(Some(merchant_id))
+            .map_err(|error| error.to_string())?;
+        let loaded = load(&store);
+        let book = loaded.1.clone();
+        let mut books = self.books.write().unwrap_or_else(PoisonError::into_inner);
+        books.insert(merchant_id, loaded);
+        book
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load(store: &LabelStore) -> Current {
+    // The fingerprint first: what is imported while loading is seen as a difference next time.
+    let fingerprint = store.fingerprint().unwrap_or_default();
+    let index = store.load().map(Arc::new).map_err(|error| error.to_string());
+    if let Err(reason) = &index {
+        tracing::warn!("{reason}");
+    }
+    (fingerprint, index)
+}
+
+/// Why nothing may be said of any address: what the lists or the labels hold against it is not known.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NoLabels {
+    /// The sanctions lists.
+    #[error(transparent)]
+    Lists(#[from] NoLists),
+    /// The label sets.
+    #[error("{0}")]
+    Labels(String),
+}
+
+impl NoLabels {
+    /// Its name in the store and in the texts' keys.
+    pub fn word(&self) -> &'static str {
+        match self {
+            NoLabels::Lists(NoLists::None) => "no_list",
+            NoLabels::Lists(NoLists::Unusable(_)) => "lists",
+            NoLabels::Labels(_) => "labels",
+        }
+    }
+}
+
+impl From<NoLabels> for Problem {
+    fn from(error: NoLabels) -> Self {
+        let text = match &error {
+            NoLabels::Lists(NoLists::None) => {
+                "No sanctions list is imported, and without one nothing is called clean: whoever keeps this server imports one with \
+                 `bonafide lists import FILE`"
+            }
+            NoLabels::Lists(NoLists::Unusable(_)) => {
+                "The sanctions lists are too old or cannot be read, and without them nothing is called clean: whoever keeps this \
+                 server imports them anew with `bonafide lists import FILE`"
+            }
+            NoLabels::Labels(_) => "The labels of addresses cannot be read; please try again later",
+        };
+        Problem::unavailable(text).because(error)
+    }
+}
+
+/// All that is known for one account: its own book, the common sets, and the sanctions lists that count for it.
+pub struct AccountLabels {
+    wallets: Wallets,
+    book: Arc<LabelIndex>,
+    sets: Vec<Arc<LabelIndex>>,
+}
+
+impl AccountLabels {
+    /// The same for a question about an earlier day. Reads files.
+    pub fn at_past(
+        sets: &LabelSets,
+        lists: &Lists,
+        scope: Scope,
+        settings: &MerchantSettings,
+    ) -> Result<Self, NoLabels> {
+        let past = PastWallets::open(&sets.config).map_err(|error| NoLabels::Labels(format!("{error:#}")))?;
+        let mut labels = Self::with(sets, lists, scope, settings)?;
+        labels.wallets.past = Some(past);
+        Ok(labels)
+    }
+
+    /// What counts for one account now.
+    ///
+    /// # Errors
+    /// When lists or labels cannot be relied on: nothing may be called clean then.
+    pub fn with(
+        sets: &LabelSets,
+        lists: &Lists,
+        scope: Scope,
+        settings: &MerchantSettings,
+    ) -> Result<Self, NoLabels> {
+        let wallets = lists.wallets(scope.sandbox, settings)?;
+        let book = sets.book(scope.merchant_id).map_err(NoLabels::Labels)?;
+        let common = read(&sets.current).1.clone().map_err(NoLabels::Labels)?;
+        let mut all = vec![Arc::clone(&book), common];
+        if scope.sandbox {
+            all.push(Arc::clone(&sets.demo));
+        }
+        Ok(AccountLabels {
+            wallets,
+            book,
+            sets: all,
+        })
+    }
+}
+
+impl AccountLabels {
+    /// What the account's own book calls an address, its surest word.
+    pub fn own_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {
+        let said = self.book.labels(chain, address, at);
+        said.into_iter()
+            .max_by_key(|label| label.confidence)
+            .map(|label| label.name)
+    }
+
+    /// Whether the account's own book says it of an address.
+    pub fn is_own(&self, chain: Currency, address: &str, at: i64, said: &Label) -> bool {
+        // Not the category: what only an authority may say is taken out of it.
+        let of = |label: &Label| {
+            (
+                label.name.clone(),
+                label.source.clone(),
+                label.valid_from,
+                label.authority,
+            )
+        };
+        let own = self.book.labels(chain, address, at);
+        own.iter().any(|own| of(own) == of(said))
+    }
+}
+
+impl Labels for AccountLabels {
+    fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
+        let mut found = self.wallets.labels(chain, address, at);
+        for set in &self.sets {
+            found.extend(set.labels(chain, address, at));
+        }
+        chain::labels::together(found)
+    }
+
+    fn version(&self) -> String {
+        let sets: Vec<String> = self
+            .sets
+            .iter()
+            .filter(|set| !set.is_empty())
+            .map(|set| set.version())
+            .collect();
+        format!("{};{}", self.wallets.versions, sets.join("+"))
+    }
+}
