@@ -4,14 +4,14 @@
 use std::sync::{Arc, LazyLock};
 
 use chain::currency::Currency;
-use chain::evm::{Evm, EvmNode};
-use chain::ingest::node::{Bitcoind, EsploraNode, Node};
-use chain::ondemand::{
+use chain_sources::evm::{Evm, EvmNode};
+use chain_sources::ingest::node::{Bitcoind, EsploraNode, Node};
+use chain_sources::ondemand::{
     Budget, Calls, Electrum, Esplora, HttpRequest, HttpResponse, Provider, Solana, Transport, TransportError,
 };
-use chain::rpc::Rpc;
+use chain_sources::rpc::Rpc;
 use chain::screen::Subject;
-use chain::upstream::Upstreams;
+use chain_sources::upstream::Upstreams;
 use libfuzzer_sys::fuzz_target;
 
 /// Answers everything alike.

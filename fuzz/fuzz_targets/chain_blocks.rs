@@ -2,9 +2,9 @@
 #![no_main]
 
 use chain::currency::Currency;
-use chain::graph::NewBlock;
-use chain::ingest::blk;
-use chain::ingest::block::{RawBlock, parse_transaction};
+use chain_sources::graph::NewBlock;
+use chain_sources::ingest::blk;
+use chain_sources::ingest::block::{RawBlock, parse_transaction};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Histories written as JSON, and what is traced in them.
 #![no_main]
 
-use chain::ingest::fixture::Fixture;
+use chain::fixture::Fixture;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

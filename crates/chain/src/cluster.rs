@@ -95,7 +95,7 @@ pub fn one_spender(transaction: &Transaction) -> bool {
 }
 
 /// The parties that signed a transaction, in the order of its inputs, if they are several and one holder.
-pub(crate) fn spenders(transaction: &Transaction) -> Vec<&Party> {
+pub fn spenders(transaction: &Transaction) -> Vec<&Party> {
     let spenders: Vec<&Party> = match &transaction.movement {
         Movement::Outputs { inputs, .. } => inputs.iter().filter_map(|input| input.party.as_ref()).collect(),
         Movement::Transfers(_) => Vec::new(),

@@ -356,7 +356,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ingest::fixture::Fixture;
+    use crate::fixture::Fixture;
 
     fn root() -> Key {
         (0, None, "A".to_owned())

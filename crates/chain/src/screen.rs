@@ -265,7 +265,8 @@ pub fn screen_transaction(
         complete: true,
     };
     let exposures = Exposures::of(&context, &score, &traces);
-    let own: Vec<Label> = parties(&transaction)
+    let own: Vec<Label> = transaction
+        .parties()
         .into_iter()
         .flat_map(|party| labels.labels(request.chain, &party, request.at))
         .collect();
@@ -603,24 +604,4 @@ impl Sides {
             paid: on.total,
         }
     }
-}
-
-/// Everybody who paid or was paid, each once.
-pub(crate) fn parties(transaction: &Transaction) -> Vec<Party> {
-    let mut parties: Vec<Party> = match &transaction.movement {
-        Movement::Outputs { inputs, outputs, .. } => {
-            let inputs = inputs.iter().filter_map(|input| input.party.clone());
-            inputs
-                .chain(outputs.iter().filter_map(|output| output.party.clone()))
-                .collect()
-        }
-        Movement::Transfers(transfers) => transfers
-            .iter()
-            .flat_map(|transfer| [transfer.from.clone(), transfer.to.clone()])
-            .flatten()
-            .collect(),
-    };
-    parties.sort();
-    parties.dedup();
-    parties
 }

@@ -199,6 +199,26 @@ impl Transaction {
         only
     }
 
+    /// Everyone who paid or was paid, each once, in order of their text.
+    pub fn parties(&self) -> Vec<Party> {
+        let mut parties: Vec<Party> = match &self.movement {
+            Movement::Outputs { inputs, outputs, .. } => {
+                let inputs = inputs.iter().filter_map(|input| input.party.clone());
+                inputs
+                    .chain(outputs.iter().filter_map(|output| output.party.clone()))
+                    .collect()
+            }
+            Movement::Transfers(transfers) => transfers
+                .iter()
+                .flat_map(|transfer| [transfer.from.clone(), transfer.to.clone()])
+                .flatten()
+                .collect(),
+        };
+        parties.sort();
+        parties.dedup();
+        parties
+    }
+
     /// Orders transactions as they happened: those in no block last, equals by id.
     pub fn order(&self) -> (bool, Option<Position>, &str) {
         (self.position.is_none(), self.position, &self.id)

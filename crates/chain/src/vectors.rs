@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::category::Category;
-use crate::ingest::fixture::{BadFixture, Fixture};
+use crate::fixture::{BadFixture, Fixture};
 use crate::parts;
 use crate::pool::{self, Method, Share};
 use crate::profile::{Fraction, Profile};

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
-use chain::graph::Graph;
-use chain::ingest::load::{Loaded, follow};
-use chain::ingest::node::Node;
 use chain::source::Tip;
+use chain_sources::graph::Graph;
+use chain_sources::ingest::load::{Loaded, follow};
+use chain_sources::ingest::node::Node;
 use serde::{Deserialize, Serialize};
 
 /// How often a long round writes down how far it is.
@@ -125,7 +125,7 @@ impl Follower {
         });
         let error = outcome
             .err()
-            .map(|error: chain::ingest::load::LoadError| error.to_string());
+            .map(|error: chain_sources::ingest::load::LoadError| error.to_string());
         if error.is_some() && error != before.last_error {
             let error = error.as_deref();
             tracing::warn!(

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use chain::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, TransportError};
+use chain_sources::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, TransportError};
 
 use super::chain_tls::{Address, Tls};
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use chain::currency::{Currency, Ledger};
-use chain::evm::{Evm, EvmNode};
-use chain::ingest::blk;
-use chain::ingest::node::{Bitcoind, EsploraNode, Node};
-use chain::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
-use chain::rpc::{Rpc, is_bare};
+use chain_sources::evm::{Evm, EvmNode};
+use chain_sources::ingest::blk;
+use chain_sources::ingest::node::{Bitcoind, EsploraNode, Node};
+use chain_sources::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
+use chain_sources::rpc::{Rpc, is_bare};
 
 use super::chain_tls::Address;
 

@@ -324,7 +324,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
-    use chain::ondemand::{HttpRequest, TransportError};
+    use chain_sources::ondemand::{HttpRequest, TransportError};
     use ring::rand::SystemRandom;
     use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
     use rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};

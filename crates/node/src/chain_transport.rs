@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use chain::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, Transport, TransportError};
-use chain::rpc::is_bare;
+use chain_sources::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, Transport, TransportError};
+use chain_sources::rpc::is_bare;
 use tokio::runtime::Handle;
 
 use super::chain_lines::Lines;

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chain::currency::Currency;
-use chain::graph::{Graph, GraphError, Status};
-use chain::ingest::{blk, load};
-use chain::ondemand::Transport;
+use chain_sources::graph::{Graph, GraphError, Status};
+use chain_sources::ingest::{blk, load};
+use chain_sources::ondemand::Transport;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use service::chain_follow::{Follower, Following};

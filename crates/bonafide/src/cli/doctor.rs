@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chain::currency::Currency;
-use chain::graph::{Graph, GraphError};
-use chain::ondemand::{Budget, OnDemand, Transport, TransportError};
 use chain::source::SourceError;
+use chain_sources::graph::{Graph, GraphError};
+use chain_sources::ondemand::{Budget, OnDemand, Transport, TransportError};
 use clap::Args;
 use faces::FaceEngine;
 use jiff::Timestamp;
@@ -403,7 +403,7 @@ fn upstreams(config: &ServeConfig) -> Vec<Check> {
         Ok(upstreams) => upstreams,
         Err(error) => return vec![Check::bad("upstream", format!("{error:#}"))],
     };
-    let finding = |vendor: &chain::upstream::Vendor| {
+    let finding = |vendor: &chain_sources::upstream::Vendor| {
         let (name, origin) = (vendor.name(), vendor.origin());
         match listens(origin) {
             Ok(()) => Check::ok(

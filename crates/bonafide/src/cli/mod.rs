@@ -26,7 +26,7 @@ mod webhook;
 
 use std::process::ExitCode;
 
-use ::chain::graph::GraphError;
+use ::chain_sources::graph::GraphError;
 use clap::{Parser, Subcommand};
 use service::config::{DataConfig, ServeConfig};
 

@@ -4,7 +4,7 @@ use num_traits::ToPrimitive;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ingest::fixture::Fixture;
+use crate::fixture::Fixture;
 use crate::profile::Fraction;
 
 /// The mixer pays P, P pays A and keeps change, A pays a sanctioned party from two coins and keeps change.

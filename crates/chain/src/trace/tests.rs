@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ingest::fixture::Fixture;
+use crate::fixture::Fixture;
 use crate::source::Party;
 
 fn run(case: &Value) -> Trace {

@@ -1,0 +1,240 @@
+//! Esplora (Blockstream's and mempool.space's index): addresses, transactions with what they spent, and spends, over REST.
+
+use std::sync::Arc;
+
+use chain::address::Address;
+use chain::amount::Amount;
+use chain::currency::Currency;
+use chain::source::{History, Input, Output, Party, Position, SourceError, Tip, Totals, Transaction, TxId};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Calls, Provider};
+
+/// Confirmed transactions on a page of an address's history.
+const PAGE: usize = 25;
+
+/// An Esplora server.
+pub struct Esplora {
+    currency: Currency,
+    base: String,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    confirmed: bool,
+    block_height: Option<u64>,
+    block_time: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Held {
+    scriptpubkey: String,
+    #[serde(default)]
+    value: u64,
+}
+
+#[derive(Deserialize)]
+struct Spent {
+    txid: String,
+    vout: u32,
+    prevout: Option<Held>,
+    #[serde(default)]
+    is_coinbase: bool,
+}
+
+#[derive(Deserialize)]
+struct Told {
+    txid: String,
+    vin: Vec<Spent>,
+    vout: Vec<Held>,
+    status: Status,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    funded_txo_sum: u64,
+    spent_txo_sum: u64,
+    tx_count: u64,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    chain_stats: Stats,
+}
+
+#[derive(Deserialize)]
+struct Spend {
+    spent: bool,
+    txid: Option<String>,
+    status: Option<Status>,
+}
+
+#[derive(Deserialize)]
+struct BlockTold {
+    id: String,
+    height: u64,
+    timestamp: i64,
+}
+
+fn read<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, SourceError> {
+    // The reason would quote values; the place is enough.
+    serde_json::from_value(value).map_err(|error| {
+        let what = error.to_string();
+        let field = what
+            .split('`')
+            .nth(1)
+            .filter(|_| what.starts_with("missing field"))
+            .unwrap_or("a member");
+        SourceError::Nonsense(format!("{field} is missing or of another type"))
+    })
+}
+
+impl Esplora {
+    /// A server by its base address, such as `http://localhost:3000`.
+    pub fn new(currency: Currency, base: &str) -> Esplora {
+        Esplora {
+            currency,
+            base: base.trim_end_matches('/').to_owned(),
+        }
+    }
+
+    fn party(&self, script: &str) -> Option<Party> {
+        let script = hex::decode(script).ok()?;
+        Address::of_script(self.currency, &script).map(|address| address.canonical.into())
+    }
+
+    fn built(&self, told: Told) -> Transaction {
+        let outputs = told
+            .vout
+            .iter()
+            .map(|held| Output {
+                party: self.party(&held.scriptpubkey),
+                amount: held.value.into(),
+            })
+            .collect();
+        let inputs = told
+            .vin
+            .iter()
+            .filter(|spent| !spent.is_coinbase)
+            .map(|spent| Input {
+                transaction: spent.txid.as_str().into(),
+                output: spent.vout,
+                party: spent
+                    .prevout
+                    .as_ref()
+                    .and_then(|held| self.party(&held.scriptpubkey)),
+                amount: spent
+                    .prevout
+                    .as_ref()
+                    .map_or_else(Amount::default, |held| held.value.into()),
+            })
+            .collect();
+        let mut transaction = Transaction::of_outputs(told.txid.as_str().into(), inputs, outputs);
+        if told.status.confirmed {
+            // The place within the block is not told.
+            transaction.position = told
+                .status
+                .block_height
+                .map(|height| Position { height, index: 0 });
+            transaction.time = told.status.block_time.map(|seconds| seconds.saturating_mul(1000));
+        }
+        transaction
+    }
+
+    fn page(&self, calls: &Calls<'_>, party: &str, after: Option<&str>) -> Result<Vec<Told>, SourceError> {
+        let after = after.map(|id| format!("/{id}")).unwrap_or_default();
+        read(calls.get(format!("{}/address/{party}/txs/chain{after}", self.base))?)
+    }
+}
+
+impl Provider for Esplora {
+    fn name(&self) -> &str {
+        "esplora"
+    }
+
+    fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError> {
+        let blocks: Vec<BlockTold> = read(calls.get(format!("{}/blocks", self.base))?)?;
+        let newest = blocks.into_iter().max_by_key(|block| block.height);
+        let newest = newest.ok_or_else(|| SourceError::Nonsense("it has no block".to_owned()))?;
+        Ok(Tip {
+            height: newest.height,
+            hash: newest.id,
+            time: Some(newest.timestamp.saturating_mul(1000)),
+        })
+    }
+
+    fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
+        let mut transactions: Vec<Arc<Transaction>> = Vec::new();
+        let mut complete = false;
+        while transactions.len() < limit {
+            let last = transactions.last().map(|transaction| transaction.id.clone());
+            let page = match self.page(calls, party, last.as_deref()) {
+                // What is known of a long history is still worth something.
+                Err(SourceError::Budget) if last.is_some() => break,
+                page => page?,
+            };
+            let count = page.len();
+            let newer = transactions.len();
+            transactions.extend(page.into_iter().map(|told| Arc::new(self.built(told))));
+            if count < PAGE {
+                complete = true;
+                break;
+            }
+            if transactions[newer..]
+                .iter()
+                .any(|transaction| Some(&transaction.id) == last.as_ref())
+            {
+                return Err(SourceError::Nonsense("its pages repeat".to_owned()));
+            }
+        }
+        if transactions.len() > limit {
+            transactions.truncate(limit);
+            complete = false;
+        }
+        let totals = if complete {
+            None
+        } else {
+            let counted: Counted = read(calls.get(format!("{}/address/{party}", self.base))?)?;
+            let stats = counted.chain_stats;
+            Some(Totals {
+                received: stats.funded_txo_sum.into(),
+                sent: stats.spent_txo_sum.into(),
+                transactions: stats.tx_count,
+            })
+        };
+        transactions.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(History {
+            transactions,
+            complete,
+            totals,
+            tokens_unseen_to: None,
+        })
+    }
+
+    fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError> {
+        let told: Told = read(calls.get(format!("{}/tx/{id}", self.base))?)?;
+        if told.txid != id {
+            return Err(SourceError::Nonsense(
+                "another transaction than was asked for".to_owned(),
+            ));
+        }
+        Ok(self.built(told))
+    }
+
+    fn spends(&self, calls: &Calls<'_>, id: &str) -> Result<Vec<Option<TxId>>, SourceError> {
+        let spends: Vec<Spend> = read(calls.get(format!("{}/tx/{id}/outspends", self.base))?)?;
+        let confirmed =
+            |spend: &Spend| spend.spent && spend.status.as_ref().is_some_and(|status| status.confirmed);
+        Ok(spends
+            .into_iter()
+            .map(|spend| {
+                if confirmed(&spend) {
+                    spend.txid.map(Into::into)
+                } else {
+                    None
+                }
+            })
+            .collect())
+    }
+}

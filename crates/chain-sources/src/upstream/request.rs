@@ -1,0 +1,133 @@
+//! A vendor's request: its description filled with what is asked.
+
+use chain::currency::Currency;
+use chain::screen::Subject;
+use serde_json::{Map, Value};
+
+use super::Vendor;
+use super::config::Authentication;
+
+/// What a request consists of.
+pub(super) struct Filled {
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<String>,
+}
+
+/// A vendor's secrets as requests carry them.
+#[derive(Default)]
+pub(super) struct Sealed {
+    header: Option<(String, String)>,
+    parameter: Option<String>,
+}
+
+impl Sealed {
+    /// Reads the secrets that a description names.
+    pub(super) fn open(authentication: &Authentication) -> Result<Sealed, String> {
+        let header = |name: &str, value: String| {
+            Ok(Sealed {
+                header: Some((name.to_owned(), value)),
+                parameter: None,
+            })
+        };
+        match authentication {
+            Authentication::None => Ok(Sealed::default()),
+            Authentication::Basic { username, password } => {
+                let pair = format!("{}:{}", username.read()?, password.read()?);
+                header("authorization", format!("Basic {}", base64(pair.as_bytes())))
+            }
+            Authentication::Bearer { token } => header("authorization", format!("Bearer {}", token.read()?)),
+            Authentication::Header { name, value } => header(name, value.read()?),
+            Authentication::Query { name, value } => Ok(Sealed {
+                header: None,
+                parameter: Some(format!("{}={}", url_encoded(name), url_encoded(&value.read()?))),
+            }),
+        }
+    }
+}
+
+impl Vendor {
+    /// The request about a subject.
+    pub(super) fn filled(&self, currency: Currency, subject: Subject<'_>) -> Filled {
+        let config = &self.config;
+        let (kind, query) = match subject {
+            Subject::Address(address) => ("address", address),
+            Subject::Transaction(id) => ("transaction", id),
+        };
+        let kind = config.types.get(kind).map_or(kind, String::as_str);
+        let code = currency.code();
+        let currency = config.currencies.get(&currency).map_or(code, String::as_str);
+        let fill = |text: &str, encode: fn(&str) -> String| {
+            // The query goes last: what it holds is not a template.
+            text.replace("{type}", &encode(kind))
+                .replace("{currency}", &encode(currency))
+                .replace("{query}", &encode(query))
+        };
+        let mut url = fill(&config.url, url_encoded);
+        if let Some(parameter) = &self.sealed.parameter {
+            let join = if url.contains('?') { '&' } else { '?' };
+            url = format!("{url}{join}{parameter}");
+        }
+        let configured = config.headers.iter();
+        let headers = configured
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .chain(self.sealed.header.clone())
+            .collect();
+        let plain = |text: &str| fill(text, str::to_owned);
+        let body = config
+            .body
+            .as_ref()
+            .map(|body| with_texts(body, &plain).to_string());
+        Filled { url, headers, body }
+    }
+}
+
+/// Changes every text within a JSON value.
+fn with_texts(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => change(text).into(),
+        Value::Array(values) => values.iter().map(|value| with_texts(value, change)).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.clone(), with_texts(value, change)))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+fn url_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            other => {
+                encoded.push('%');
+                encoded.push_str(&hex::encode_upper([other]));
+            }
+        }
+    }
+    encoded
+}
+
+/// Base64 as HTTP Basic writes it.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoded = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().enumerate().fold(0u32, |bits, (place, byte)| {
+            bits | u32::from(*byte) << (16 - 8 * place)
+        });
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
+            encoded.push(if place <= chunk.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
+        }
+    }
+    encoded
+}
