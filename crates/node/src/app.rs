@@ -9,7 +9,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::api_calls::ApiLog;
 use crate::background::Background;
-use crate::chain_sources::ChainSources;
 use crate::config::ServeConfig;
 use crate::cpu::CpuPool;
 use crate::decoders::Decoders;
@@ -21,6 +20,7 @@ use crate::lists::Lists;
 use crate::mail::Mailer;
 use crate::presence::Presence;
 use crate::recent::Recent;
+use chain_sources::sources::ChainSources;
 
 /// The state, as handlers get it.
 pub type Shared = Arc<App>;

@@ -12,7 +12,7 @@ use sanctions::ListStore;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::chain_sources::ChainConfig;
+use chain_sources::sources::ChainConfig;
 
 /// Where the data lives; every command that touches data takes these.
 #[derive(Args, Clone, Debug)]

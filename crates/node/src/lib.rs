@@ -12,12 +12,6 @@
 pub mod api_calls;
 pub mod app;
 pub mod background;
-pub mod chain_follow;
-mod chain_lines;
-pub mod chain_nodes;
-pub mod chain_sources;
-pub mod chain_tls;
-pub mod chain_transport;
 pub mod checks;
 pub mod config;
 pub mod cpu;

@@ -12,9 +12,9 @@ use jiff::Timestamp;
 
 use super::Shared;
 use super::background::Job;
-use super::chain_follow::Following;
-use super::chain_sources::{ChainConfig, ChainSources, NewestBlock};
 use super::checks::{Check, State};
+use chain_sources::follow::Following;
+use chain_sources::sources::{ChainConfig, ChainSources, NewestBlock};
 
 /// What a chain's source is called among the checks.
 pub const CHECK: &str = "chains";

@@ -59,7 +59,6 @@ pub mod webhooks;
 
 // What callers of a use case need of the node.
 pub use node::{
-    App, Shared, app, background, chain_follow, chain_nodes, chain_sources, chain_tls, chain_transport,
-    checks, config, cpu, decoders, engines, face_replicas, geo, lists, mail, presence, problem,
-    public_address, recent, settings, spill, theme, time, upload,
+    App, Shared, app, background, checks, config, cpu, decoders, engines, face_replicas, geo, lists, mail,
+    presence, problem, public_address, recent, settings, spill, theme, time, upload,
 };

@@ -27,12 +27,12 @@ pub use self::kept::{Page, Wanted, find, list, picture};
 pub use self::profiles::{NotRead, NotSet, profile, set_profile};
 pub use self::replay::{Change, Decision, NotAgain, Replay, again};
 pub use self::verdict::{Seen, Verdict};
-use super::chain_sources::Answered;
 use super::labels::{self, NoLabels};
 use super::{App, Shared};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};
 use crate::problem::{Kind, Problem};
+use chain_sources::sources::Answered;
 
 /// Reads a request's body.
 pub fn read(body: &Map<String, Value>) -> Result<Query, Problem> {

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use chain::currency::Currency;
+use chain_sources::follow::{Follower, Following};
 use chain_sources::graph::{Graph, GraphError, Status};
 use chain_sources::ingest::{blk, load};
+use chain_sources::nodes::Place;
 use chain_sources::ondemand::Transport;
+use chain_sources::sources::{graph_folder, open_graph};
+use chain_sources::transport::HttpTransport;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use service::chain_follow::{Follower, Following};
-use service::chain_nodes::Place;
-use service::chain_sources::{graph_folder, open_graph};
-use service::chain_transport::HttpTransport;
 use service::config::DataConfig;
 
 use super::{Unusable, say};

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chain::currency::Currency;
+use chain_sources::follow::Running;
+use chain_sources::sources::ChainSources;
 use http_server::hosts::Hosts;
 use http_server::listener::{self, Limits};
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -13,8 +15,6 @@ use service::accounts::joining;
 use service::api_log::{self, ApiLog};
 use service::app::READINESS_FOR;
 use service::background::Background;
-use service::chain_follow::Running;
-use service::chain_sources::ChainSources;
 use service::config::ServeConfig;
 use service::cpu::CpuPool;
 use service::decoders::Decoders;

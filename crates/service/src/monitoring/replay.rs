@@ -17,10 +17,10 @@ use super::kept::{BY_LABELS, Evidence};
 use super::{NotRead, profile, read};
 use crate::App;
 use crate::caller::Caller;
-use crate::chain_sources::ChainSources;
 use crate::labels::AccountLabels;
 use crate::merchants;
 use crate::problem::Problem;
+use chain_sources::sources::ChainSources;
 
 /// So many differences are told.
 const MOST_CHANGES: usize = 100;

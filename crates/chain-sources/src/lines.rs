@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use chain_sources::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, TransportError};
+use crate::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, TransportError};
 
-use super::chain_tls::{Address, Tls};
+use crate::tls::{Address, Tls};
 
 fn failed(error: io::Error) -> TransportError {
     match error.kind() {

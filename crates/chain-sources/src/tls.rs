@@ -324,7 +324,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
-    use chain_sources::ondemand::{HttpRequest, TransportError};
+    use crate::ondemand::{HttpRequest, TransportError};
     use ring::rand::SystemRandom;
     use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
     use rustls::crypto::ring::{default_provider, sign::any_ecdsa_type};
@@ -334,7 +334,7 @@ mod tests {
     use rustls::{ServerConfig, ServerConnection, SupportedProtocolVersion};
 
     use super::*;
-    use crate::chain_lines::Lines;
+    use crate::lines::Lines;
 
     fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
         let content = parts.concat();

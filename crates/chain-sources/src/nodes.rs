@@ -5,15 +5,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::evm::{Evm, EvmNode};
+use crate::ingest::blk;
+use crate::ingest::node::{Bitcoind, EsploraNode, Node};
+use crate::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
+use crate::rpc::{Rpc, is_bare};
 use anyhow::{Context, ensure};
 use chain::currency::{Currency, Ledger};
-use chain_sources::evm::{Evm, EvmNode};
-use chain_sources::ingest::blk;
-use chain_sources::ingest::node::{Bitcoind, EsploraNode, Node};
-use chain_sources::ondemand::{Electrum, Esplora, Provider, Solana, Transport};
-use chain_sources::rpc::{Rpc, is_bare};
 
-use super::chain_tls::Address;
+use crate::tls::Address;
 
 /// A chain's index or node.
 #[derive(Clone, Debug)]

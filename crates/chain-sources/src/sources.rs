@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::graph::Graph;
+use crate::ondemand::{Budget, OnDemand, Transport};
+use crate::upstream::{self, Upstreams};
 use anyhow::Context;
 use chain::address::{Address, Kind};
 use chain::currency::{Currency, Ledger};
@@ -17,16 +20,13 @@ use chain::labels::Labels;
 use chain::profile::Profile;
 use chain::score::{Request, Screen, Subject, screen_address, screen_labels, screen_transaction};
 use chain::source::{Source, SourceError, Tip};
-use chain_sources::graph::Graph;
-use chain_sources::ondemand::{Budget, OnDemand, Transport};
-use chain_sources::upstream::{self, Upstreams};
 use clap::Args;
 use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
-use super::chain_follow::Follower;
-use super::chain_nodes::{Place, of_chain};
-use super::chain_transport::HttpTransport;
+use crate::follow::Follower;
+use crate::nodes::{Place, of_chain};
+use crate::transport::HttpTransport;
 
 /// Which sources there are besides the graphs of the data folder.
 #[derive(Args, Clone, Debug, Default)]

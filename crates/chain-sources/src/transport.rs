@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use chain_sources::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, Transport, TransportError};
-use chain_sources::rpc::is_bare;
+use crate::ondemand::{HttpRequest, HttpResponse, LARGEST_BODY, Transport, TransportError};
+use crate::rpc::is_bare;
 use tokio::runtime::Handle;
 
-use super::chain_lines::Lines;
-use super::chain_tls::Address;
+use crate::lines::Lines;
+use crate::tls::Address;
 
 /// HTTP by reqwest; redirects are not followed, so credentials stay where they were meant for.
 pub struct HttpTransport {

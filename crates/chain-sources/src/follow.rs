@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::graph::Graph;
+use crate::ingest::load::{Loaded, follow};
+use crate::ingest::node::Node;
 use chain::currency::Currency;
 use chain::source::Tip;
-use chain_sources::graph::Graph;
-use chain_sources::ingest::load::{Loaded, follow};
-use chain_sources::ingest::node::Node;
 use serde::{Deserialize, Serialize};
 
 /// How often a long round writes down how far it is.
@@ -125,7 +125,7 @@ impl Follower {
         });
         let error = outcome
             .err()
-            .map(|error: chain_sources::ingest::load::LoadError| error.to_string());
+            .map(|error: crate::ingest::load::LoadError| error.to_string());
         if error.is_some() && error != before.last_error {
             let error = error.as_deref();
             tracing::warn!(
