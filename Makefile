@@ -28,7 +28,8 @@ test: ## Everything that must hold: formatting, lints, licences, every test on S
 test-all: ## Checks with tools or time that `make test` does not need: generated clients
 	scripts/test-all
 
-check: ## The quick part of `make test`: formatting and lints
+check: ## The quick part of `make test`: documentation, formatting and lints
+	scripts/check-docs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
