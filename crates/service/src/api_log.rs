@@ -9,13 +9,13 @@
 
 use std::time::Duration;
 
+use node::api_calls::dropped;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use store::Db;
 use store::api_log::{self, Call};
 use tokio::sync::mpsc::Receiver;
 
-use node::api_calls::dropped;
 pub use node::api_calls::{ApiLog, Recorded};
 
 /// Most that is kept of one body, in bytes.

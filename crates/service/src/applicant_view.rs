@@ -14,9 +14,10 @@ use store::{Conn, Scope, groups, staff};
 use uuid::Uuid;
 use verification::screening::StoredScreening;
 
+use super::attempt_detail::{Detail, SimilarFace};
 use super::dispositions::{self, Concluded};
-use super::seen::{Detail, SimilarFace};
 use super::{App, reviews, suppressions};
+use crate::actor::staff_id;
 use crate::problem::Problem;
 
 /// Attempts of the same person that are told of at most.
@@ -95,7 +96,7 @@ pub async fn open(app: &App, scope: Scope, log_id: i64, actor: &str) -> Result<V
     let concluded = dispositions::of_attempt(&mut conn, scope, &attempt).await?;
     let detail = Detail::of(&attempt)?;
     let mut view = View {
-        screening: suppressions::stored_screening(&attempt)?,
+        screening: super::stored_hits::stored_screening(&attempt)?,
         request: serde_json::from_str(&attempt.request).map_err(Problem::internal)?,
         response: serde_json::from_str(&attempt.response).map_err(Problem::internal)?,
         flow: store::flows::get(&mut conn, scope, attempt.flow_id).await?,
@@ -236,11 +237,6 @@ pub async fn group_names(
         }
     }
     Ok(names)
-}
-
-/// The member of staff that an audit row's or decision's actor is.
-pub fn staff_id(actor: &str) -> Option<Uuid> {
-    actor.strip_prefix("staff:")?.parse().ok()
 }
 
 impl View {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 
 use super::App;
-use super::seen::Detail;
+use super::attempt_detail::Detail;
 use crate::problem::Problem;
 
 /// A label's facemaps.

@@ -1,8 +1,8 @@
-//! Rows of the audit trail that stand alone: what somebody looked at or searched for, without changing anything. Changes write their row
-//! in the transaction that makes them.
+//! Rows of the audit trail. A row about what somebody looked at or searched for is written alone; a change writes its row in the transaction
+//! that makes it.
 
 use store::audit::{self, Entry};
-use store::{Db, Scope};
+use store::{Db, Scope, Tx};
 
 use crate::problem::Problem;
 
@@ -11,4 +11,23 @@ pub async fn write(db: &Db, scope: Scope, entry: &Entry<'_>) -> Result<(), Probl
     store::transaction!(db, |tx| -> Result<(), Problem> {
         Ok(audit::write(tx, scope, entry).await?)
     })
+}
+
+/// Writes a row about an attempt, in the transaction that changes it.
+pub(crate) async fn note(
+    tx: &mut Tx,
+    scope: Scope,
+    actor: &str,
+    action: &str,
+    log_id: i64,
+    detail: &str,
+) -> Result<(), Problem> {
+    let subject = log_id.to_string();
+    let entry = Entry {
+        actor,
+        action,
+        subject: &subject,
+        detail,
+    };
+    Ok(audit::write(tx, scope, &entry).await?)
 }

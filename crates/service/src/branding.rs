@@ -13,7 +13,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::Shared;
-use super::four_eyes::By;
+use super::actor::By;
 use super::merchants::{Changed, MerchantSettings, settings};
 use crate::caller::Caller;
 use crate::problem::Problem;

@@ -8,13 +8,13 @@ use std::time::Duration;
 use chain::currency::Currency;
 use chain::freshness::{age, is_stale};
 use chain::source::{SourceError, Tip};
+use chain_sources::follow::Following;
+use chain_sources::sources::{ChainConfig, ChainSources, NewestBlock};
 use jiff::Timestamp;
 
 use super::Shared;
 use super::background::Job;
 use super::checks::{Check, State};
-use chain_sources::follow::Following;
-use chain_sources::sources::{ChainConfig, ChainSources, NewestBlock};
 
 /// What a chain's source is called among the checks.
 pub const CHECK: &str = "chains";

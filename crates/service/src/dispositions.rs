@@ -6,16 +6,18 @@ use store::attempts::{self, Attempt};
 use store::dispositions;
 use store::{Conn, Db, Scope, Tx, review};
 use verification::hits::{Disposition, HitsRefusal, approval};
-use verification::screening::ScreeningHit;
 
-use super::reviews::{MAX_REASON, note};
-use super::suppressions::stored_screening;
+use super::audit_trail::note;
+use super::stored_hits::hits;
 use crate::problem::{Kind, Problem};
+
+/// Longest reason of a decision or a disposition, in characters.
+pub const MAX_REASON: usize = 1_000;
 
 /// A conclusion about one hit.
 #[derive(Clone, Debug)]
 pub struct Concluded {
-    /// The hit, as [`hits`] names it.
+    /// The hit, as [`super::stored_hits::hits`] names it.
     pub hit: String,
     /// The conclusion.
     pub disposition: Disposition,
@@ -25,35 +27,6 @@ pub struct Concluded {
     pub actor: String,
     /// When (ms).
     pub at: i64,
-}
-
-/// The [`references`] of the hits that counted in an attempt, and how many hits were found beyond those that are listed.
-///
-/// # Errors
-/// 503 when the log cannot be read: an attempt whose hits are unknown is not approved.
-pub fn hits(attempt: &Attempt) -> Result<(Vec<String>, usize), Problem> {
-    let screening = stored_screening(attempt)?;
-    let unlisted = screening.total.saturating_sub(screening.results.len());
-    Ok((references(&screening.results), unlisted))
-}
-
-/// What names each hit of an attempt: its id, or `LIST/ID` where entries of several lists have that id (all lists of the entry, joined
-/// by `+`). An earlier disposition that names such an id alone counts for none of them, because it does not say which it meant.
-pub fn references(hits: &[ScreeningHit]) -> Vec<String> {
-    let lists = |hit: &ScreeningHit| {
-        let mut lists = hit.datasets.clone();
-        lists.sort_unstable();
-        lists.join("+")
-    };
-    let reference = |hit: &ScreeningHit| {
-        let own = lists(hit);
-        let is_shared = |other: &ScreeningHit| other.id == hit.id && lists(other) != own;
-        match hits.iter().any(is_shared) {
-            true => format!("{own}/{}", hit.id),
-            false => hit.id.clone(),
-        }
-    };
-    hits.iter().map(reference).collect()
 }
 
 /// Every conclusion about an attempt's hits, oldest first; of one hit the last one counts.
@@ -167,30 +140,4 @@ pub async fn allow_approval(
         HitsRefusal::Unclear => Problem::new(Kind::Conflict, refusal.to_string()).named("hit_unclear"),
         HitsRefusal::ReasonRequired => Problem::invalid(refusal.to_string()).named("approval_reason"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hit_is_named_with_its_lists_where_its_id_alone_is_ambiguous() {
-        let hit = |id: &str, datasets: &[&str]| -> ScreeningHit {
-            serde_json::from_value(json!({
-                "id": id, "caption": "x", "schema": "Person", "score": 0.9, "match": true, "datasets": datasets,
-            }))
-            .unwrap()
-        };
-        for (hits, expected) in [
-            (vec![hit("7", &["un"]), hit("8", &["eu"])], vec!["7", "8"]),
-            (
-                vec![hit("7", &["un"]), hit("7", &["ofac", "eu"]), hit("8", &["eu"])],
-                vec!["un/7", "eu+ofac/7", "8"],
-            ),
-            (vec![hit("7", &["un"]), hit("7", &["un"])], vec!["7", "7"]),
-            (vec![], vec![]),
-        ] {
-            assert_eq!(references(&hits), expected);
-        }
-    }
 }

@@ -24,10 +24,10 @@ use verification::settings::Settings;
 use verification::submission::{FileField, Side, Submission};
 
 use super::App;
+use super::attempt_detail::{DocumentSeen, FieldSeen, LivenessSeen, PictureSeen, Seen};
 use super::comparison;
 use super::cpu::Abandoned;
 use super::engines::Loaded;
-use super::seen::{DocumentSeen, FieldSeen, LivenessSeen, PictureSeen, Seen};
 use crate::problem::Problem;
 use crate::upload::File;
 

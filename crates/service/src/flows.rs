@@ -7,13 +7,14 @@ use store::audit::{self, Entry};
 use store::flows::{self, Flow, FlowContent};
 use store::{Db, Error, Scope, Tx};
 use uuid::Uuid;
-use verification::flow::{FlowParts, StoredFlowError};
 use verification::flow_body::FlowChanges;
 use verification::four_eyes::{Act, Defaults, State, Weakening, flow_weakenings, needs_second};
 
-use super::four_eyes::{self, By, Change, Line};
+use super::actor::By;
+use super::four_eyes::{self, Change, Line};
 use super::{App, merchants, webhooks};
 use crate::caller::Caller;
+pub use crate::flow_content::{parse, read};
 use crate::problem::{Kind, Problem};
 
 /// All Flows of the account, newest first.
@@ -524,30 +525,6 @@ fn read_file(file: &Map<String, Value>, scope: Scope) -> Result<(FlowChanges, Op
     }
     let changes = FlowChanges::parse_with_settings(&file, scope.sandbox).map_err(explain)?;
     Ok((changes, secret.map(SecretString::from)))
-}
-
-/// The Flow as the rules read it; 503 if a stored member cannot be read. The log names the member, never its value.
-pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
-    read(content).map_err(|fault| {
-        let text = "The Flow's stored configuration cannot be read, so nothing was done. The operator finds the member with `bonafide doctor`";
-        Problem::unavailable(text).because(fault)
-    })
-}
-
-/// The Flow as the rules read it.
-///
-/// # Errors
-/// Which stored member cannot be read.
-pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlowError> {
-    verification::flow::Flow::parse(&FlowParts {
-        default_fields: &content.default_fields,
-        default_document_types: &content.default_document_types,
-        country_overrides: &content.country_overrides,
-        geo_blocked_countries: &content.geo_blocked_countries,
-        min_age: content.min_age,
-        max_age: content.max_age,
-        settings: &content.settings,
-    })
 }
 
 /// The content after a change, when the rules that span members allow it.

@@ -5,8 +5,7 @@
 //! keeps the embedding; the approval runs the identification that the attempt did not, inside the account's
 //! serial step. `verification` decides what is held.
 
-use faces::{Embedding, Hit, Identification};
-use serde::{Deserialize, Serialize};
+use faces::{Hit, Identification};
 use store::attempts::{self, Attempt};
 use store::{Db, Scope, Tx, people};
 use tokio::sync::OwnedMutexGuard;
@@ -14,29 +13,11 @@ use uuid::Uuid;
 use verification::identity::Place;
 use verification::status::AttemptStatus;
 
+use super::attempt_detail::{Detail, SimilarFace};
 use super::face_replicas::{FaceReplicas, Replica};
 use super::identify::{Applicant, identify};
 use super::names;
-use super::seen::{Detail, SimilarFace};
 use crate::problem::{Kind, Problem};
-
-/// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct HeldFace(String);
-
-impl From<&Embedding> for HeldFace {
-    fn from(face: &Embedding) -> Self {
-        HeldFace(hex::encode(face.to_bytes()))
-    }
-}
-
-impl HeldFace {
-    fn embedding(&self) -> Result<Embedding, Problem> {
-        let bytes = hex::decode(&self.0).map_err(Problem::internal)?;
-        Embedding::from_bytes(&bytes).map_err(Problem::internal)
-    }
-}
 
 /// The account's replica for [`prove`], if an attempt has a held face. Call it before the transaction: whoever holds the
 /// replica may wait for the database, never the other way round.

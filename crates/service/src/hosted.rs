@@ -212,7 +212,7 @@ async fn outcome(conn: &mut Conn, scope: Scope, session: &Session) -> Result<Opt
             AttemptStatus::Declined | AttemptStatus::Failed => "failed",
         },
         codes: told_codes(&attempt.codes)
-            .map_err(|fault| super::seen::unreadable(log_id, "codes", &fault))?,
+            .map_err(|fault| super::attempt_detail::unreadable(log_id, "codes", &fault))?,
         at: attempt.decided_at.unwrap_or(attempt.created_at),
     }))
 }

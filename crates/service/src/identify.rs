@@ -11,8 +11,8 @@ use verification::identity::{
     Account, FaceHit, Facemap, Identity, Nearness, Place, Plan, Registered, plan_proven, plan_unproven,
 };
 
+use super::attempt_detail::SimilarFace;
 use super::face_replicas::Replica;
-use super::seen::SimilarFace;
 use crate::problem::Problem;
 
 /// Where an attempt belongs.

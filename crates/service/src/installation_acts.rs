@@ -14,7 +14,8 @@ use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
 use verification::json::fault;
 
-use super::four_eyes::{self, Answered, By};
+use super::actor::By;
+use super::four_eyes::{self, Answered};
 use crate::problem::{Kind, Problem};
 
 /// Kinds of acts, as they are stored.
@@ -131,7 +132,7 @@ fn operator_of(subject: &str) -> Option<InstallationAct> {
     let (staff_id, by) = subject.split_once(' ')?;
     let let_in_by = match by == By::COMMAND_LINE.actor {
         true => None,
-        false => Some(super::applicant_view::staff_id(by)?),
+        false => Some(super::actor::staff_id(by)?),
     };
     let staff_id = staff_id.parse().ok()?;
     Some(InstallationAct::Operator { staff_id, let_in_by })

@@ -4,11 +4,13 @@
 //! no axum, no header and no page. A rule of verification is `verification`'s, SQL is `store`'s, pixels are the engines'.
 
 pub mod accounts;
+pub mod actor;
 pub mod admissions;
 pub mod api_log;
 pub mod applicant_view;
 pub mod applicants;
 pub mod applications;
+pub mod attempt_detail;
 pub mod audit_trail;
 pub mod authentication;
 pub mod branding;
@@ -21,6 +23,7 @@ pub mod dispositions;
 pub mod erasure;
 pub mod events;
 pub mod evidence;
+pub mod flow_content;
 pub mod flows;
 pub mod four_eyes;
 pub mod groups;
@@ -50,8 +53,8 @@ pub mod reindex;
 pub mod retention;
 pub mod reviews;
 pub mod screening_hits;
-pub mod seen;
 pub mod sessions;
+pub mod stored_hits;
 pub mod subject_access;
 pub mod suppressions;
 pub mod verify;

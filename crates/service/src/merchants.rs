@@ -7,11 +7,13 @@ use store::{Db, Error, Scope, Tx, audit};
 use uuid::Uuid;
 use verification::four_eyes::{AccountRules, Act, account_weakenings, needs_second};
 
-use super::four_eyes::{self, By, Change, Line};
+use super::actor::By;
+use super::four_eyes::{self, Change, Line};
 use super::operations::{COMMAND_LINE, record_for_account};
 use super::{App, keys};
 use crate::caller::Caller;
 use crate::problem::{Kind, Problem};
+
 pub use crate::settings::{
     MerchantSettings, faults, members, repaired_settings, requires_second_factor, settings, with_settings,
 };

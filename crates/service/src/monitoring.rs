@@ -2,6 +2,7 @@
 //! `chain::screen`'s, the SQL `store::monitoring`'s.
 
 mod kept;
+mod not_again;
 mod profiles;
 mod replay;
 mod verdict;
@@ -24,8 +25,9 @@ use uuid::Uuid;
 
 pub use self::kept::{Evidence, Said, page};
 pub use self::kept::{Page, Wanted, find, list, picture};
+pub use self::not_again::NotAgain;
 pub use self::profiles::{NotRead, NotSet, profile, set_profile};
-pub use self::replay::{Change, Decision, NotAgain, Replay, again};
+pub use self::replay::{Change, Decision, Replay, again};
 pub use self::verdict::{Seen, Verdict};
 use super::labels::{self, NoLabels};
 use super::{App, Shared};

@@ -17,9 +17,9 @@ use verification::names::{ScreenedName, combine, distinct};
 use verification::screening::Screening;
 use verification::status::AttemptStatus;
 
+use super::attempt_detail::Detail;
 use super::lists::Lists;
 use super::merchants::MerchantSettings;
-use super::seen::Detail;
 use super::{Shared, cpu, screening_hits};
 use crate::problem::Problem;
 

@@ -10,7 +10,7 @@ use verification::applicant_info::ApplicantInfo;
 
 use super::App;
 use super::applicants::name_words;
-use super::seen::Detail;
+use super::attempt_detail::Detail;
 use crate::problem::Problem;
 
 /// People that a search shows at most.

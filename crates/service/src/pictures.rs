@@ -10,7 +10,7 @@ use store::{Error, Scope};
 use verification::submission::FileField;
 use zeroize::Zeroizing;
 
-use super::seen::Detail;
+use super::attempt_detail::Detail;
 use super::{App, Shared};
 use crate::problem::Problem;
 

@@ -12,9 +12,9 @@ use store::{Db, Error, Objects, Scope, attempts};
 use uuid::Uuid;
 use verification::submission::FileField;
 
+use super::attempt_detail::Detail;
 use super::cpu;
 use super::decoders::Decoders;
-use super::seen::Detail;
 use crate::problem::Problem;
 
 /// What became of an account's people whose faces an older model had made.

@@ -14,8 +14,8 @@ use store::flows::FlowContent;
 use store::{Scope, faces};
 use uuid::Uuid;
 
+use super::actor::By;
 use super::flows::Saved;
-use super::four_eyes::By;
 use super::{App, erasure, flows, reviews};
 use crate::problem::Problem;
 

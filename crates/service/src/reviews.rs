@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};
-use store::audit::{self, Entry};
 use store::review::{self, After, Filter, Order, Proposal};
 use store::{Conn, Db, Scope, Tx, registrations};
 use uuid::Uuid;
@@ -12,6 +11,8 @@ use verification::status::{
     AttemptStatus, Decision, DecisionError, StatusEvent, apply_decision, registration_status,
 };
 
+use super::audit_trail::note;
+use super::dispositions::MAX_REASON;
 use super::dispositions::{self, Concluded};
 use super::face_replicas::{FaceReplicas, Replica};
 use super::{events, four_eyes, held_faces, sessions};
@@ -230,9 +231,6 @@ pub async fn asks_two(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
     Ok(needs_second(Act::Approve, state))
 }
 
-/// Longest reason, in characters.
-pub const MAX_REASON: usize = 1_000;
-
 fn status_after(attempt: &Attempt, wish: &Wish<'_>) -> Result<AttemptStatus, Problem> {
     if wish
         .reason
@@ -280,24 +278,6 @@ async fn carry_out(
     note(tx, scope, wish.actor, action, wish.log_id, detail).await?;
     announce(tx, scope, attempt, status).await?;
     Ok(status)
-}
-
-pub(super) async fn note(
-    tx: &mut Tx,
-    scope: Scope,
-    actor: &str,
-    action: &str,
-    log_id: i64,
-    detail: &str,
-) -> Result<(), Problem> {
-    let subject = log_id.to_string();
-    let entry = Entry {
-        actor,
-        action,
-        subject: &subject,
-        detail,
-    };
-    Ok(audit::write(tx, scope, &entry).await?)
 }
 
 /// How long a claim lasts.
@@ -423,7 +403,7 @@ async fn announce(
         None => 1,
     };
     let codes: Value = serde_json::from_str(&attempt.codes).map_err(|error| {
-        super::seen::unreadable(attempt.log_id, "codes", &verification::json::fault(&error))
+        super::attempt_detail::unreadable(attempt.log_id, "codes", &verification::json::fault(&error))
     })?;
     let data = json!({
         "externalUserId": attempt.external_user_id,

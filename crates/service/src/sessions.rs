@@ -14,7 +14,7 @@ use verification::link::LinkRequest;
 use verification::status::AttemptStatus;
 use verification::submission::SessionBinding;
 
-use super::{App, flows, merchants, seen, suppressions};
+use super::{App, attempt_detail, flows, merchants, stored_hits};
 use crate::caller::{self, Caller};
 use crate::config::GeoUnknown;
 use crate::problem::{Kind, Problem};
@@ -342,12 +342,13 @@ async fn result(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Str
         return Ok(None);
     };
     // A response whose screening cannot be read must not reach a client that takes it for one without hits.
-    suppressions::stored_screening(&attempt)?;
+    stored_hits::stored_screening(&attempt)?;
     let Some(last) = attempts::decisions(conn, scope, &attempt).await?.pop() else {
         return Ok(Some(attempt.response));
     };
-    let mut response: Map<String, Value> = serde_json::from_str(&attempt.response)
-        .map_err(|error| seen::unreadable(log_id, "response", &verification::json::fault(&error)))?;
+    let mut response: Map<String, Value> = serde_json::from_str(&attempt.response).map_err(|error| {
+        attempt_detail::unreadable(log_id, "response", &verification::json::fault(&error))
+    })?;
     response.insert(
         "review".into(),
         json!({"decision": last.decision, "at": iso(last.at)}),

@@ -9,11 +9,13 @@ use store::{Conn, Db, Error, Scope, Tx, people, review};
 use uuid::Uuid;
 use verification::four_eyes::{Act, needs_second};
 use verification::hits::Disposition;
-use verification::screening::{ScreeningHit, StoredScreening};
+use verification::screening::ScreeningHit;
 use verification::suppression::{self, ClearedListing};
 
-use super::four_eyes::{By, Change};
-use super::seen::{self, Detail};
+use super::actor::{By, named};
+use super::attempt_detail::Detail;
+use super::four_eyes::Change;
+use super::stored_hits::{hits, references, stored_screening};
 use super::{dispositions, four_eyes};
 use crate::problem::{Kind, Problem};
 
@@ -51,12 +53,6 @@ pub async fn of_attempt(
     suppressions::of_person(conn, scope, facemap_id).await.map(Some)
 }
 
-/// The screening in an attempt's stored response. A response that cannot be read refuses: it must never look like one without hits.
-pub fn stored_screening(attempt: &Attempt) -> Result<StoredScreening, Problem> {
-    StoredScreening::of_response(&attempt.response)
-        .map_err(|fault| seen::unreadable(attempt.log_id, "response", &fault))
-}
-
 /// What became of setting a hit aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetAside {
@@ -79,7 +75,7 @@ pub async fn suppress(
 ) -> Result<SetAside, Problem> {
     store::transaction!(db, |tx| -> Result<SetAside, Problem> {
         let (attempt, hit) = settable(tx, scope, log_id, (hit_id, why)).await?;
-        let known = dispositions::hits(&attempt)?.0;
+        let known = hits(&attempt)?.0;
         let place = known.iter().position(|known| known == hit_id);
         if review::proposal(tx, scope, &attempt).await?.is_none() {
             let reason = format!("Not this person: {}", why.replace('_', " "));
@@ -146,7 +142,7 @@ async fn settable(
         return Err(Problem::new(Kind::Conflict, text).named("unproven"));
     }
     let results = stored_screening(&attempt)?.results;
-    let known = dispositions::references(&results);
+    let known = references(&results);
     let hit = known
         .iter()
         .position(|known| known == hit_id)
@@ -178,7 +174,7 @@ async fn put(
         // Neither list nor entry, because nothing erases a row of the trail.
         let detail = json!({
             "reason": why, "logId": attempt.log_id,
-            "foundBy": four_eyes::named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| four_eyes::named(Some(id))),
+            "foundBy": named(Some(staff_id)), "confirmedBy": confirmed_by.map(|id| named(Some(id))),
         });
         write(
             tx,

@@ -29,12 +29,12 @@ use verification::submission::{Context, FileField, Submission, SubmittedFile};
 use verification::suppression;
 
 use super::admissions::Admission;
+use super::attempt_detail::Detail;
+use super::attempt_detail::HeldFace;
 use super::evidence::{Gathered, gather};
-use super::held_faces::HeldFace;
 use super::identify::{Applicant, identify};
 use super::merchants::MerchantSettings;
 use super::names::{self, Ahead, InStep, NamesByAttempt, Screened};
-use super::seen::Detail;
 use super::{App, Shared, applicants, cpu, events, flows, merchants, reviews, sessions, suppressions};
 use crate::caller::Caller;
 use crate::idempotency::{Answer, Claim};

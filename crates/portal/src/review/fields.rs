@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use reference::{icao, normalise_name};
-use service::seen::{DocumentSeen, FieldSeen};
+use service::attempt_detail::{DocumentSeen, FieldSeen};
 use verification::dates;
 
 /// What a cell is beside the others of its row.

@@ -10,11 +10,12 @@ use store::{Db, Error, Tx, merchants};
 use uuid::Uuid;
 
 use super::devices::Device;
-use super::staff::rights;
+use super::managers::rights;
 use super::{
     Fault, actor, audit_at, audit_everywhere, begin_session, email_of, name_of, passwords, throttle,
 };
-use crate::four_eyes::{self, By};
+use crate::actor::By;
+use crate::four_eyes;
 use crate::installation_acts::{self, Doubt};
 use crate::merchants::requires_second_factor;
 use crate::permissions::Role;

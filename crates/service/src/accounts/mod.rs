@@ -4,6 +4,7 @@
 pub mod codes;
 pub mod devices;
 pub mod joining;
+mod managers;
 pub mod passwords;
 pub mod profile;
 pub mod sessions;

@@ -10,7 +10,8 @@ use store::staff;
 use store::{Conn, Scope};
 use uuid::Uuid;
 
-use super::{Change, MEMBER, Waiting};
+use super::change::{Change, MEMBER, Waiting};
+use super::doubts::let_in_by;
 use crate::permissions::{Action, Role, may};
 use crate::problem::Problem;
 
@@ -100,7 +101,7 @@ impl From<&Waiting> for Proposed {
                 _ => None,
             },
             let_in_by: match waiting.change {
-                Change::Member { .. } => super::let_in_by(&waiting.subject),
+                Change::Member { .. } => let_in_by(&waiting.subject),
                 _ => None,
             },
         }

@@ -1,8 +1,11 @@
 //! Every change that waits for a second person belongs to an act that requires one.
 
+use store::flows::FlowContent;
+use uuid::Uuid;
 use verification::four_eyes::{State, needs_second};
 
 use super::*;
+use crate::permissions::{Role, may};
 
 const STATES: [State; 3] = [
     State {

@@ -15,7 +15,7 @@ use store::{Conn, Error, Scope};
 use uuid::Uuid;
 
 use super::App;
-use super::replay::NotAgain;
+use super::not_again::NotAgain;
 use crate::labels::AccountLabels;
 use crate::problem::Problem;
 

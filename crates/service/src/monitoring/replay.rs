@@ -8,19 +8,20 @@ use chain::profile::Profile;
 use chain::query::Query;
 use chain::score::{Request, Screen, screen_labels};
 use chain::source::SourceError;
+use chain_sources::sources::ChainSources;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::monitoring::Screening;
 use store::{Conn, Scope};
 
 use super::kept::{BY_LABELS, Evidence};
+use super::not_again::NotAgain;
 use super::{NotRead, profile, read};
 use crate::App;
 use crate::caller::Caller;
 use crate::labels::AccountLabels;
 use crate::merchants;
 use crate::problem::Problem;
-use chain_sources::sources::ChainSources;
 
 /// So many differences are told.
 const MOST_CHANGES: usize = 100;
@@ -34,56 +35,6 @@ const TOLD_ONLY: [&str; 3] = [
 ];
 /// Members that say how fresh the source was when it was asked: of no account, and not comparable later.
 const OF_THAT_MOMENT: [&str; 2] = ["/asOfTime", "/coverage/stale"];
-
-/// Why a decision cannot be made again.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAgain {
-    /// There was none.
-    #[error("this screening has no score: there was no answer then")]
-    NoScore,
-    /// Our own engine did not make it.
-    #[error("the score is a vendor's, who does not say what it was made of")]
-    Vendor,
-    /// Another version kept what it was made of.
-    #[error("what the score was made of cannot be read any more")]
-    Unreadable,
-    /// Its version of the account's profile is not there.
-    #[error("the risk profile of that day is not there any more")]
-    ProfileGone,
-    /// Another version wrote it.
-    #[error("the risk profile of that day cannot be read any more")]
-    ProfileUnreadable,
-    /// Nothing may be called clean then.
-    #[error("the sanctions lists or labels cannot be used: {0}")]
-    NoLabels(String),
-    /// Whoever told the chain's history then does not now.
-    #[error("the source that answered then ({0}) gives no answer now")]
-    SourceGone(String),
-    /// A graph that was begun anew, or a node that lags behind.
-    #[error("the source has come to block {0} only")]
-    Behind(u64),
-    /// The source gives no answer.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-}
-
-impl NotAgain {
-    /// Its name, in the audit trail and in the texts' keys.
-    pub fn word(&self) -> &'static str {
-        match self {
-            NotAgain::NoScore => "no_score",
-            NotAgain::Vendor => "vendor",
-            NotAgain::Unreadable => "unreadable",
-            NotAgain::ProfileGone => "profile_gone",
-            NotAgain::ProfileUnreadable => "profile_unreadable",
-            NotAgain::NoLabels(_) => "no_labels",
-            NotAgain::SourceGone(_) => "source_gone",
-            NotAgain::Behind(_) => "behind",
-            NotAgain::Source(SourceError::TimedOut | SourceError::Budget) => "timed_out",
-            NotAgain::Source(_) => "source_failed",
-        }
-    }
-}
 
 /// A decision and what it would be again.
 #[derive(Debug, PartialEq, Serialize)]

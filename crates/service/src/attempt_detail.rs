@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use documents::reading::DocumentReading;
-use faces::{Face, FaceReading};
+use faces::{Embedding, Face, FaceReading};
 use imaging::Decoded;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +16,6 @@ use verification::hold::Hold;
 use verification::names::ScreenedName;
 use verification::screening::ScreeningHit;
 
-use super::held_faces::HeldFace;
 use crate::problem::Problem;
 
 /// Lines of text whose place is kept of a picture.
@@ -78,6 +77,25 @@ pub fn unreadable(log_id: i64, part: &str, fault: &impl std::fmt::Display) -> Pr
         "The record of attempt {log_id} cannot be read. A newer version may have written it; an operator finds the reason in the log"
     );
     Problem::unavailable(text).because(format!("attempt {log_id}, {part}: {fault}"))
+}
+
+/// A face as the attempt's detail keeps it: the embedding with its model's version, in hexadecimal.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HeldFace(String);
+
+impl From<&Embedding> for HeldFace {
+    fn from(face: &Embedding) -> Self {
+        HeldFace(hex::encode(face.to_bytes()))
+    }
+}
+
+impl HeldFace {
+    /// The embedding.
+    pub(crate) fn embedding(&self) -> Result<Embedding, Problem> {
+        let bytes = hex::decode(&self.0).map_err(Problem::internal)?;
+        Embedding::from_bytes(&bytes).map_err(Problem::internal)
+    }
 }
 
 /// A known person whose face is near.

@@ -1,0 +1,41 @@
+//! Who acts, as the audit trail names them.
+
+use uuid::Uuid;
+
+/// The member of staff that an audit row's or decision's actor is.
+pub fn staff_id(actor: &str) -> Option<Uuid> {
+    actor.strip_prefix("staff:")?.parse().ok()
+}
+
+/// Who acts: a member of staff, or the command line, which does not count as a person.
+#[derive(Clone, Copy, Debug)]
+pub struct By<'a> {
+    /// The member of staff.
+    pub staff_id: Option<Uuid>,
+    /// As the audit trail names them.
+    pub actor: &'a str,
+}
+
+impl<'a> By<'a> {
+    /// The command line.
+    pub const COMMAND_LINE: By<'static> = By {
+        staff_id: None,
+        actor: "command line",
+    };
+
+    /// The member of staff whom an actor names.
+    pub fn actor(actor: &'a str) -> Self {
+        By {
+            staff_id: staff_id(actor),
+            actor,
+        }
+    }
+}
+
+/// A proposer, as the audit trail names them.
+pub fn named(staff_id: Option<Uuid>) -> String {
+    staff_id.map_or_else(
+        || By::COMMAND_LINE.actor.to_owned(),
+        |staff_id| format!("staff:{staff_id}"),
+    )
+}

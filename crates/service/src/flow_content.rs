@@ -1,0 +1,30 @@
+//! A stored Flow as the rules read it.
+
+use store::flows::FlowContent;
+use verification::flow::{FlowParts, StoredFlowError};
+
+use crate::problem::Problem;
+
+/// The Flow as the rules read it; 503 if a stored member cannot be read. The log names the member, never its value.
+pub fn parse(content: &FlowContent) -> Result<verification::flow::Flow, Problem> {
+    read(content).map_err(|fault| {
+        let text = "The Flow's stored configuration cannot be read, so nothing was done. The operator finds the member with `bonafide doctor`";
+        Problem::unavailable(text).because(fault)
+    })
+}
+
+/// The Flow as the rules read it.
+///
+/// # Errors
+/// Which stored member cannot be read.
+pub fn read(content: &FlowContent) -> Result<verification::flow::Flow, StoredFlowError> {
+    verification::flow::Flow::parse(&FlowParts {
+        default_fields: &content.default_fields,
+        default_document_types: &content.default_document_types,
+        country_overrides: &content.country_overrides,
+        geo_blocked_countries: &content.geo_blocked_countries,
+        min_age: content.min_age,
+        max_age: content.max_age,
+        settings: &content.settings,
+    })
+}

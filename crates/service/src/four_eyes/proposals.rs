@@ -1,0 +1,149 @@
+//! Acts that wait: how they are proposed, listed and found.
+
+use serde_json::json;
+use store::attempts::Attempt;
+use store::audit::{self, Entry};
+use store::proposals::{self, NewProposal, Proposed};
+use store::{Conn, Scope, Tx};
+use uuid::Uuid;
+
+use super::change::{Change, Line, Payload, Waiting, read};
+use super::second_person::may_propose;
+use crate::actor::By;
+use crate::problem::{Kind, Problem};
+
+/// What an act concerns.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// An id. One act of each kind can wait for it.
+    pub id: &'a str,
+    /// For people.
+    pub name: &'a str,
+    /// The attempt.
+    pub attempt: Option<&'a Attempt>,
+}
+
+/// Records an act that waits for a second person, in place of one of its kind for the same subject that no other person
+/// stands behind.
+///
+/// # Errors
+/// A conflict while another person's is pending.
+pub async fn propose(
+    tx: &mut Tx,
+    scope: Scope,
+    change: Change,
+    subject: Subject<'_>,
+    lines: Vec<Line>,
+    by: By<'_>,
+) -> Result<Uuid, Problem> {
+    if !matches!(change, Change::Member { .. }) {
+        may_propose(tx, scope.merchant_id, by.staff_id).await?;
+        let pending = proposals::list(tx, scope).await?;
+        let is_same = |row: &Proposed| row.kind == change.kind() && row.subject == subject.id;
+        if pending
+            .into_iter()
+            .any(|row| is_same(&row) && row.staff_id.is_some() && row.staff_id != by.staff_id)
+        {
+            let text = "Another person's proposal is pending for this: confirm or reject it under Needs second approval first";
+            return Err(Problem::new(Kind::Conflict, text).named("proposal_pending"));
+        }
+    }
+    let kind = change.kind();
+    let members: Vec<&str> = lines.iter().map(|line| line.member.as_str()).collect();
+    let detail = json!({"act": kind, "members": members}).to_string();
+    let payload = Payload {
+        name: subject.name.to_owned(),
+        change,
+        lines: lines.clone(),
+    };
+    let payload = serde_json::to_string(&payload).map_err(Problem::internal)?;
+    let new = NewProposal {
+        kind,
+        subject: subject.id,
+        attempt: subject.attempt,
+        staff_id: by.staff_id,
+        payload: &payload,
+    };
+    let id = proposals::put(tx, scope, &new).await?;
+    note(tx, scope, by.actor, "change.proposed", &id, &detail).await?;
+    Ok(id)
+}
+
+/// Writes a row of the audit trail about a proposal.
+pub(super) async fn note(
+    tx: &mut Tx,
+    scope: Scope,
+    actor: &str,
+    action: &str,
+    id: &Uuid,
+    detail: &str,
+) -> Result<(), Problem> {
+    let subject = id.to_string();
+    let entry = Entry {
+        actor,
+        action,
+        subject: &subject,
+        detail,
+    };
+    Ok(audit::write(tx, scope, &entry).await?)
+}
+
+/// The scopes whose acts are listed in a mode: those of the account itself have no mode and are listed in the
+/// live one.
+fn scopes(scope: Scope) -> Vec<Scope> {
+    let account = Scope {
+        sandbox: false,
+        ..scope
+    };
+    if scope.sandbox {
+        vec![scope, account]
+    } else {
+        vec![scope]
+    }
+}
+
+/// Whether an act is the account's, whatever the mode.
+fn is_of_account(change: &Change) -> bool {
+    matches!(change, Change::Settings { .. } | Change::Member { .. })
+}
+
+/// The acts that wait for a second person in a mode, oldest first.
+pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<Vec<Waiting>, Problem> {
+    let mut all = Vec::new();
+    for place in scopes(scope) {
+        for row in proposals::list(conn, place).await? {
+            let id = row.id;
+            match read(row) {
+                Ok(waiting) if place == scope || is_of_account(&waiting.change) => all.push(waiting),
+                Ok(_) => {}
+                // It hides no other, and nobody can confirm it.
+                Err(problem) => tracing::error!(proposal = %id, "a proposal cannot be read: {problem}"),
+            }
+        }
+    }
+    all.sort_by_key(|waiting| waiting.at);
+    Ok(all)
+}
+
+/// One of [`waiting`], with its own scope; 404 when it is no longer pending.
+pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<(Scope, Waiting), Problem> {
+    for place in scopes(scope) {
+        if let Some(row) = proposals::get(conn, place, id).await? {
+            let waiting = read(row)?;
+            if place == scope || is_of_account(&waiting.change) {
+                return Ok((place, waiting));
+            }
+        }
+    }
+    Err(Problem::not_found("This proposal is no longer pending").named("proposal_gone"))
+}
+
+/// Refuses an answer to a proposal in another state than the page showed. Otherwise a person who only wanted to support a proposal of
+/// the command line could confirm a colleague's.
+pub(crate) fn check_version(at: i64, seen: i64) -> Result<(), Problem> {
+    if at == seen {
+        return Ok(());
+    }
+    let text = "This proposal has changed since you opened the page: read it again, then answer it";
+    Err(Problem::new(Kind::Conflict, text).named("proposal_changed"))
+}

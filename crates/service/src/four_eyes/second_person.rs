@@ -1,0 +1,56 @@
+//! Who counts as the second person.
+
+use store::proposals;
+use store::{Conn, Scope, Tx, staff};
+use uuid::Uuid;
+
+use super::change::MEMBER;
+use crate::problem::{Kind, Problem};
+
+/// Refuses proposals of a member who does not count as a separate person yet.
+pub async fn may_propose(conn: &mut Conn, merchant_id: Uuid, staff_id: Option<Uuid>) -> Result<(), Problem> {
+    let Some(staff_id) = staff_id else { return Ok(()) };
+    let scope = Scope {
+        merchant_id,
+        sandbox: false,
+    };
+    if proposals::waits(conn, scope, MEMBER, &staff_id.to_string()).await? {
+        let text = "A colleague must confirm that you are a separate person before your decisions count";
+        return Err(Problem::new(Kind::Forbidden, text).named("not_counted"));
+    }
+    Ok(())
+}
+
+/// Refuses a second person who is the proposer, does not count, or joined after the proposal; and a proposal
+/// whose proposer is no longer a member of the account.
+pub async fn may_second(
+    tx: &mut Tx,
+    merchant_id: Uuid,
+    (proposer, at): (Option<Uuid>, i64),
+    staff_id: Uuid,
+) -> Result<(), Problem> {
+    let refuse = |slug, text: &str| Err(Problem::new(Kind::Forbidden, text).named(slug));
+    if proposer == Some(staff_id) {
+        return refuse("proposal_own", "A colleague must confirm your proposal");
+    }
+    may_propose(tx, merchant_id, Some(staff_id)).await?;
+    // Locked, so that no member is shut out between this check and the act.
+    staff::lock_member(tx, merchant_id, staff_id).await?;
+    let member = staff::member(tx, merchant_id, staff_id).await?;
+    let Some(member) = member.filter(|member| member.disabled_at.is_none()) else {
+        return refuse("second_gone", "You are no longer a member of this account");
+    };
+    let Some(proposer) = proposer else { return Ok(()) };
+    if member.created_at > at {
+        let text = "You joined after this was proposed: a colleague who was already a member must confirm it";
+        return refuse("second_too_new", text);
+    }
+    may_propose(tx, merchant_id, Some(proposer)).await?;
+    let proposer = staff::member(tx, merchant_id, proposer).await?;
+    if proposer.is_none_or(|member| member.disabled_at.is_some()) {
+        let text =
+            "The proposer is no longer a member of this account: reject the proposal and create a new one";
+        return refuse("proposer_gone", text);
+    }
+    Ok(())
+}
