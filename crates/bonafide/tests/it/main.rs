@@ -4,6 +4,7 @@
 
 mod account;
 mod api_log;
+mod architecture;
 mod bad_input;
 mod chains;
 mod command_line;
