@@ -34,7 +34,7 @@ struct ErrorPage {
 /// The page that an address without one belongs to, such as `/portal/staff` for `/portal/staff/invite`.
 fn page_above(path: &str) -> &'static str {
     static PAGES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let rows = super::table().into_iter();
+        let rows = super::areas::table().into_iter();
         rows.filter(|row| row.method == Method::GET && !row.path.contains('{'))
             .map(|row| row.path)
             .collect()

@@ -4,6 +4,7 @@
 
 mod accounts;
 pub mod api_log;
+mod areas;
 pub mod assets;
 pub mod audit;
 pub mod branding;
@@ -15,6 +16,7 @@ pub mod filters;
 pub mod flows;
 #[cfg(test)]
 mod four_eyes_tests;
+mod frame;
 mod fresh;
 pub mod groups;
 pub mod insight;
@@ -43,51 +45,22 @@ use axum::extract::Request;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get};
 use tower_http::compression::CompressionLayer;
 use tower_http::csrf::CsrfLayer;
 
-use self::routes::{Routes, Row};
+pub use self::areas::table;
 use http_server::error::Rejection;
 use service::Shared;
 use service::problem::Problem;
 
-/// All routes, area by area.
-fn all() -> Routes {
-    const AREAS: &[fn(Routes) -> Routes] = &[
-        accounts::routes,
-        api_log::routes,
-        audit::routes,
-        branding::routes,
-        dashboard::routes,
-        flows::routes,
-        groups::routes,
-        insight::routes,
-        keys::routes,
-        links::routes,
-        monitoring::routes,
-        operator::routes,
-        privacy::routes,
-        review::routes,
-        screening::routes,
-        second::routes,
-        webhooks::routes,
-    ];
-    AREAS.iter().fold(Routes::default(), |routes, area| area(routes))
-}
-
-/// Every route with its action, for tests that go through all of them.
-pub fn table() -> Vec<Row> {
-    all().rows().to_vec()
-}
-
 /// The portal.
 pub fn router(app: Shared) -> Router<Shared> {
     let lost = || async { Rejection(Problem::not_found("There is no such page")) };
-    all()
+    areas::all()
         .into_router()
         .route("/portal/{*rest}", any(lost))
         // Before the layers, so that it is a page of ours too.
@@ -128,12 +101,4 @@ async fn secure(request: Request, next: Next) -> Response {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
-}
-
-/// Lets a response be shown in a frame of the portal's own pages.
-pub(crate) fn frame_by_self(headers: &mut HeaderMap) {
-    const POLICY: &str =
-        "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'self'; base-uri 'none'";
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
 }

@@ -3,6 +3,8 @@
 
 mod again;
 mod query;
+mod stored;
+mod words;
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -25,6 +27,7 @@ use store::audit::Entry;
 use store::monitoring::Screening;
 use uuid::Uuid;
 
+use self::words::{outcome, score};
 use super::filters::Filters;
 use super::page::{self, Page};
 use super::routes::Routes;
@@ -133,24 +136,6 @@ impl ListPage {
         } = &self.sought;
         !(text.is_empty() && currency.is_empty() && label.is_empty())
     }
-}
-
-/// A score as people read it.
-fn score(score: &Option<f64>) -> String {
-    score.map_or_else(|| "–".to_owned(), one_digit)
-}
-
-/// What came of a screening, in a few words.
-fn outcome(page: &Page, screening: &Screening) -> String {
-    match &screening.failed {
-        Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
-        _ => page.word("monitoring.status", &screening.status.to_string()),
-    }
-}
-
-/// One digit behind the point, and no zero with a minus.
-fn one_digit(number: f64) -> String {
-    format!("{:.1}", (number * 10.0).round() / 10.0 + 0.0)
 }
 
 /// What a row of the list may be called by.
@@ -332,13 +317,4 @@ fn body(asked: &Asked) -> Map<String, Value> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), json!(value)));
     members.collect()
-}
-
-/// A screening of the chosen account and mode, by the id of an address.
-async fn found(app: &Shared, member: &Member, id: &str) -> Result<Screening, Problem> {
-    let missing = || Problem::not_found("There is no such screening in this account");
-    let id = Uuid::parse_str(id).map_err(|_| missing())?;
-    monitoring::find(app, member.scope()?, id)
-        .await?
-        .ok_or_else(missing)
 }

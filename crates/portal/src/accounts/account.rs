@@ -19,9 +19,9 @@ use service::{App, Shared};
 use store::merchants::Merchant;
 use uuid::Uuid;
 
+use super::forms::{Faults, Hidden, Visitor, again, enter};
 use super::join::post;
 use super::staff::manager;
-use super::{Faults, Hidden, Visitor, again, enter};
 use crate::page::{Page, done, html};
 use crate::proposal::proposed;
 use crate::routes::{SECOND_FACTOR, safe_next};

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use service::Shared;
 use service::applications::{self, Application, Profile, is_open};
 
-use super::{Faults, again};
+use super::forms::{Faults, again};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 

@@ -14,7 +14,7 @@ use service::accounts::joining::{self, Newcomer, Shown};
 use service::mail::Letter;
 use store::invitations::Kind;
 
-use super::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, again, enter};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 

@@ -12,7 +12,7 @@ use service::problem::Problem;
 use service::{App, Shared};
 use store::portal_sessions::{self, SignedIn, Stage};
 
-use super::{Faults, Hidden, Visitor, again, enter};
+use super::forms::{Faults, Hidden, Visitor, again, enter};
 use crate::page::{Page, html};
 use crate::routes::{safe_next, with_next};
 use crate::session::{self, Member};

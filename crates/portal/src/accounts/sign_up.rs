@@ -12,8 +12,8 @@ use service::mail::Letter;
 use service::{App, Shared};
 use store::sign_ups::SignUp;
 
+use super::forms::{Faults, Hidden, Visitor, again, enter};
 use super::join::{FIRST_PAGE, post};
-use super::{Faults, Hidden, Visitor, again, enter};
 use crate::page::{Page, html};
 
 #[derive(Template)]

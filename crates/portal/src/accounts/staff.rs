@@ -18,7 +18,7 @@ use store::invitations::Invitation;
 use store::staff::Membership;
 use uuid::Uuid;
 
-use super::{Faults, again};
+use super::forms::{Faults, again};
 use crate::page::{Page, done, html};
 use crate::routes::with_next;
 use crate::session::Member;

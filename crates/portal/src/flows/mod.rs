@@ -25,6 +25,7 @@ use verification::consequences;
 use self::faults::Faults;
 use self::form::{FlowForm, Object, Sent};
 use self::words::Line;
+use super::frame::frame_by_self;
 use super::links::LinkMade;
 use super::page::{Page, done, html};
 use super::proposal::proposed;
@@ -380,7 +381,7 @@ async fn preview(
     let body = body_sent(&app, &member, &Sent(pairs)).await?;
     let Ok(content) = flows::check(&named(&body), scope.sandbox) else {
         let mut response = html(NoPreviewPage { page })?;
-        super::frame_by_self(response.headers_mut());
+        frame_by_self(response.headers_mut());
         return Ok(response);
     };
     let merchant = member.merchant()?.clone();

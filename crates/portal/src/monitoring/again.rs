@@ -15,8 +15,8 @@ use store::audit::Entry;
 use super::super::page::Page;
 use super::super::session::Member;
 use super::super::shown;
-use super::query::plain;
-use super::{found, one_digit};
+use super::stored::found;
+use super::words::{one_digit, plain};
 
 /// What came of it, as the page shows it.
 #[derive(Default, Serialize, Deserialize)]

@@ -18,7 +18,8 @@ use super::super::page::{self, Page};
 use super::super::session::Member;
 use super::super::shown;
 use super::again::{self, Again, Told};
-use super::{found, one_digit, outcome, score};
+use super::stored::found;
+use super::words::{one_digit, outcome, plain, score, three_digits};
 
 #[derive(Template)]
 #[template(path = "portal/monitoring-query.html")]
@@ -228,19 +229,6 @@ impl QueryPage {
         };
         members.iter().filter_map(shown).collect()
     }
-}
-
-pub(super) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "–".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// At most three digits behind the point, and no zeros at the end.
-fn three_digits(number: f64) -> String {
-    ((number * 1_000.0).round() / 1_000.0 + 0.0).to_string()
 }
 
 /// A screening's page.

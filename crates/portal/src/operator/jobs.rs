@@ -15,7 +15,7 @@ use store::jobs::JobState;
 use store::nodes::Node;
 use store::outbox::Backlog;
 
-use super::{JOBS, MOST, parse_id};
+use super::params::{JOBS, MOST, parse_id};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 

@@ -17,7 +17,7 @@ use service::problem::Problem;
 use service::{App, Shared};
 use store::merchants::{self, Merchant, MerchantStatus};
 
-use super::{MOST, parse_id};
+use super::params::{MOST, parse_id};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 

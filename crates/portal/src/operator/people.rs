@@ -12,7 +12,7 @@ use service::{App, Shared, operations};
 use store::staff::{self, StaffMember};
 use uuid::Uuid;
 
-use super::parse_id;
+use super::params::parse_id;
 use crate::page::{Page, done, html};
 use crate::session::Member;
 use crate::shown;

@@ -18,8 +18,8 @@ use verification::hits::Disposition;
 use verification::status::{AttemptStatus, Decision};
 
 use super::checks::{self, Check};
-use super::decide::Sent;
 use super::fields::{self, Row, iso_date};
+use super::forms::Sent;
 use super::hits::{self, Hit, Known};
 use super::queue::harmless;
 use super::reasons;

@@ -4,7 +4,6 @@
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum_extra::extract::Form;
-use serde::Deserialize;
 use service::permissions::Action;
 use service::problem::{Kind, Problem};
 use service::reviews::{self, Outcome, Wish};
@@ -15,9 +14,10 @@ use uuid::Uuid;
 use verification::status::Decision;
 
 use super::applicant::{address, refused};
+use super::forms::Sent;
 use super::queue::{escaped, harmless};
 use crate::page::{Page, done};
-use crate::proposal::{proposed, version_missing};
+use crate::proposal::proposed;
 use crate::routes::Routes;
 use crate::session::Member;
 use crate::shown;
@@ -106,37 +106,6 @@ pub fn routes(routes: Routes) -> Routes {
         };
         routes.post(path, action, handler)
     })
-}
-
-/// What the forms send; each has some of it.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub struct Sent {
-    /// The state that was reviewed; decisions require it.
-    pub version: Option<i64>,
-    /// Why, as typed.
-    pub reason: String,
-    /// A kept reason, used where nothing was typed.
-    pub template: String,
-    /// A note.
-    pub note: String,
-    /// A hit.
-    pub hit: String,
-    /// What was concluded about it.
-    pub disposition: String,
-    /// Why.
-    pub because: String,
-    /// What of it does not fit.
-    pub why: String,
-    /// The queue that one came from.
-    pub q: String,
-}
-
-impl Sent {
-    /// The state of the attempt that was reviewed. Without it a decision could fall on another one.
-    fn reviewed(&self) -> Result<i64, Problem> {
-        self.version.ok_or_else(version_missing)
-    }
 }
 
 async fn carry_out(

@@ -6,6 +6,7 @@ pub mod checks;
 pub mod decide;
 pub mod fields;
 pub mod files;
+pub mod forms;
 pub mod hits;
 pub mod people;
 pub mod queue;

@@ -1,0 +1,36 @@
+//! The list of areas: all routes of the portal with their actions. The guard and the layers around them are put elsewhere.
+
+use super::routes::{Routes, Row};
+use super::{
+    accounts, api_log, audit, branding, dashboard, flows, groups, insight, keys, links, monitoring, operator,
+    privacy, review, screening, second, webhooks,
+};
+
+/// All routes, area by area.
+pub(super) fn all() -> Routes {
+    const AREAS: &[fn(Routes) -> Routes] = &[
+        accounts::routes,
+        api_log::routes,
+        audit::routes,
+        branding::routes,
+        dashboard::routes,
+        flows::routes,
+        groups::routes,
+        insight::routes,
+        keys::routes,
+        links::routes,
+        monitoring::routes,
+        operator::routes,
+        privacy::routes,
+        review::routes,
+        screening::routes,
+        second::routes,
+        webhooks::routes,
+    ];
+    AREAS.iter().fold(Routes::default(), |routes, area| area(routes))
+}
+
+/// Every route with its action, for tests that go through all of them.
+pub fn table() -> Vec<Row> {
+    all().rows().to_vec()
+}

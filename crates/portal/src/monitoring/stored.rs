@@ -1,0 +1,18 @@
+//! Finds the screening that an address names. It never finds one of another account or mode.
+
+use service::Shared;
+use service::monitoring;
+use service::problem::Problem;
+use store::monitoring::Screening;
+use uuid::Uuid;
+
+use crate::session::Member;
+
+/// A screening of the chosen account and mode, by the id of an address.
+pub(super) async fn found(app: &Shared, member: &Member, id: &str) -> Result<Screening, Problem> {
+    let missing = || Problem::not_found("There is no such screening in this account");
+    let id = Uuid::parse_str(id).map_err(|_| missing())?;
+    monitoring::find(app, member.scope()?, id)
+        .await?
+        .ok_or_else(missing)
+}

@@ -1,0 +1,38 @@
+//! Values of a screening as people read them. It reads nothing from the database.
+
+use serde_json::Value;
+use store::monitoring::Screening;
+
+use crate::page::Page;
+
+/// A score as people read it.
+pub(super) fn score(score: &Option<f64>) -> String {
+    score.map_or_else(|| "–".to_owned(), one_digit)
+}
+
+/// What came of a screening, in a few words.
+pub(super) fn outcome(page: &Page, screening: &Screening) -> String {
+    match &screening.failed {
+        Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
+        _ => page.word("monitoring.status", &screening.status.to_string()),
+    }
+}
+
+/// One digit behind the point, and no zero with a minus.
+pub(super) fn one_digit(number: f64) -> String {
+    format!("{:.1}", (number * 10.0).round() / 10.0 + 0.0)
+}
+
+/// A value on one line.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// At most three digits behind the point, and no zeros at the end.
+pub(super) fn three_digits(number: f64) -> String {
+    ((number * 1_000.0).round() / 1_000.0 + 0.0).to_string()
+}
