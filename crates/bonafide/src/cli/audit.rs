@@ -8,7 +8,9 @@ use store::audit::{self, AuditCheck};
 use store::{merchants, operator_audit};
 use uuid::Uuid;
 
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide audit`.
 #[derive(Args)]

@@ -17,7 +17,8 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use service::config::DataConfig;
 
-use super::{Unusable, say};
+use super::errors::Unusable;
+use super::output::say;
 
 /// The pause between two looks at a followed node.
 const PAUSE: Duration = Duration::from_secs(10);

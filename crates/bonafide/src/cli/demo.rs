@@ -21,7 +21,7 @@ use store::{Db, Scope};
 use uuid::Uuid;
 use verification::group::GroupStatus;
 
-use super::say;
+use super::output::say;
 
 const GROUP: &str = "Demo group";
 

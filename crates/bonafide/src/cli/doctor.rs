@@ -26,7 +26,9 @@ use service::list_set;
 use store::list_sets::{self, ListSet};
 use store::{Db, Error, Objects, Schema, durability, installation};
 
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide doctor`: takes the settings of `serve`.
 #[derive(Args)]

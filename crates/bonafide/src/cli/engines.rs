@@ -11,7 +11,8 @@ use serde_json::json;
 use service::config::DataConfig;
 use service::engines::open_models;
 
-use super::{Unusable, say};
+use super::errors::Unusable;
+use super::output::say;
 
 /// Longest line of a batch.
 const MAX_LINE: u64 = 16 * 1024 * 1024;

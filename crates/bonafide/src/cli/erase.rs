@@ -10,7 +10,10 @@ use service::erasure;
 use store::{Scope, applicants, erasures, merchants, people};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
+use super::data;
+use super::errors::Unusable;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide erase`.
 #[derive(Args)]

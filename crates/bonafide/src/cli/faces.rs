@@ -12,8 +12,10 @@ use service::decoders::Decoders;
 use service::reindex::Reindexer;
 use store::{Scope, merchants};
 
+use super::data;
 use super::engines::ModelsArg;
-use super::{block_on, data, say};
+use super::output::say;
+use super::runtime::block_on;
 
 /// How long the decoder may take for one selfie.
 const DECODE: Duration = Duration::from_secs(20);

@@ -11,7 +11,10 @@ use service::flows::{self, Saved};
 use store::Scope;
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say, say_proposed};
+use super::data;
+use super::errors::Unusable;
+use super::output::{say, say_proposed};
+use super::runtime::block_on;
 
 /// `bonafide flow`.
 #[derive(Args)]

@@ -8,7 +8,9 @@ use service::master_keys;
 use service::nodes::SILENT_MS;
 use store::{Db, Keyring, nodes};
 
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide keys`.
 #[derive(Args)]

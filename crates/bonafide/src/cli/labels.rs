@@ -10,7 +10,9 @@ use service::config::DataConfig;
 use store::merchants;
 use uuid::Uuid;
 
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide labels`.
 #[derive(Args)]

@@ -15,7 +15,9 @@ use service::operations::COMMAND_LINE;
 use service::problem::Problem;
 use store::Db;
 
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide lists`.
 #[derive(Args)]

@@ -15,7 +15,10 @@ use store::credentials::{self, NewCredential};
 use store::merchants::{self, Merchant, MerchantStatus};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say, say_proposed};
+use super::data;
+use super::errors::Unusable;
+use super::output::{say, say_proposed};
+use super::runtime::block_on;
 
 /// `bonafide merchant`.
 #[derive(Args)]

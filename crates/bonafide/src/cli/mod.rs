@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod engines;
 mod erase;
+mod errors;
 mod eval;
 mod faces;
 mod flow;
@@ -18,17 +19,21 @@ mod labels;
 mod lists;
 mod merchant;
 mod monitoring;
+mod output;
 mod portal;
 mod review;
+mod runtime;
 mod score;
 mod serve;
 mod webhook;
 
 use std::process::ExitCode;
 
-use ::chain_sources::graph::GraphError;
 use clap::{Parser, Subcommand};
 use service::config::{DataConfig, ServeConfig};
+
+use self::errors::Unusable;
+use self::runtime::block_on;
 
 /// Self-hosted identity verification and screening.
 #[derive(Parser)]
@@ -140,45 +145,6 @@ pub fn run() -> ExitCode {
             }
         }
     }
-}
-
-/// Arguments that parse but cannot be used: exit status 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Unusable(pub(crate) String);
-
-/// Writes a line to stdout; a reader that has gone ends the program quietly.
-pub(crate) fn say(line: &str) -> anyhow::Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()?;
-    Ok(())
-}
-
-/// Reports that a change waits: two people, who confirm it in the portal, are required.
-pub(crate) fn say_proposed(json: bool) -> anyhow::Result<()> {
-    say(if json {
-        r#"{"proposed":true}"#
-    } else {
-        "Proposed. Two people must confirm it in the portal, under \"Needs second approval\"."
-    })
-}
-
-/// Says what to do instead where another process, a running server above all, holds a chain's graph.
-pub(crate) fn held(error: anyhow::Error, instead: &str) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(GraphError::Held) => anyhow::anyhow!("{error:#}: {instead}"),
-        _ => error,
-    }
-}
-
-/// The runtime of the commands that touch data.
-pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?
-        .block_on(work)
 }
 
 #[cfg(test)]

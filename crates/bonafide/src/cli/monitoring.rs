@@ -18,7 +18,10 @@ use store::merchants;
 use store::monitoring::{self as screenings, Screening};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, held, say};
+use super::data;
+use super::errors::{Unusable, held};
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide monitoring`.
 #[derive(Args)]

@@ -9,7 +9,10 @@ use service::config::DataConfig;
 use service::permissions::Role;
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
+use super::data;
+use super::errors::Unusable;
+use super::output::say;
+use super::runtime::block_on;
 
 /// `bonafide portal`.
 #[derive(Args)]

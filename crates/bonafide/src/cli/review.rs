@@ -13,7 +13,10 @@ use uuid::Uuid;
 use verification::hits::Disposition;
 use verification::status::Decision;
 
-use super::{Unusable, block_on, data, say};
+use super::data;
+use super::errors::Unusable;
+use super::output::say;
+use super::runtime::block_on;
 
 /// Most attempts that are listed at once.
 const LISTED: i64 = 200;

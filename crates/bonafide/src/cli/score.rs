@@ -22,7 +22,8 @@ use service::monitoring::{answer_body, status};
 use uuid::Uuid;
 
 use super::engines::{Source, answer};
-use super::{Unusable, held, say};
+use super::errors::{Unusable, held};
+use super::output::say;
 
 /// `bonafide score`.
 #[derive(Args)]

@@ -32,7 +32,8 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
-use super::{block_on, data, demo};
+use super::runtime::block_on;
+use super::{data, demo};
 use crate::{logging, router};
 
 /// Most of a screening is waiting: for an index, or for the disk.

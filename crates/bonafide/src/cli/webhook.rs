@@ -9,7 +9,10 @@ use service::webhooks as app_webhooks;
 use store::{Scope, outbox};
 use uuid::Uuid;
 
-use super::{Unusable, block_on, data, say};
+use super::data;
+use super::errors::Unusable;
+use super::output::say;
+use super::runtime::block_on;
 
 /// Deliveries that are listed unless told otherwise.
 const LISTED: i64 = 100;

@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::Value;
 
-use super::Report;
-use crate::cli::Unusable;
+use super::figures::Report;
+use crate::cli::errors::Unusable;
 
 /// `bonafide eval addresses`.
 #[derive(Args)]

@@ -8,10 +8,10 @@ use clap::Args;
 use documents::aamva::parse_aamva;
 use serde_json::{Value, json};
 
-use super::figures::{rounded, share};
-use super::{Report, files_below, pictures_below};
-use crate::cli::Unusable;
+use super::figures::{Report, rounded, share};
+use super::files::{files_below, pictures_below};
 use crate::cli::engines::ModelsArg;
+use crate::cli::errors::Unusable;
 
 /// `bonafide eval documents`.
 #[derive(Args)]

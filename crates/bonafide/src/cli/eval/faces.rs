@@ -8,10 +8,10 @@ use faces::{Embedding, FaceEngine, FaceReading, MATCH_SIMILARITY, PictureKind, d
 use imaging::{Limits, Picture};
 use serde_json::{Value, json};
 
-use super::figures::{rounded, share, tar_at_far, upper_limit};
-use super::{Report, pictures_below};
-use crate::cli::Unusable;
+use super::figures::{Report, rounded, share, tar_at_far, upper_limit};
+use super::files::pictures_below;
 use crate::cli::engines::ModelsArg;
+use crate::cli::errors::Unusable;
 
 /// `bonafide eval faces`.
 #[derive(Args)]

@@ -1,6 +1,9 @@
 //! The figures of the field: precision and recall, error rates with their confidence, TAR at a FAR. Pure.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// Sections of figures, by name.
+pub(super) type Report = Map<String, Value>;
 
 /// Yes-or-no answers beside the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use faces::{FaceEngine, LivenessOutcome};
 use serde_json::{Value, json};
 
 use super::faces::look;
-use super::figures::{rounded, share, upper_limit};
-use super::{Report, pictures_below};
-use crate::cli::Unusable;
+use super::figures::{Report, rounded, share, upper_limit};
+use super::files::pictures_below;
 use crate::cli::engines::ModelsArg;
+use crate::cli::errors::Unusable;
 
 /// `bonafide eval liveness`.
 #[derive(Args)]

@@ -5,17 +5,16 @@ mod addresses;
 mod documents;
 mod faces;
 mod figures;
+mod files;
 mod liveness;
 mod sanctions;
 mod scores;
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context;
 use clap::{Args, Subcommand};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::say;
+use self::figures::Report;
+use super::output::say;
 
 /// `bonafide eval`.
 #[derive(Args)]
@@ -59,9 +58,6 @@ pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
     table(&report).iter().try_for_each(|line| say(line))
 }
 
-/// Sections of figures, by name.
-type Report = Map<String, Value>;
-
 /// A report's lines: a heading a section, a line a figure; lists of names one a line.
 fn table(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
@@ -82,39 +78,6 @@ fn table(report: &Report) -> Vec<String> {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// The files below a folder, in the order of their names.
-fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries =
-            std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            // Links are not followed: they may go round.
-            match std::fs::symlink_metadata(&path)?.file_type() {
-                kind if kind.is_dir() => folders.push(path),
-                kind if kind.is_file() => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// The pictures below a folder, told by their names.
-fn pictures_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = files_below(folder)?;
-    files.retain(|file| {
-        let extension = file.extension().unwrap_or_default().to_ascii_lowercase();
-        ["jpg", "jpeg", "png", "webp", "bmp", "pdf"]
-            .iter()
-            .any(|known| extension == *known)
-    });
-    Ok(files)
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use sanctions::{DEFAULT_THRESHOLD, Query, ScreenOptions, Screener, answer_pair_l
 use serde_json::{Map, Value, json};
 use service::config::DataConfig;
 
-use super::Report;
-use super::figures::{Tally, rounded, share, upper_limit};
-use crate::cli::Unusable;
+use super::figures::{Report, Tally, rounded, share, upper_limit};
+use crate::cli::errors::Unusable;
 
 /// `bonafide eval sanctions`.
 #[derive(Args)]

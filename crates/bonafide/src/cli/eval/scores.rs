@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::Report;
+use super::figures::Report;
 use crate::cli::score::outcomes;
 
 /// `bonafide eval scores`.

@@ -19,7 +19,9 @@ use uuid::Uuid;
 use verification::group::GroupStatus;
 
 use self::invent::{Inventor, Places, external_user_id};
-use super::{block_on, data, say};
+use super::data;
+use super::output::say;
+use super::runtime::block_on;
 
 /// Applicants written in one transaction.
 const BATCH: u64 = 500;
