@@ -1,6 +1,6 @@
 //! The errors that every command shares. It prints nothing and chooses no exit status.
 
-use chain::graph::GraphError;
+use chain_sources::graph::GraphError;
 
 /// Arguments that parse but cannot be used: exit status 2.
 #[derive(Debug, thiserror::Error)]

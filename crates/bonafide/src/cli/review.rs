@@ -7,7 +7,7 @@ use service::config::DataConfig;
 use service::face_replicas::FaceReplicas;
 use service::reviews::{self, Outcome, Wish};
 use service::time::iso;
-use service::{dispositions, four_eyes};
+use service::{four_eyes, stored_hits};
 use store::{Db, Scope, merchants, review};
 use uuid::Uuid;
 use verification::hits::Disposition;
@@ -178,7 +178,7 @@ async fn list(db: &Db, scopes: &[Scope]) -> anyhow::Result<()> {
                 "logId": attempt.log_id, "merchantId": scope.merchant_id, "isSandbox": scope.sandbox,
                 "externalUserId": attempt.external_user_id, "facemapId": attempt.facemap_id,
                 "flowName": attempt.flow_name, "codes": codes, "createdAt": iso(attempt.created_at),
-                "hits": dispositions::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
+                "hits": stored_hits::hits(&attempt).map_err(|problem| anyhow!("{problem}"))?.0,
                 "proposal": proposal,
             })
             .to_string())?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use reference::{country, icao, normalise_name};
 use service::applicant_view::View;
-use service::dispositions;
+use service::{dispositions, stored_hits};
 use service::suppressions::covers;
 use store::suppressions::Suppression;
 use verification::hits::Disposition;
@@ -284,7 +284,7 @@ pub fn hits(
         suppressed: covers(set_aside, hit),
         disposition: None,
     };
-    let references = dispositions::references(found);
+    let references = stored_hits::references(found);
     found.iter().zip(references).map(read).collect()
 }
 

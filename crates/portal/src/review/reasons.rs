@@ -8,7 +8,7 @@ use axum_extra::extract::Form;
 use http_server::error::Rejection;
 use serde::Deserialize;
 use service::problem::Problem;
-use service::reviews::MAX_REASON;
+use service::dispositions::MAX_REASON;
 use service::{Shared, desk};
 use store::reason_templates::{self, ReasonTemplate};
 use uuid::Uuid;
