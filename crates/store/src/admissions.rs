@@ -8,8 +8,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::sessions::{self, Session, SessionStatus};
+use crate::sql::{execute, fetch};
 use crate::{Error, Scope, Tx};
 
 /// How long a node's promise to work on an attempt lasts (ms).
@@ -36,18 +36,17 @@ macro_rules! is_due {
 pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     let changed = execute!(
-        tx,
-        // A promise that ran out was a dead node's, and so was its place in the count.
+tx,
+scope,
+// A promise that ran out was a dead node's, and so was its place in the count.
         "update sessions set in_flight = case when admitted_until > $4 then in_flight + 1 else 1 end,
              admitted_until = $5
          where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and attempts < max_attempts
              and (stage = 'in_review' or expires_at > $4)",
-        scope.merchant_id,
-        scope.sandbox,
-        id,
-        now,
-        now + LEASE_MS,
-    )?;
+id,
+now,
+now + LEASE_MS
+)?;
     Ok(changed == 1)
 }
 
@@ -57,9 +56,9 @@ pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
 /// Database errors.
 pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let until = tx.now() + LEASE_MS;
-    let sql = "update sessions set admitted_until = $4
+    const SQL: &str = "update sessions set admitted_until = $4
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and in_flight > 0";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, id, until).map(|_| ())
+    execute!(tx, scope, SQL, id, until).map(|_| ())
 }
 
 /// Ends an admission whose attempt is not recorded: it was refused, or its client has gone.
@@ -68,10 +67,10 @@ pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
 /// Database errors.
 pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
-    let sql = "update sessions set in_flight = in_flight - 1,
+    const SQL: &str = "update sessions set in_flight = in_flight - 1,
                    admitted_until = case when in_flight = 1 then $4 else admitted_until end
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and in_flight > 0";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now).map(|_| ())
+    execute!(tx, scope, SQL, id, now).map(|_| ())
 }
 
 /// Counts an admitted attempt and ends its admission; `None` when the session is terminal, has no attempts left, or the
@@ -81,11 +80,11 @@ pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> 
 /// [`Error::Sealed`]; database errors.
 pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
     let now = tx.now();
-    let sql = "update sessions set attempts = attempts + 1, in_flight = in_flight - 1,
+    const SQL: &str = "update sessions set attempts = attempts + 1, in_flight = in_flight - 1,
                    admitted_until = case when in_flight = 1 then $4 else admitted_until end
                where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'
                    and attempts < max_attempts and in_flight > 0";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? {
+    match execute!(tx, scope, SQL, id, now)? {
         0 => Ok(None),
         _ => sessions::get(tx, scope, id).await,
     }
@@ -106,12 +105,12 @@ fn timed_out(attempts: i64) -> SessionStatus {
 /// Database errors.
 pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = conn.now();
-    let sql = concat!(
+    const SQL: &str = concat!(
         "select exists (select 1 from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and ",
         is_due!("$4"),
         ")"
     );
-    let (is_due,) = fetch!(one, conn, (bool,), sql, scope.merchant_id, scope.sandbox, id, now)?;
+    let (is_due,) = fetch!(one, conn, scope, (bool,), SQL, id, now)?;
     Ok(is_due)
 }
 
@@ -120,8 +119,8 @@ pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bo
 /// # Errors
 /// Database errors.
 pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    let sql = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
-    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
+    let row = fetch!(optional, tx, scope, (i64,), SQL, id)?;
     match row {
         Some((attempts,)) => end(tx, scope, id, attempts).await,
         None => Ok(false),
@@ -131,23 +130,14 @@ pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
 /// One conditional update: a simultaneous admission or attempt makes it fail, or fails itself.
 async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = concat!(
+    const SQL: &str = concat!(
         "update sessions set status = $5, stage = 'done',
              completed_at = case when admitted_until > expires_at then admitted_until else expires_at end
          where merchant_id = $1 and sandbox = $2 and id = $3 and attempts = $4 and ",
         is_due!("$6")
     );
     let status = timed_out(attempts).as_str();
-    let changed = execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        id,
-        attempts,
-        status,
-        now
-    )?;
+    let changed = execute!(tx, scope, SQL, id, attempts, status, now)?;
     Ok(changed == 1)
 }
 
@@ -157,13 +147,21 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
 /// Database errors.
 pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
     let now = tx.now();
-    let sql = concat!(
+    const SQL: &str = concat!(
         "select merchant_id, sandbox, id, attempts from sessions where ",
         is_due!("$1"),
         " order by expires_at, id limit $2"
     );
     let mut ended = 0;
-    for (merchant_id, sandbox, id, attempts) in fetch!(all, tx, (Uuid, bool, Uuid, i64), sql, now, limit)? {
+    for (merchant_id, sandbox, id, attempts) in fetch!(
+        all,
+        tx,
+        across_accounts("housekeeping ends every account's sessions"),
+        (Uuid, bool, Uuid, i64),
+        SQL,
+        now,
+        limit
+    )? {
         let scope = Scope { merchant_id, sandbox };
         ended += u64::from(end(tx, scope, id, attempts).await?);
     }

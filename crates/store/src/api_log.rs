@@ -7,8 +7,8 @@ use std::collections::hash_map::Entry;
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
 /// A call of the API.
@@ -112,11 +112,10 @@ pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) 
         let sealed = key.seal(&place(*scope, &line.id), exchange.as_bytes());
         execute!(
             tx,
+            *scope,
             "insert into api_log (merchant_id, sandbox, id, request_id, at, method, route, status, ms, key,
                  exchange_sealed)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-            scope.merchant_id,
-            scope.sandbox,
             line.id,
             &line.request_id,
             line.at,
@@ -125,7 +124,7 @@ pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) 
             i64::from(line.status),
             line.ms,
             &line.key,
-            &sealed,
+            &sealed
         )?;
     }
     Ok(())
@@ -142,9 +141,10 @@ pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) ->
         line: Line,
         exchange_sealed: Vec<u8>,
     }
-    let sql = "select id, request_id, at, method, route, status, ms, key, exchange_sealed from api_log
+    const SQL: &str =
+        "select id, request_id, at, method, route, status, ms, key, exchange_sealed from api_log
                where merchant_id = $1 and sandbox = $2 and id = $3";
-    let Some(row) = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)? else {
+    let Some(row) = fetch!(optional, conn, scope, Row, SQL, id)? else {
         return Ok(None);
     };
     let key = merchants::key(durable, scope.merchant_id).await?;
@@ -184,20 +184,19 @@ pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64)
     let sql = match filter {
         Filter {
             request_id: Some(_), ..
-        } => select!("and request_id = $10 "),
-        _ if refused => select!("and status >= 400 "),
-        Filter { key: Some(_), .. } => select!("and key = $8 "),
-        Filter { route: Some(_), .. } => select!("and route = $6 "),
-        _ => select!(""),
+        } => checked!(scope, select!("and request_id = $10 ")),
+        _ if refused => checked!(scope, select!("and status >= 400 ")),
+        Filter { key: Some(_), .. } => checked!(scope, select!("and key = $8 ")),
+        Filter { route: Some(_), .. } => checked!(scope, select!("and route = $6 ")),
+        _ => checked!(scope, select!("")),
     };
     let until = filter.until.map_or(Uuid::max(), first_id_at);
     fetch!(
         all,
         conn,
+        scope,
         Line,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        checked(sql),
         filter.before.map_or(until, |before| before.min(until)),
         filter.from.map_or(Uuid::nil(), first_id_at),
         filter.route.is_none(),
@@ -209,7 +208,7 @@ pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64)
         status.is_none(),
         status.unwrap_or_default(),
         !refused,
-        limit,
+        limit
     )
 }
 
@@ -224,9 +223,15 @@ fn first_id_at(at: i64) -> Uuid {
 /// # Errors
 /// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64, limit: i64) -> Result<u64, Error> {
-    let sql = "delete from api_log where (merchant_id, sandbox, id) in
+    const SQL: &str = "delete from api_log where (merchant_id, sandbox, id) in
                    (select merchant_id, sandbox, id from api_log where at < $1 order by at limit $2)";
-    execute!(tx, sql, before, limit)
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's calls"),
+        SQL,
+        before,
+        limit
+    )
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::db::fetch;
 use crate::registrations::{external_ref, from_column};
+use crate::sql::fetch;
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};
 
@@ -41,6 +41,7 @@ pub async fn by_external_user_id(
     let rows = fetch!(
         all,
         conn,
+        scope,
         Row,
         "select facemap_id, grouping_id, status, true as registered, created_at, last_active
          from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3
@@ -52,9 +53,7 @@ pub async fn by_external_user_id(
                      and r.facemap_id = a.facemap_id and r.grouping_id = a.grouping_id)
          group by a.facemap_id, a.grouping_id
          order by last_active desc, registered desc, facemap_id",
-        scope.merchant_id,
-        scope.sandbox,
-        &external_ref,
+        &external_ref
     )?;
     let applicant = |(facemap_id, grouping_id, status, registered, created_at, last_active): Row| Applicant {
         facemap_id,
@@ -83,12 +82,12 @@ pub(crate) async fn labels_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -
     let registered = registrations::labels_of_facemap(conn, scope, facemap_id).await?;
     let mut texts = BTreeSet::from_iter(registered);
     // Of each label in the log one attempt.
-    let sql =
+    const SQL: &str =
         "select id, wrapped_key, external_id_sealed from attempts where merchant_id = $1 and sandbox = $2
                and log_id in (select min(log_id) from attempts
                    where merchant_id = $1 and sandbox = $2 and facemap_id = $3 group by external_ref)";
     type Row = (Uuid, Vec<u8>, Vec<u8>);
-    let logged = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    let logged = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
     if !logged.is_empty() {
         let merchant_key = merchants::key(conn, scope.merchant_id).await?;
         let person_key = people::wrapped_key(conn, scope, facemap_id).await?;
@@ -100,19 +99,9 @@ pub(crate) async fn labels_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -
     let mut labels = Vec::with_capacity(texts.len());
     for text in texts {
         let external_ref = external_ref(conn, scope, &text);
-        let sql = "select exists (select 1 from registrations
+        const SQL: &str = "select exists (select 1 from registrations
                    where merchant_id = $1 and sandbox = $2 and external_ref = $3 and facemap_id <> $4)";
-        let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
-        let (is_shared,) = fetch!(
-            one,
-            conn,
-            (bool,),
-            sql,
-            merchant_id,
-            sandbox,
-            &external_ref,
-            facemap_id
-        )?;
+        let (is_shared,) = fetch!(one, conn, scope, (bool,), SQL, &external_ref, facemap_id)?;
         labels.push(Label {
             external_ref,
             text,

@@ -8,9 +8,9 @@
 use reference::status::{self, AttemptStatus};
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
 use crate::registrations::{external_ref, from_column, to_column};
+use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, people};
 
@@ -287,42 +287,15 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
     let sealed = seal(scope, &person_key, (&attempt.id, attempt.key), &personal);
     let external_ref = external_ref(tx, scope, attempt.external_user_id);
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
+    execute!(tx, scope, "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
              external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
              external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country, priority, took_ms)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24)",
-        scope.merchant_id,
-        scope.sandbox,
-        log_id,
-        attempt.id,
-        attempt.facemap_id,
-        attempt.registration_id,
-        to_column(attempt.grouping_id),
-        &external_ref,
-        attempt.session_id,
-        attempt.flow_id,
-        attempt.flow_name,
-        attempt.status.as_str(),
-        attempt.success,
-        attempt.codes,
-        attempt.document_types,
-        &sealed.wrapped_key,
-        &sealed.external_id,
-        &sealed.request,
-        &sealed.response,
-        &sealed.detail,
-        now,
-        attempt.country,
-        attempt.priority,
-        attempt.took_ms,
-    )?;
+             $23, $24)", log_id, attempt.id, attempt.facemap_id, attempt.registration_id, to_column(attempt.grouping_id), &external_ref, attempt.session_id, attempt.flow_id, attempt.flow_name, attempt.status.as_str(), attempt.success, attempt.codes, attempt.document_types, &sealed.wrapped_key, &sealed.external_id, &sealed.request, &sealed.response, &sealed.detail, now, attempt.country, attempt.priority, attempt.took_ms)?;
     if let Some(registration_id) = attempt.registration_id {
-        let sql =
+        const SQL: &str =
             "update registrations set last_active = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
-        execute!(tx, sql, scope.merchant_id, scope.sandbox, registration_id, now)?;
+        execute!(tx, scope, SQL, registration_id, now)?;
     }
     Ok(log_id)
 }
@@ -332,8 +305,8 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Attempt>, Error> {
-    let sql = select!("and a.log_id = $3");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, log_id)?;
+    const SQL: &str = select!("and a.log_id = $3");
+    let rows = fetch!(all, conn, scope, Row, SQL, log_id)?;
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
@@ -342,8 +315,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<At
 /// # Errors
 /// Database errors.
 pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    let sql = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
-    let found = fetch!(optional, conn, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
+    let found = fetch!(optional, conn, scope, (i64,), SQL, id)?;
     Ok(found.is_some())
 }
 
@@ -352,11 +325,11 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<DataKey>, Error> {
-    let sql = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
+    const SQL: &str = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
                    on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
                where a.merchant_id = $1 and a.sandbox = $2 and a.id = $3";
     type Row = (Uuid, Vec<u8>, Vec<u8>);
-    let found = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    let found = fetch!(optional, conn, scope, Row, SQL, id)?;
     let Some((facemap_id, person_key, wrapped)) = found else {
         return Ok(None);
     };
@@ -369,8 +342,8 @@ pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Optio
 /// # Errors
 /// Database errors.
 pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Error> {
-    let sql = "select max(created_at) from attempts where merchant_id = $1 and sandbox = $2";
-    let (newest,) = fetch!(one, conn, (Option<i64>,), sql, scope.merchant_id, scope.sandbox)?;
+    const SQL: &str = "select max(created_at) from attempts where merchant_id = $1 and sandbox = $2";
+    let (newest,) = fetch!(one, conn, scope, (Option<i64>,), SQL)?;
     Ok(newest)
 }
 
@@ -398,21 +371,10 @@ pub async fn made_before(
     after: (i64, i64),
     limit: i64,
 ) -> Result<Vec<Old>, Error> {
-    let sql = "select log_id, id, flow_id, created_at from attempts
+    const SQL: &str = "select log_id, id, flow_id, created_at from attempts
                where merchant_id = $1 and sandbox = $2 and created_at < $3 and (created_at, log_id) > ($4, $5)
                order by created_at, log_id limit $6";
-    fetch!(
-        all,
-        conn,
-        Old,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        before,
-        after.0,
-        after.1,
-        limit
-    )
+    fetch!(all, conn, scope, Old, SQL, before, after.0, after.1, limit)
 }
 
 /// The numbers of a person's attempts, oldest first.
@@ -420,17 +382,9 @@ pub async fn made_before(
 /// # Errors
 /// Database errors.
 pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<i64>, Error> {
-    let sql = "select log_id from attempts
+    const SQL: &str = "select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id";
-    let rows = fetch!(
-        all,
-        conn,
-        (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )?;
+    let rows = fetch!(all, conn, scope, (i64,), SQL, facemap_id)?;
     Ok(rows.into_iter().map(|(log_id,)| log_id).collect())
 }
 
@@ -444,21 +398,12 @@ pub async fn latest_and_first(
     facemap_id: Uuid,
     limit: i64,
 ) -> Result<Vec<i64>, Error> {
-    let latest = "select log_id from attempts
+    const LATEST: &str = "select log_id from attempts
                   where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id desc limit $4";
-    let first = "select log_id from attempts
+    const FIRST: &str = "select log_id from attempts
                  where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id limit 1";
-    let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
-    let mut found = fetch!(all, conn, (i64,), latest, merchant_id, sandbox, facemap_id, limit)?;
-    found.extend(fetch!(
-        all,
-        conn,
-        (i64,),
-        first,
-        merchant_id,
-        sandbox,
-        facemap_id
-    )?);
+    let mut found = fetch!(all, conn, scope, (i64,), LATEST, facemap_id, limit)?;
+    found.extend(fetch!(all, conn, scope, (i64,), FIRST, facemap_id)?);
     Ok(found.into_iter().map(|(log_id,)| log_id).collect())
 }
 
@@ -473,26 +418,22 @@ pub async fn ages(
     before: i64,
     at_most: i64,
 ) -> Result<(Option<i64>, i64), Error> {
-    let sql = "select created_at from attempts where merchant_id = $1 and sandbox = $2 and flow_id = $3
-               order by created_at limit 1";
     let oldest = fetch!(
         optional,
         conn,
+        scope,
         (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        "select created_at from attempts where merchant_id = $1 and sandbox = $2 and flow_id = $3
+               order by created_at limit 1",
         flow_id
     )?;
-    let sql = "select count(*) from (select created_at from attempts
-               where merchant_id = $1 and sandbox = $2 and flow_id = $3 and created_at < $4 limit $5) old";
     let (count,) = fetch!(
         one,
         conn,
+        scope,
         (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        "select count(*) from (select created_at from attempts
+               where merchant_id = $1 and sandbox = $2 and flow_id = $3 and created_at < $4 limit $5) old",
         flow_id,
         before,
         at_most
@@ -506,17 +447,22 @@ pub async fn ages(
 /// # Errors
 /// [`Error::Missing`] when there is no such attempt.
 pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uuid>, Error> {
-    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and log_id = $3
-               returning id, registration_id, session_id";
     type Row = (Uuid, Option<Uuid>, Option<Uuid>);
-    let deleted = fetch!(optional, tx, Row, sql, scope.merchant_id, scope.sandbox, log_id)?;
+    let deleted = fetch!(
+        optional,
+        tx,
+        scope,
+        Row,
+        "delete from attempts where merchant_id = $1 and sandbox = $2 and log_id = $3
+               returning id, registration_id, session_id",
+        log_id
+    )?;
     let (id, registration_id, session_id) = deleted.ok_or(Error::Missing("attempt"))?;
     idempotency::erase_attempt(tx, scope, id).await?;
     erasures::remove_objects(tx, scope, id, None).await?;
     if let Some(session_id) = session_id {
-        let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
-                   and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)";
-        execute!(tx, sql, scope.merchant_id, scope.sandbox, session_id)?;
+        execute!(tx, scope, "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
+                   and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)", session_id)?;
     }
     Ok(registration_id)
 }
@@ -539,16 +485,8 @@ pub async fn of_registration(
     scope: Scope,
     registration_id: Uuid,
 ) -> Result<Vec<Attempt>, Error> {
-    let sql = select!("and a.registration_id = $3 order by a.log_id desc");
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        registration_id
-    )?;
+    const SQL: &str = select!("and a.registration_id = $3 order by a.log_id desc");
+    let rows = fetch!(all, conn, scope, Row, SQL, registration_id)?;
     open_all(conn, scope, rows).await
 }
 
@@ -557,8 +495,8 @@ pub async fn of_registration(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Attempt>, Error> {
-    let sql = select!("and a.facemap_id = $3 order by a.log_id desc");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    const SQL: &str = select!("and a.facemap_id = $3 order by a.log_id desc");
+    let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
     open_all(conn, scope, rows).await
 }
 
@@ -596,21 +534,12 @@ pub async fn summaries_of_facemap(
     facemap_id: Uuid,
     limit: i64,
 ) -> Result<Vec<Summary>, Error> {
-    let sql =
+    const SQL: &str =
         "select log_id, registration_id, session_id, flow_name, status, codes, document_types, created_at,
                    decided_at
                from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3
                order by log_id desc limit $4";
-    fetch!(
-        all,
-        conn,
-        Summary,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id,
-        limit
-    )
+    fetch!(all, conn, scope, Summary, SQL, facemap_id, limit)
 }
 
 /// A person's newest attempt.
@@ -622,8 +551,8 @@ pub async fn newest_of_facemap(
     scope: Scope,
     facemap_id: Uuid,
 ) -> Result<Option<Attempt>, Error> {
-    let sql = select!("and a.facemap_id = $3 order by a.log_id desc limit 1");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    const SQL: &str = select!("and a.facemap_id = $3 order by a.log_id desc limit 1");
+    let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
@@ -636,16 +565,9 @@ pub async fn newest_of_session(
     scope: Scope,
     session_id: Uuid,
 ) -> Result<Option<i64>, Error> {
-    let sql = "select max(log_id) from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3";
-    let (log_id,) = fetch!(
-        one,
-        conn,
-        (Option<i64>,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        session_id
-    )?;
+    const SQL: &str =
+        "select max(log_id) from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3";
+    let (log_id,) = fetch!(one, conn, scope, (Option<i64>,), SQL, session_id)?;
     Ok(log_id)
 }
 
@@ -654,17 +576,8 @@ pub async fn newest_of_session(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Error> {
-    let sql = select!("and a.status = 'pending' and a.log_id > $3 order by a.log_id limit $4");
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        after,
-        limit
-    )?;
+    const SQL: &str = select!("and a.status = 'pending' and a.log_id > $3 order by a.log_id limit $4");
+    let rows = fetch!(all, conn, scope, Row, SQL, after, limit)?;
     open_all(conn, scope, rows).await
 }
 
@@ -673,17 +586,9 @@ pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> R
 /// # Errors
 /// Database errors.
 pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<bool, Error> {
-    let sql = "select log_id from attempts
+    const SQL: &str = "select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' and session_id = $3 limit 1";
-    let row = fetch!(
-        optional,
-        conn,
-        (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        session_id
-    )?;
+    let row = fetch!(optional, conn, scope, (i64,), SQL, session_id)?;
     Ok(row.is_some())
 }
 
@@ -692,17 +597,9 @@ pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: U
 /// # Errors
 /// Database errors.
 pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> Result<Vec<Outcome>, Error> {
-    let sql = "select log_id, status, created_at, decided_at from attempts
+    const SQL: &str = "select log_id, status, created_at, decided_at from attempts
                where merchant_id = $1 and sandbox = $2 and registration_id = $3 order by log_id desc";
-    fetch!(
-        all,
-        conn,
-        Outcome,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        registration_id
-    )
+    fetch!(all, conn, scope, Outcome, SQL, registration_id)
 }
 
 /// Replaces the sealed detail of an attempt.
@@ -713,9 +610,9 @@ pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &s
     let sealed = attempt
         .key
         .seal(&place(scope, "attempts.detail", &attempt.id), detail.as_bytes());
-    let sql =
+    const SQL: &str =
         "update attempts set detail_sealed = $4 where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, attempt.log_id, &sealed)? {
+    match execute!(tx, scope, SQL, attempt.log_id, &sealed)? {
         0 => Err(Error::Missing("attempt")),
         _ => Ok(()),
     }
@@ -754,29 +651,20 @@ pub async fn decide(
 ) -> Result<(), Error> {
     let reason = reason.map(|reason| seal_reason(scope, &attempt.key, &attempt.id, reason));
     let now = tx.now();
-    let sql = "update attempts set status = $4, decided_at = $5
+    const SQL: &str = "update attempts set status = $4, decided_at = $5
                where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    execute!(tx, scope, SQL, attempt.log_id, status.as_str(), now)?;
     execute!(
         tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt.log_id,
-        status.as_str(),
-        now
-    )?;
-    execute!(
-        tx,
+        scope,
         "insert into decisions (merchant_id, sandbox, log_id, seq, decision, actor, reason_sealed, at)
          select $1, $2, $3, count(*) + 1, $4, $5, $6, $7 from decisions
          where merchant_id = $1 and sandbox = $2 and log_id = $3",
-        scope.merchant_id,
-        scope.sandbox,
         attempt.log_id,
         decision.as_str(),
         actor,
         reason.as_deref(),
-        now,
+        now
     )
     .map(|_| ())
 }
@@ -786,18 +674,10 @@ pub async fn decide(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Decision>, Error> {
-    let sql = "select decision, actor, reason_sealed, at from decisions
+    const SQL: &str = "select decision, actor, reason_sealed, at from decisions
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";
     type Row = (Word<status::Decision>, String, Option<Vec<u8>>, i64);
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt.log_id
-    )?;
+    let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
     let place = place(scope, "decisions.reason", &attempt.id);
     let open = |(Word(decision), actor, sealed, at): Row| {
         let reason = sealed
@@ -820,22 +700,26 @@ pub(crate) async fn move_to(
     (from, from_key): (Uuid, &DataKey),
     (into, into_key): (Uuid, &DataKey),
 ) -> Result<(), Error> {
-    let sql = "select id, wrapped_key from attempts
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     for (id, wrapped) in fetch!(
         all,
         tx,
+        scope,
         (Uuid, Vec<u8>),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        "select id, wrapped_key from attempts
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         from
     )? {
         let place = place(scope, "attempts.wrapped_key", &id);
         let wrapped = into_key.wrap(&place, &from_key.unwrap_key(&place, &wrapped)?);
-        let sql = "update attempts set facemap_id = $4, wrapped_key = $5
-                   where merchant_id = $1 and sandbox = $2 and id = $3";
-        execute!(tx, sql, scope.merchant_id, scope.sandbox, id, into, &wrapped)?;
+        execute!(
+            tx,
+            scope,
+            "update attempts set facemap_id = $4, wrapped_key = $5
+                   where merchant_id = $1 and sandbox = $2 and id = $3",
+            id,
+            into,
+            &wrapped
+        )?;
     }
     Ok(())
 }

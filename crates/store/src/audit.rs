@@ -3,8 +3,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::Keyring;
+use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// What happened.
@@ -74,8 +74,13 @@ pub enum AuditCheck {
 /// [`Error::Missing`] for an unknown account.
 pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), Error> {
     // Also makes whoever writes next to this chain wait.
-    let sql = "update audit_heads set seq = seq + 1 where merchant_id = $1 returning seq, hash";
-    let head = fetch!(optional, tx, (i64, Vec<u8>), sql, scope.merchant_id)?;
+    let head = fetch!(
+        optional,
+        tx,
+        merchant(scope.merchant_id),
+        (i64, Vec<u8>),
+        "update audit_heads set seq = seq + 1 where merchant_id = $1 returning seq, hash"
+    )?;
     let (seq, previous) = head.ok_or(Error::Missing("merchant"))?;
     let mut row = AuditRow {
         seq,
@@ -90,27 +95,31 @@ pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), E
     row.hash = link(tx.keyring(), scope.merchant_id, &previous, &row);
     execute!(
         tx,
-        "insert into audit (merchant_id, seq, sandbox, at, actor, action, subject, detail, hash)
+        scope,
+        "insert into audit (merchant_id, sandbox, seq, at, actor, action, subject, detail, hash)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        scope.merchant_id,
         row.seq,
-        row.sandbox,
         row.at,
         &row.actor,
         &row.action,
         &row.subject,
         &row.detail,
-        &row.hash,
+        &row.hash
     )?;
-    let sql = "update audit_heads set hash = $2 where merchant_id = $1";
-    execute!(tx, sql, scope.merchant_id, &row.hash).map(|_| ())
+    execute!(
+        tx,
+        merchant(scope.merchant_id),
+        "update audit_heads set hash = $2 where merchant_id = $1",
+        &row.hash
+    )
+    .map(|_| ())
 }
 
 /// Begins an account's chain.
 pub(crate) async fn begin(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     let empty: &[u8] = &[];
-    let sql = "insert into audit_heads (merchant_id, seq, hash) values ($1, 0, $2)";
-    execute!(tx, sql, merchant_id, empty).map(|_| ())
+    const SQL: &str = "insert into audit_heads (merchant_id, seq, hash) values ($1, 0, $2)";
+    execute!(tx, merchant(merchant_id), SQL, empty).map(|_| ())
 }
 
 pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &AuditRow) -> Vec<u8> {
@@ -140,14 +149,14 @@ pub async fn list(
     before: Option<i64>,
     limit: i64,
 ) -> Result<Vec<AuditRow>, Error> {
-    let sql = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+    const SQL: &str = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
                where merchant_id = $1 and seq < $2 order by seq desc limit $3";
     fetch!(
         all,
         conn,
+        both_modes(merchant_id, "an account has one audit trail for both modes"),
         AuditRow,
-        sql,
-        merchant_id,
+        SQL,
         before.unwrap_or(i64::MAX),
         limit
     )
@@ -200,17 +209,17 @@ pub async fn find(
 ) -> Result<Vec<AuditRow>, Error> {
     let action = wanted.action.unwrap_or_default();
     let sql = match wanted {
-        Wanted { subject: Some(_), .. } => select!("and subject = $11 "),
-        Wanted { actor: Some(_), .. } => select!("and actor = $6 "),
-        Wanted { sandbox: Some(_), .. } => select!("and sandbox = $13 "),
-        _ => select!(""),
+        Wanted { subject: Some(_), .. } => checked!(both_modes, select!("and subject = $11 ")),
+        Wanted { actor: Some(_), .. } => checked!(both_modes, select!("and actor = $6 ")),
+        Wanted { sandbox: Some(_), .. } => checked!(both_modes, select!("and sandbox = $13 ")),
+        _ => checked!(both_modes, select!("")),
     };
     fetch!(
         all,
         conn,
+        both_modes(merchant_id, "an account has one audit trail for both modes"),
         AuditRow,
-        sql,
-        merchant_id,
+        checked(sql),
         wanted.before.unwrap_or(i64::MAX),
         wanted.from.unwrap_or(0),
         wanted.until.unwrap_or(i64::MAX),
@@ -278,13 +287,25 @@ impl Walk {
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
 pub async fn verify(conn: &mut Conn, merchant_id: Uuid) -> Result<AuditCheck, Error> {
-    let sql = "select seq, hash from audit_heads where merchant_id = $1";
-    let head = fetch!(optional, conn, (i64, Vec<u8>), sql, merchant_id)?;
+    let head = fetch!(
+        optional,
+        conn,
+        merchant(merchant_id),
+        (i64, Vec<u8>),
+        "select seq, hash from audit_heads where merchant_id = $1"
+    )?;
     let mut walk = Walk::to(merchant_id, head.ok_or(Error::Missing("merchant"))?);
     loop {
-        let sql = "select seq, sandbox, at, actor, action, subject, detail, hash from audit
-                   where merchant_id = $1 and seq > $2 order by seq limit $3";
-        let page = fetch!(all, conn, AuditRow, sql, merchant_id, walk.seq, PAGE)?;
+        let page = fetch!(
+            all,
+            conn,
+            both_modes(merchant_id, "an account has one audit trail for both modes"),
+            AuditRow,
+            "select seq, sandbox, at, actor, action, subject, detail, hash from audit
+                   where merchant_id = $1 and seq > $2 order by seq limit $3",
+            walk.seq,
+            PAGE
+        )?;
         if let Some(check) = walk.follow(conn.keyring(), page) {
             return Ok(check);
         }

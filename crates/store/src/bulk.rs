@@ -3,19 +3,21 @@
 //!
 //! It makes nothing up (its callers do) and announces nothing: no webhooks, no jobs.
 
+mod rows;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use reference::status::AttemptStatus;
-use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use crate::audit::{self, AuditRow};
+use crate::bulk::rows::{Rows, Value};
 use crate::consents::Consent;
-use crate::db::{Raw, execute, fetch};
 use crate::keyring::{DataKey, Keyring, random};
 use crate::registrations::{self, to_column};
 use crate::sessions::{self, SessionStatus, Stage};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people};
 
 /// A person with all that verifications left.
@@ -194,129 +196,9 @@ impl Account {
     pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
         let scope = self.scope;
         let external_ref = registrations::label_ref(&self.keyring, scope, external_user_id);
-        let sql = "select id from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3 limit 1";
-        let found = fetch!(
-            optional,
-            conn,
-            (Uuid,),
-            sql,
-            scope.merchant_id,
-            scope.sandbox,
-            &external_ref
-        )?;
+        const SQL: &str = "select id from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3 limit 1";
+        let found = fetch!(optional, conn, scope, (Uuid,), SQL, &external_ref)?;
         Ok(found.is_some())
-    }
-}
-
-/// A column's value.
-enum Value {
-    Id(Option<Uuid>),
-    Bytes(Option<Vec<u8>>),
-    Text(Option<String>),
-    Int(Option<i64>),
-    Bool(bool),
-}
-
-macro_rules! from {
-    ($($kind:ident: $plain:ty),+) => { $(
-        impl From<$plain> for Value {
-            fn from(value: $plain) -> Self { Value::$kind(Some(value)) }
-        }
-        impl From<Option<$plain>> for Value {
-            fn from(value: Option<$plain>) -> Self { Value::$kind(value) }
-        }
-    )+ };
-}
-from!(Id: Uuid, Bytes: Vec<u8>, Text: String, Int: i64);
-
-impl From<&str> for Value {
-    fn from(value: &str) -> Self {
-        Value::Text(Some(value.to_owned()))
-    }
-}
-
-impl From<Option<&str>> for Value {
-    fn from(value: Option<&str>) -> Self {
-        Value::Text(value.map(str::to_owned))
-    }
-}
-
-impl From<bool> for Value {
-    fn from(value: bool) -> Self {
-        Value::Bool(value)
-    }
-}
-
-/// SQLite binds at most 32,766 values a statement.
-const MOST_VALUES: usize = 32_000;
-
-/// Rows for one table, written as many a statement as may be.
-struct Rows {
-    table: &'static str,
-    columns: &'static str,
-    values: Vec<Value>,
-}
-
-impl Rows {
-    fn of(table: &'static str, columns: &'static str) -> Self {
-        Self {
-            table,
-            columns,
-            values: Vec::new(),
-        }
-    }
-
-    fn push<const N: usize>(&mut self, row: [Value; N]) {
-        debug_assert_eq!(N, self.width(), "{}", self.table);
-        self.values.extend(row);
-    }
-
-    fn width(&self) -> usize {
-        self.columns.split(',').count()
-    }
-
-    async fn write(self, tx: &mut Tx) -> Result<(), Error> {
-        let width = self.width();
-        let mut values = self.values.into_iter().peekable();
-        while values.peek().is_some() {
-            let chunk: Vec<Value> = values.by_ref().take(MOST_VALUES / width * width).collect();
-            let mut sql = format!("insert into {} ({}) values ", self.table, self.columns);
-            for row in 0..chunk.len() / width {
-                sql.push_str(if row == 0 { "(" } else { ", (" });
-                for column in 0..width {
-                    sql.push_str(if column == 0 { "" } else { ", " });
-                    // SQLite looks a place up by its name, one after the other, unless it has none.
-                    match tx.is_postgres() {
-                        true => sql.push_str(&format!("${}", row * width + column + 1)),
-                        false => sql.push('?'),
-                    }
-                }
-                sql.push(')');
-            }
-            // Put together from this module's own names and numbers of places.
-            let sql = AssertSqlSafe(sql);
-            macro_rules! run {
-                ($raw:ident) => {{
-                    let mut query = sqlx::query(sql);
-                    for value in chunk {
-                        query = match value {
-                            Value::Id(value) => query.bind(value),
-                            Value::Bytes(value) => query.bind(value),
-                            Value::Text(value) => query.bind(value),
-                            Value::Int(value) => query.bind(value),
-                            Value::Bool(value) => query.bind(value),
-                        };
-                    }
-                    query.execute($raw).await.map(|_| ())
-                }};
-            }
-            let result = match tx.raw() {
-                Raw::Sqlite(raw) => run!(raw),
-                Raw::Postgres(raw) => run!(raw),
-            };
-            tx.outcome(result)?;
-        }
-        Ok(())
     }
 }
 
@@ -351,7 +233,7 @@ pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<
 /// Database errors.
 pub async fn settle(db: &Db) -> Result<(), Error> {
     match db.is_postgres() {
-        true => execute!(&mut db.read().await?, "vacuum analyze").map(|_| ()),
+        true => execute!(&mut db.read().await?, installation, "vacuum analyze").map(|_| ()),
         false => Ok(()),
     }
 }
@@ -362,32 +244,29 @@ async fn reserve(tx: &mut Tx, scope: Scope, attempts: usize, faces: usize) -> Re
     let (log_seq, face_seq) = fetch!(
         one,
         tx,
+        scope,
         (i64, i64),
         "update counters set log_seq = log_seq + $3, face_seq = face_seq + $4
          where merchant_id = $1 and sandbox = $2 returning log_seq, face_seq",
-        scope.merchant_id,
-        scope.sandbox,
         attempts,
-        faces,
+        faces
     )?;
     Ok((log_seq - attempts + 1, face_seq - faces + 1))
 }
 
 async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq: i64) -> Result<(), Error> {
-    let (id, mode) = (scope.merchant_id, scope.sandbox);
-    let mut people = Rows::of(
-        "people",
-        "merchant_id, sandbox, facemap_id, proven, wrapped_key, created_at",
-    );
-    let mut words = Rows::of("name_words", "merchant_id, sandbox, word_ref, facemap_id");
+    let mut people = Rows::of(scope, "people", "facemap_id, proven, wrapped_key, created_at");
+    let mut words = Rows::of(scope, "name_words", "word_ref, facemap_id");
     let mut registrations = Rows::of(
+        scope,
         "registrations",
-        "merchant_id, sandbox, id, facemap_id, grouping_id, external_ref, external_id_sealed, status, event_seq, \
+        "id, facemap_id, grouping_id, external_ref, external_id_sealed, status, event_seq, \
          created_at, last_active",
     );
     let mut faces = Rows::of(
+        scope,
         "faces",
-        "merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token",
+        "seq, facemap_id, model, embedding_sealed, created_at, token",
     );
     for row in sealed {
         let person = &row.person;
@@ -396,24 +275,15 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
             .last()
             .map_or(person.created_at, |last| last.created_at);
         people.push([
-            id.into(),
-            mode.into(),
             person.facemap_id.into(),
             person.proven.into(),
             row.wrapped_key.clone().into(),
             person.created_at.into(),
         ]);
         for word_ref in &row.word_refs {
-            words.push([
-                id.into(),
-                mode.into(),
-                word_ref.clone().into(),
-                person.facemap_id.into(),
-            ]);
+            words.push([word_ref.clone().into(), person.facemap_id.into()]);
         }
         registrations.push([
-            id.into(),
-            mode.into(),
             row.registration_id.into(),
             person.facemap_id.into(),
             to_column(person.grouping_id).into(),
@@ -426,8 +296,6 @@ async fn write_people(tx: &mut Tx, scope: Scope, sealed: &[Sealed], mut face_seq
         ]);
         if let Some((model, embedding)) = &person.face {
             faces.push([
-                id.into(),
-                mode.into(),
                 face_seq.into(),
                 person.facemap_id.into(),
                 model.as_str().into(),
@@ -450,27 +318,23 @@ async fn write_sessions(
     sealed: &[Sealed],
     last_log_ids: &[Option<i64>],
 ) -> Result<(), Error> {
-    let (id, mode) = (scope.merchant_id, scope.sandbox);
     let mut sessions = Rows::of(
+        scope,
         "sessions",
-        "merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage, attempts, \
+        "id, token_ref, group_id, flow_id, user_id_sealed, status, stage, attempts, \
          max_attempts, log_id, created_at, expires_at, completed_at, user_ref",
     );
-    let mut consents = Rows::of(
-        "consents",
-        "merchant_id, sandbox, session_id, version, language, accepted, at",
-    );
+    let mut consents = Rows::of(scope, "consents", "session_id, version, language, accepted, at");
     let mut events = Rows::of(
+        scope,
         "session_events",
-        "merchant_id, sandbox, session_id, id, flow_id, step, kind, ms, detail, device, handoff, at",
+        "session_id, id, flow_id, step, kind, ms, detail, device, handoff, at",
     );
     for (row, log_id) in sealed.iter().zip(last_log_ids) {
         let (Some(session), Some(user_id)) = (&row.person.session, &row.user_id) else {
             continue;
         };
         sessions.push([
-            id.into(),
-            mode.into(),
             session.id.into(),
             // Of a token that nobody has.
             random::<32>().to_vec().into(),
@@ -488,8 +352,6 @@ async fn write_sessions(
             row.external_ref.clone().into(),
         ]);
         consents.push([
-            id.into(),
-            mode.into(),
             session.id.into(),
             session.consent.version.as_str().into(),
             session.consent.language.as_str().into(),
@@ -498,8 +360,6 @@ async fn write_sessions(
         ]);
         for (step, kind, ms) in &session.events {
             events.push([
-                id.into(),
-                mode.into(),
                 session.id.into(),
                 Uuid::now_v7().into(),
                 session.flow_id.into(),
@@ -526,24 +386,23 @@ async fn write_attempts(
     order: &[(i64, usize, usize)],
     first_log_id: i64,
 ) -> Result<(), Error> {
-    let (id, mode) = (scope.merchant_id, scope.sandbox);
     let mut attempts = Rows::of(
+        scope,
         "attempts",
-        "merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id, external_ref, session_id, \
+        "log_id, id, facemap_id, registration_id, grouping_id, external_ref, session_id, \
          flow_id, flow_name, status, success, codes, document_types, wrapped_key, external_id_sealed, request_sealed, \
          response_sealed, detail_sealed, created_at, decided_at, country, took_ms, priority",
     );
     let mut decisions = Rows::of(
+        scope,
         "decisions",
-        "merchant_id, sandbox, log_id, seq, decision, actor, reason_sealed, at",
+        "log_id, seq, decision, actor, reason_sealed, at",
     );
     let mut trail = Trail::open(tx, scope).await?;
     for (log_id, (_, person, attempt)) in (first_log_id..).zip(order) {
         let row = &sealed[*person];
         let (past, (columns, reason)) = (&row.person.attempts[*attempt], &row.attempts[*attempt]);
         attempts.push([
-            id.into(),
-            mode.into(),
             log_id.into(),
             past.id.into(),
             row.person.facemap_id.into(),
@@ -571,8 +430,6 @@ async fn write_attempts(
         trail.add("bulk", "verification.recorded", log_id, past.created_at);
         if let Some(made) = &past.decision {
             decisions.push([
-                id.into(),
-                mode.into(),
                 log_id.into(),
                 1.into(),
                 made.decision.as_str().into(),
@@ -600,18 +457,15 @@ struct Trail {
 impl Trail {
     async fn open(tx: &mut Tx, scope: Scope) -> Result<Self, Error> {
         // Also makes whoever writes next to this chain wait.
-        let sql = "update audit_heads set seq = seq where merchant_id = $1 returning seq, hash";
-        let head = fetch!(optional, tx, (i64, Vec<u8>), sql, scope.merchant_id)?;
+        const SQL: &str = "update audit_heads set seq = seq where merchant_id = $1 returning seq, hash";
+        let head = fetch!(optional, tx, merchant(scope.merchant_id), (i64, Vec<u8>), SQL)?;
         let (seq, hash) = head.ok_or(Error::Missing("merchant"))?;
         Ok(Self {
             scope,
             keyring: Arc::clone(tx.keyring()),
             seq,
             hash,
-            rows: Rows::of(
-                "audit",
-                "merchant_id, seq, sandbox, at, actor, action, subject, detail, hash",
-            ),
+            rows: Rows::of(scope, "audit", "seq, at, actor, action, subject, detail, hash"),
         })
     }
 
@@ -630,9 +484,7 @@ impl Trail {
         self.seq = row.seq;
         self.hash.clone_from(&row.hash);
         self.rows.push([
-            self.scope.merchant_id.into(),
             row.seq.into(),
-            row.sandbox.into(),
             row.at.into(),
             row.actor.into(),
             row.action.into(),
@@ -644,7 +496,7 @@ impl Trail {
 
     async fn write(self, tx: &mut Tx) -> Result<(), Error> {
         self.rows.write(tx).await?;
-        let sql = "update audit_heads set seq = $2, hash = $3 where merchant_id = $1";
-        execute!(tx, sql, self.scope.merchant_id, self.seq, &self.hash).map(|_| ())
+        const SQL: &str = "update audit_heads set seq = $2, hash = $3 where merchant_id = $1";
+        execute!(tx, merchant(self.scope.merchant_id), SQL, self.seq, &self.hash).map(|_| ())
     }
 }

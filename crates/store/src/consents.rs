@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// What an applicant said, and to which text.
@@ -33,17 +33,16 @@ pub async fn record(
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into consents (merchant_id, sandbox, session_id, version, language, accepted, at)
          values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (merchant_id, sandbox, session_id) do update set version = excluded.version,
              language = excluded.language, accepted = excluded.accepted, at = excluded.at",
-        scope.merchant_id,
-        scope.sandbox,
         session_id,
         version,
         language,
         accepted,
-        now,
+        now
     )?;
     Ok(now)
 }
@@ -56,11 +55,10 @@ pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Resu
     fetch!(
         optional,
         conn,
+        scope,
         Consent,
         "select version, language, accepted, at from consents
          where merchant_id = $1 and sandbox = $2 and session_id = $3",
-        scope.merchant_id,
-        scope.sandbox,
-        session_id,
+        session_id
     )
 }

@@ -1,13 +1,13 @@
 //! One row per account and mode: the sequences of its faces and of its log, and the lock of its serial step.
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Error, Scope, Tx};
 
 /// Makes every other transaction that locks the same account and mode wait until this one ends.
 pub(crate) async fn lock(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
     // An update that changes nothing locks the row on every database; `for update` is not SQLite's.
-    let sql = "update counters set face_seq = face_seq where merchant_id = $1 and sandbox = $2";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox)? {
+    const SQL: &str = "update counters set face_seq = face_seq where merchant_id = $1 and sandbox = $2";
+    match execute!(tx, scope, SQL)? {
         0 => Err(Error::Missing("merchant")),
         _ => Ok(()),
     }
@@ -15,8 +15,8 @@ pub(crate) async fn lock(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
 
 /// The next number of the account's verification log.
 pub(crate) async fn next_log_id(tx: &mut Tx, scope: Scope) -> Result<i64, Error> {
-    let sql =
+    const SQL: &str =
         "update counters set log_seq = log_seq + 1 where merchant_id = $1 and sandbox = $2 returning log_seq";
-    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    let row = fetch!(optional, tx, scope, (i64,), SQL)?;
     row.map(|(log_id,)| log_id).ok_or(Error::Missing("merchant"))
 }

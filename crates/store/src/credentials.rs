@@ -9,9 +9,9 @@ use secrecy::SecretString;
 use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{Keyring, random, random_text};
 use crate::merchants::{self, Merchant};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 const LIVE: &str = "bf_live_";
@@ -94,15 +94,7 @@ async fn new_key(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<String
 
 async fn insert(tx: &mut Tx, merchant_id: Uuid, sandbox: bool, key: &str, hash: &[u8]) -> Result<(), Error> {
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into credentials (merchant_id, key, sandbox, secret_hash, created_at) values ($1, $2, $3, $4, $5)",
-        merchant_id,
-        key,
-        sandbox,
-        hash,
-        now,
-    )
+    execute!(tx, Scope { merchant_id, sandbox }, "insert into credentials (merchant_id, sandbox, key, secret_hash, created_at) values ($1, $2, $3, $4, $5)", key, hash, now)
     .map(|_| ())
 }
 
@@ -114,11 +106,14 @@ pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>,
     fetch!(
         all,
         conn,
+        both_modes(
+            merchant_id,
+            "a key's id is unique in the account and carries its mode"
+        ),
         Credential,
         "select key, sandbox, created_at, previous_until, revoked_at, length(secret_hash) > 0 as has_secret
          from credentials
-         where merchant_id = $1 order by created_at desc, key",
-        merchant_id,
+         where merchant_id = $1 order by created_at desc, key"
     )
 }
 
@@ -136,13 +131,16 @@ pub async fn rotate(
     let until = tx.now().saturating_add(overlap_ms);
     let changed = execute!(
         tx,
+        both_modes(
+            merchant_id,
+            "a key's id is unique in the account and carries its mode"
+        ),
         "update credentials set previous_hash = secret_hash,
              previous_until = case when length(secret_hash) > 0 then $3 end, secret_hash = $4
          where merchant_id = $1 and key = $2 and revoked_at is null",
-        merchant_id,
         key,
         until,
-        &hash,
+        &hash
     )?;
     if changed == 0 {
         return Err(Error::Missing("API key"));
@@ -159,9 +157,18 @@ pub async fn rotate(
 /// Database errors.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, Error> {
     let now = tx.now();
-    let sql =
+    const SQL: &str =
         "update credentials set revoked_at = $3 where merchant_id = $1 and key = $2 and revoked_at is null";
-    Ok(execute!(tx, sql, merchant_id, key, now)? == 1)
+    Ok(execute!(
+        tx,
+        both_modes(
+            merchant_id,
+            "a key's id is unique in the account and carries its mode"
+        ),
+        SQL,
+        key,
+        now
+    )? == 1)
 }
 
 #[derive(sqlx::FromRow)]
@@ -185,13 +192,14 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
     let stored = fetch!(
         optional,
         conn,
+        across_accounts("a request names its account by the key alone"),
         Stored,
         "select c.sandbox, c.secret_hash, c.previous_hash, c.previous_until,
                 m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at
          from merchants m join credentials c on c.merchant_id = m.id
          where m.short_id = $1 and c.key = $2 and c.revoked_at is null",
         short_id,
-        key,
+        key
     )?;
     let dummy = random::<32>();
     let (current, previous) = match &stored {

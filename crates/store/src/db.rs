@@ -1,50 +1,21 @@
-//! The database behind its two native pools: connecting, migrating, reading, writing, and the macros that let one SQL
-//! text with `$1` binds serve both. It knows no table but the migrations' lock.
+//! The database behind its two native pools: connecting, migrating, and taking connections for reading and writing. It
+//! knows no table but the migrations' lock and the row that checks writes.
 
-use std::ops::{ControlFlow, Deref, DerefMut};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sqlx::migrate::{Migrate, MigrateError, Migrator};
-use sqlx::pool::{PoolConnection, PoolOptions};
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::sqlite::{SqliteConnection, SqliteSynchronous};
-use sqlx::{PgPool, Postgres, Sqlite, Transaction};
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::SqliteSynchronous;
+use sqlx::{PgPool, Postgres};
 
-use crate::error::{Error, is_serialization_failure};
-use crate::group_commit::Member;
+use crate::conn::{Conn, Handle, Tx};
+use crate::error::Error;
 use crate::keyring::Keyring;
+use crate::migrations;
+use crate::options::Options;
+use crate::sql::{checked, execute, fetch};
 use crate::sqlite::{self, SqliteFile};
-
-pub(crate) static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
-/// Those of SQLite's traffic file; on PostgreSQL its tables are among the others.
-static TRAFFIC_MIGRATIONS: Migrator = sqlx::migrate!("migrations/traffic");
-pub(crate) static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
-
-/// How often a transaction is run again when the database cannot serialise it.
-const MAX_TRIES: u32 = 8;
-
-/// How to connect.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Connections kept at most (on SQLite: readers; there is one writer besides).
-    pub max_connections: u32,
-    /// How long to wait for a free connection before [`Error::Unavailable`].
-    pub acquire_timeout: Duration,
-    /// SQLite: how long to wait for another process's write lock.
-    pub busy_timeout: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            max_connections: 16,
-            acquire_timeout: Duration::from_secs(10),
-            busy_timeout: Duration::from_secs(10),
-        }
-    }
-}
 
 /// Milliseconds since 1970 UTC.
 type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
@@ -231,16 +202,11 @@ impl Db {
                 Handle::PostgresTx(tx)
             }
         };
-        Ok(Tx(self.conn(handle)))
+        Ok(Tx::new(self.conn(handle)))
     }
 
     fn conn(&self, handle: Handle) -> Conn {
-        Conn {
-            handle,
-            keyring: self.keyring.clone(),
-            now: (self.clock)(),
-            unserializable: false,
-        }
+        Conn::new(handle, self.keyring.clone(), (self.clock)())
     }
 
     /// Brings the schema up to date, in one transaction, under a lock row of ours (advisory locks are not to be had
@@ -251,8 +217,8 @@ impl Db {
     pub async fn migrate(&self) -> Result<(), Error> {
         match &self.pools {
             Pools::Sqlite { main, traffic } => {
-                main.migrate(&SQLITE_MIGRATIONS).await?;
-                traffic.migrate(&TRAFFIC_MIGRATIONS).await?;
+                main.migrate(&migrations::SQLITE).await?;
+                traffic.migrate(&migrations::TRAFFIC).await?;
                 traffic.take_over_api_log(main).await?;
             }
             Pools::Postgres(pool) => {
@@ -268,7 +234,7 @@ impl Db {
                 sqlx::query("update migration_lock set id = 1 where id = 1")
                     .execute(&mut *tx)
                     .await?;
-                run_migrations(&POSTGRES_MIGRATIONS, &mut *tx).await?;
+                migrations::run(&migrations::POSTGRES, &mut *tx).await?;
                 tx.commit().await?;
             }
         }
@@ -292,7 +258,7 @@ impl Db {
     /// [`Error::Unavailable`] or [`Error::Database`].
     pub async fn ping(&self) -> Result<(), Error> {
         let mut conn = self.read().await?;
-        fetch!(one, &mut conn, (i64,), "select cast(1 as bigint)").map(|_| ())
+        fetch!(one, &mut conn, installation, (i64,), "select cast(1 as bigint)").map(|_| ())
     }
 
     /// Writes a row and deletes it: whether the database takes writes now, for readiness checks.
@@ -303,8 +269,14 @@ impl Db {
         let id = uuid::Uuid::new_v4();
         crate::transaction!(self, |tx| -> Result<(), Error> {
             let now = tx.now();
-            execute!(tx, "insert into write_checks (id, at) values ($1, $2)", id, now)?;
-            execute!(tx, "delete from write_checks where id = $1", id).map(|_| ())
+            execute!(
+                tx,
+                installation,
+                "insert into write_checks (id, at) values ($1, $2)",
+                id,
+                now
+            )?;
+            execute!(tx, installation, "delete from write_checks where id = $1", id).map(|_| ())
         })
     }
 
@@ -315,11 +287,14 @@ impl Db {
     pub async fn size(&self) -> Result<i64, Error> {
         let mut conn = self.read().await?;
         let sql = if self.is_postgres() {
-            "select pg_database_size(current_database())"
+            checked!(installation, "select pg_database_size(current_database())")
         } else {
-            "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+            checked!(
+                installation,
+                "select page_count * page_size from pragma_page_count(), pragma_page_size()"
+            )
         };
-        fetch!(one, &mut conn, (i64,), sql).map(|(bytes,)| bytes)
+        fetch!(one, &mut conn, installation, (i64,), checked(sql)).map(|(bytes,)| bytes)
     }
 
     /// Moves everything from SQLite's write-ahead log into the database file and empties the log, so that no deleted
@@ -353,20 +328,6 @@ fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// Runs migrations without sqlx's own (advisory) lock.
-pub(crate) async fn run_migrations<C: Migrate>(
-    migrations: &Migrator,
-    conn: &mut C,
-) -> Result<(), MigrateError> {
-    let mut unlocked = Migrator {
-        migrations: migrations.migrations.clone(),
-        ..Migrator::DEFAULT
-    };
-    unlocked.set_locking(false);
-    // Not `run`: the compiler cannot see that its future is `Send`.
-    unlocked.run_direct(None, conn, false).await
-}
-
 async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err(Error::Config(
@@ -381,204 +342,3 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
         .await?;
     Ok(Pools::Postgres(pool))
 }
-
-/// A connection, as functions that only read take it. A [`Tx`] is one too.
-pub struct Conn {
-    handle: Handle,
-    keyring: Arc<Keyring>,
-    now: i64,
-    unserializable: bool,
-}
-
-enum Handle {
-    Sqlite(PoolConnection<Sqlite>),
-    Postgres(PoolConnection<Postgres>),
-    SqliteTx(Member),
-    PostgresTx(Transaction<'static, Postgres>),
-}
-
-/// What the macros run statements on.
-pub(crate) enum Raw<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
-}
-
-impl Conn {
-    /// When this connection was taken or this transaction began, in milliseconds since 1970 UTC: all it writes bears
-    /// this one time.
-    #[must_use]
-    pub fn now(&self) -> i64 {
-        self.now
-    }
-
-    pub(crate) fn is_postgres(&self) -> bool {
-        matches!(self.handle, Handle::Postgres(_) | Handle::PostgresTx(_))
-    }
-
-    pub(crate) fn keyring(&self) -> &Arc<Keyring> {
-        &self.keyring
-    }
-
-    pub(crate) fn raw(&mut self) -> Raw<'_> {
-        match &mut self.handle {
-            Handle::Sqlite(conn) => Raw::Sqlite(conn),
-            Handle::Postgres(conn) => Raw::Postgres(conn),
-            Handle::SqliteTx(tx) => Raw::Sqlite(tx.conn()),
-            Handle::PostgresTx(tx) => Raw::Postgres(tx),
-        }
-    }
-
-    /// Types a statement's error and remembers whether the transaction is worth another try.
-    pub(crate) fn outcome<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
-        result.map_err(|error| {
-            self.unserializable |= is_serialization_failure(&error);
-            if let Handle::SqliteTx(tx) = &mut self.handle {
-                tx.failed(&error);
-            }
-            Error::from(error)
-        })
-    }
-}
-
-/// A transaction, as functions that write take it.
-pub struct Tx(Conn);
-
-impl Deref for Tx {
-    type Target = Conn;
-    fn deref(&self) -> &Conn {
-        &self.0
-    }
-}
-
-impl DerefMut for Tx {
-    fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.0
-    }
-}
-
-impl Tx {
-    /// Makes it so.
-    ///
-    /// # Errors
-    /// [`Error::Database`] when the database could not serialise it; [`Error::Unavailable`].
-    pub async fn commit(self) -> Result<(), Error> {
-        Ok(self.commit_raw().await?)
-    }
-
-    /// Rolls back. An error means that this transaction read rows that were not committed in the end, so its
-    /// refusal is not valid.
-    async fn rollback(self) -> Result<(), Error> {
-        match self.0.handle {
-            // Its own error says more than the group's.
-            Handle::SqliteTx(tx) if tx.is_broken() => {
-                drop(tx);
-                Ok(())
-            }
-            Handle::SqliteTx(tx) => Ok(tx.rollback().await?),
-            // Dropping rolls back.
-            _ => Ok(()),
-        }
-    }
-
-    async fn commit_raw(self) -> Result<(), sqlx::Error> {
-        match self.0.handle {
-            Handle::SqliteTx(tx) => tx.commit().await,
-            Handle::PostgresTx(tx) => tx.commit().await,
-            Handle::Sqlite(_) | Handle::Postgres(_) => Ok(()),
-        }
-    }
-
-    /// Ends one try of [`transaction!`](crate::transaction): commits or rolls back; `Continue` asks for another try.
-    #[doc(hidden)]
-    pub async fn finish<T, E: From<Error>>(
-        self,
-        result: Result<T, E>,
-        tries: &mut u32,
-    ) -> ControlFlow<Result<T, E>> {
-        *tries += 1;
-        let (result, again) = match result {
-            Ok(value) => match self.commit_raw().await {
-                Ok(()) => (Ok(value), false),
-                Err(error) => {
-                    let again = is_serialization_failure(&error);
-                    (Err(E::from(Error::from(error))), again)
-                }
-            },
-            Err(error) => {
-                let again = self.unserializable;
-                let error = self.rollback().await.map_or_else(E::from, |()| error);
-                (Err(error), again)
-            }
-        };
-        if !again || *tries >= MAX_TRIES {
-            return ControlFlow::Break(result);
-        }
-        let pause = rand::random_range(1..=4_u64 << *tries);
-        tokio::time::sleep(Duration::from_millis(pause)).await;
-        ControlFlow::Continue(())
-    }
-}
-
-/// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
-/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
-/// crate's documentation for an example.
-#[macro_export]
-macro_rules! transaction {
-    ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{
-        let db: &$crate::Db = &$db;
-        let mut tries = 0_u32;
-        loop {
-            let mut handle = match db.begin().await {
-                Ok(handle) => handle,
-                Err(error) => break Err(<$err>::from(error)),
-            };
-            let result: Result<$ok, $err> = {
-                let $tx = &mut handle;
-                async { $body }.await
-            };
-            match handle.finish(result, &mut tries).await {
-                ::std::ops::ControlFlow::Break(result) => break result,
-                ::std::ops::ControlFlow::Continue(()) => {}
-            }
-        }
-    }};
-}
-
-/// `execute!(conn, "sql", binds…)` runs a statement on whichever database it is and answers the number of rows it
-/// touched.
-macro_rules! execute {
-    ($conn:expr, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let conn: &mut $crate::Conn = $conn;
-        let result = match conn.raw() {
-            $crate::db::Raw::Sqlite(raw) => {
-                sqlx::query($sql)$(.bind($bind))*.execute(raw).await.map(|done| done.rows_affected())
-            }
-            $crate::db::Raw::Postgres(raw) => {
-                sqlx::query($sql)$(.bind($bind))*.execute(raw).await.map(|done| done.rows_affected())
-            }
-        };
-        conn.outcome(result)
-    }};
-}
-
-/// `fetch!(one | optional | all, conn, Type, "sql", binds…)` runs a statement and maps its rows to a type that derives
-/// `sqlx::FromRow`, or to a tuple.
-macro_rules! fetch {
-    (one, $($rest:tt)*) => { fetch!(@ fetch_one, $($rest)*) };
-    (optional, $($rest:tt)*) => { fetch!(@ fetch_optional, $($rest)*) };
-    (all, $($rest:tt)*) => { fetch!(@ fetch_all, $($rest)*) };
-    (@ $fetch:ident, $conn:expr, $row:ty, $sql:expr $(, $bind:expr)* $(,)?) => {{
-        let conn: &mut $crate::Conn = $conn;
-        let result = match conn.raw() {
-            $crate::db::Raw::Sqlite(raw) => {
-                sqlx::query_as::<_, $row>($sql)$(.bind($bind))*.$fetch(raw).await
-            }
-            $crate::db::Raw::Postgres(raw) => {
-                sqlx::query_as::<_, $row>($sql)$(.bind($bind))*.$fetch(raw).await
-            }
-        };
-        conn.outcome(result)
-    }};
-}
-
-pub(crate) use {execute, fetch};

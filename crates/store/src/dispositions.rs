@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::db::{execute, fetch};
 use crate::keyring::Place;
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// A conclusion about one hit.
@@ -58,15 +58,14 @@ pub async fn add(
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into hit_dispositions (merchant_id, sandbox, log_id, id, actor, disposition_sealed, at)
          values ($1, $2, $3, $4, $5, $6, $7)",
-        scope.merchant_id,
-        scope.sandbox,
         attempt.log_id,
         id,
         actor,
         &sealed,
-        now,
+        now
     )
     .map(|_| ())
 }
@@ -80,18 +79,10 @@ pub async fn of_attempt(
     scope: Scope,
     attempt: &Attempt,
 ) -> Result<Vec<HitDisposition>, Error> {
-    let sql = "select id, actor, disposition_sealed, at from hit_dispositions
+    const SQL: &str = "select id, actor, disposition_sealed, at from hit_dispositions
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by at, id";
     type Row = (Uuid, String, Vec<u8>, i64);
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt.log_id
-    )?;
+    let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
     let open = |(id, actor, sealed, at): Row| {
         let text = attempt.key.open_text(&place(scope, &id), &sealed)?;
         let Sealed {

@@ -4,8 +4,8 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::Place;
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants, people, registrations};
 
 /// The part of a webhook event's body that names the person.
@@ -27,8 +27,8 @@ struct EventData {
 /// Database errors.
 pub async fn index(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
     let events = index_events(tx, limit).await?;
-    let links = index_users(tx, &LINKS, limit).await?;
-    let sessions = index_users(tx, &SESSIONS, limit).await?;
+    let links = index_links(tx, limit).await?;
+    let sessions = index_sessions(tx, limit).await?;
     Ok(events + links + sessions)
 }
 
@@ -37,16 +37,28 @@ pub async fn index(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
 /// # Errors
 /// Database errors.
 pub async fn any(conn: &mut Conn) -> Result<bool, Error> {
-    let sql = "select exists (select 1 from outbox where facemap_id is null)
+    const SQL: &str = "select exists (select 1 from outbox where facemap_id is null)
                or exists (select 1 from link_tokens where user_ref is null)
                or exists (select 1 from sessions where user_ref is null)";
-    let (any,) = fetch!(one, conn, (bool,), sql)?;
+    let (any,) = fetch!(
+        one,
+        conn,
+        across_accounts("housekeeping indexes every account's earlier rows"),
+        (bool,),
+        SQL
+    )?;
     Ok(any)
 }
 
 async fn index_events(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
-    let sql = "select merchant_id, sandbox, id, body_sealed from outbox where facemap_id is null order by id limit $1";
-    let rows = fetch!(all, tx, (Uuid, bool, Uuid, Vec<u8>), sql, limit)?;
+    let rows = fetch!(
+        all,
+        tx,
+        across_accounts("housekeeping indexes every account's earlier rows"),
+        (Uuid, bool, Uuid, Vec<u8>),
+        "select merchant_id, sandbox, id, body_sealed from outbox where facemap_id is null order by id limit $1",
+        limit
+    )?;
     for (merchant_id, sandbox, id, sealed) in &rows {
         let scope = Scope {
             merchant_id: *merchant_id,
@@ -61,60 +73,74 @@ async fn index_events(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
             None => None,
         };
         let facemap_id = person.map(|person| person.facemap_id).or(named);
-        let sql = "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
         let facemap_id = facemap_id.unwrap_or(Uuid::nil());
-        execute!(tx, sql, *merchant_id, *sandbox, *id, facemap_id)?;
+        execute!(
+            tx,
+            scope,
+            "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and id = $3",
+            *id,
+            facemap_id
+        )?;
     }
     Ok(rows.len())
 }
 
-/// A table with a sealed label of an applicant.
-struct Users {
-    select: &'static str,
-    update: &'static str,
-    place: &'static str,
+async fn index_links(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
+    const WITHOUT: &str =
+        "select merchant_id, sandbox, token_ref, user_id_sealed from link_tokens where user_ref is null
+        order by token_ref limit $1";
+    const FILL: &str =
+        "update link_tokens set user_ref = $4 where merchant_id = $1 and sandbox = $2 and token_ref = $3";
+    let rows = fetch!(
+        all,
+        tx,
+        across_accounts("housekeeping indexes every account's earlier rows"),
+        (Uuid, bool, Vec<u8>, Vec<u8>),
+        WITHOUT,
+        limit
+    )?;
+    for (merchant_id, sandbox, token_ref, sealed) in &rows {
+        let scope = Scope {
+            merchant_id: *merchant_id,
+            sandbox: *sandbox,
+        };
+        let user_ref = user_ref(tx, scope, "link_tokens.user_id", token_ref, sealed).await?;
+        execute!(tx, scope, FILL, token_ref, user_ref)?;
+    }
+    Ok(rows.len())
 }
 
-const LINKS: Users = Users {
-    select: "select merchant_id, sandbox, token_ref, user_id_sealed from link_tokens where user_ref is null
-             order by token_ref limit $1",
-    update: "update link_tokens set user_ref = $4 where merchant_id = $1 and sandbox = $2 and token_ref = $3",
-    place: "link_tokens.user_id",
-};
-
-const SESSIONS: Users = Users {
-    select: "select merchant_id, sandbox, id, user_id_sealed from sessions where user_ref is null order by id limit $1",
-    update: "update sessions set user_ref = $4 where merchant_id = $1 and sandbox = $2 and id = $3",
-    place: "sessions.user_id",
-};
-
-async fn index_users(tx: &mut Tx, users: &Users, limit: i64) -> Result<usize, Error> {
-    // On PostgreSQL a session's id is a UUID and a link's reference is bytes, so each table is read in its own type.
-    if users.place == LINKS.place {
-        let rows = fetch!(all, tx, (Uuid, bool, Vec<u8>, Vec<u8>), users.select, limit)?;
-        for (merchant_id, sandbox, token_ref, sealed) in &rows {
-            let user_ref = user_ref(tx, (*merchant_id, *sandbox), users.place, token_ref, sealed).await?;
-            execute!(tx, users.update, *merchant_id, *sandbox, token_ref, user_ref)?;
-        }
-        return Ok(rows.len());
-    }
-    let rows = fetch!(all, tx, (Uuid, bool, Uuid, Vec<u8>), users.select, limit)?;
+async fn index_sessions(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
+    const WITHOUT: &str = "select merchant_id, sandbox, id, user_id_sealed from sessions where user_ref is null order by id limit $1";
+    const FILL: &str =
+        "update sessions set user_ref = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    let rows = fetch!(
+        all,
+        tx,
+        across_accounts("housekeeping indexes every account's earlier rows"),
+        (Uuid, bool, Uuid, Vec<u8>),
+        WITHOUT,
+        limit
+    )?;
     for (merchant_id, sandbox, id, sealed) in &rows {
-        let user_ref = user_ref(tx, (*merchant_id, *sandbox), users.place, id.as_bytes(), sealed).await?;
-        execute!(tx, users.update, *merchant_id, *sandbox, *id, user_ref)?;
+        let scope = Scope {
+            merchant_id: *merchant_id,
+            sandbox: *sandbox,
+        };
+        let user_ref = user_ref(tx, scope, "sessions.user_id", id.as_bytes(), sealed).await?;
+        execute!(tx, scope, FILL, *id, user_ref)?;
     }
     Ok(rows.len())
 }
 
 async fn user_ref(
     conn: &mut Conn,
-    (merchant_id, sandbox): (Uuid, bool),
+    scope: Scope,
     what: &str,
     id: &[u8],
     sealed: &[u8],
 ) -> Result<Vec<u8>, Error> {
-    let scope = Scope { merchant_id, sandbox };
-    let label = open(conn, merchant_id, what, id, sealed).await?;
+    let label = open(conn, scope.merchant_id, what, id, sealed).await?;
     Ok(label.map_or_else(Vec::new, |label| registrations::external_ref(conn, scope, &label)))
 }
 

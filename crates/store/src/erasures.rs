@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::erasure_journal::KeyId;
+use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx, applicants, idempotency, monitoring, people, registrations};
 
 /// Somebody who was erased.
@@ -43,12 +43,11 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasu
     fetch!(
         all,
         conn,
+        scope,
         Erasure,
         "select merchant_id, sandbox, facemap_id, at from erasures
          where merchant_id = $1 and sandbox = $2 order by at desc, facemap_id limit $3",
-        scope.merchant_id,
-        scope.sandbox,
-        limit,
+        limit
     )
 }
 
@@ -57,16 +56,8 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasu
 /// # Errors
 /// Database errors.
 pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<bool, Error> {
-    let sql = "select at from erasures where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    let found = fetch!(
-        optional,
-        conn,
-        (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )?;
+    const SQL: &str = "select at from erasures where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let found = fetch!(optional, conn, scope, (i64,), SQL, facemap_id)?;
     Ok(found.is_some())
 }
 
@@ -75,7 +66,13 @@ pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
 /// # Errors
 /// Database errors.
 pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
-    let (newest,) = fetch!(one, conn, (Option<i64>,), "select max(at) from erasures")?;
+    let (newest,) = fetch!(
+        one,
+        conn,
+        across_accounts("a restore compares its backup with every account's erasures"),
+        (Option<i64>,),
+        "select max(at) from erasures"
+    )?;
     Ok(newest)
 }
 
@@ -96,8 +93,8 @@ pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
 /// Writes a person into the ledger. The journal has the keys already.
 pub(crate) async fn write(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     let now = tx.now();
-    let sql = "insert into erasures (merchant_id, sandbox, facemap_id, at, journaled_at) values ($1, $2, $3, $4, $4)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, now).map(|_| ())
+    const SQL: &str = "insert into erasures (merchant_id, sandbox, facemap_id, at, journaled_at) values ($1, $2, $3, $4, $4)";
+    execute!(tx, scope, SQL, facemap_id, now).map(|_| ())
 }
 
 /// Erasures that an earlier version did not write to the journal, at most `limit`.
@@ -105,9 +102,16 @@ pub(crate) async fn write(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result
 /// # Errors
 /// Database errors.
 pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, Error> {
-    let sql = "select merchant_id, sandbox, facemap_id, at from erasures where journaled_at is null
+    const SQL: &str = "select merchant_id, sandbox, facemap_id, at from erasures where journaled_at is null
                order by at, facemap_id limit $1";
-    fetch!(all, conn, Erasure, sql, limit)
+    fetch!(
+        all,
+        conn,
+        across_accounts("housekeeping journals every account's erasures"),
+        Erasure,
+        SQL,
+        limit
+    )
 }
 
 /// Notes that the journal has an erasure.
@@ -116,30 +120,38 @@ pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, 
 /// Database errors.
 pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
     let now = tx.now();
-    let sql =
+    const SQL: &str =
         "update erasures set journaled_at = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    let (merchant_id, sandbox) = (erasure.merchant_id, erasure.sandbox);
-    execute!(tx, sql, merchant_id, sandbox, erasure.facemap_id, now).map(|_| ())
+    execute!(tx, erasure.scope(), SQL, erasure.facemap_id, now).map(|_| ())
 }
 
 /// Deletes what names a person under the account's key: events by their facemap; links, sessions, monitoring queries and their
 /// idempotency answers by the person's labels, except labels that another person is registered under.
 pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     idempotency::erase_earlier(tx, scope).await?;
-    let sql = "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
-    let sql = "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
-                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    execute!(
+        tx,
+        scope,
+        "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
+        facemap_id
+    )?;
+    execute!(tx, scope, "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)", facemap_id)?;
     for label in applicants::labels_of(tx, scope, facemap_id).await? {
         if label.is_shared {
             continue;
         }
         for sql in [
-            "delete from link_tokens where merchant_id = $1 and sandbox = $2 and user_ref = $3",
-            "delete from sessions where merchant_id = $1 and sandbox = $2 and user_ref = $3",
+            checked!(
+                scope,
+                "delete from link_tokens where merchant_id = $1 and sandbox = $2 and user_ref = $3"
+            ),
+            checked!(
+                scope,
+                "delete from sessions where merchant_id = $1 and sandbox = $2 and user_ref = $3"
+            ),
         ] {
-            execute!(tx, sql, scope.merchant_id, scope.sandbox, &label.external_ref)?;
+            execute!(tx, scope, checked(sql), &label.external_ref)?;
         }
         monitoring::delete_labelled(tx, scope, &label.text).await?;
         idempotency::erase_label(tx, scope, &label.external_ref).await?;
@@ -178,20 +190,10 @@ pub(crate) async fn remove_objects(
     let now = tx.now();
     let (facemap_id, external_ref) = erased.unzip();
     let facemap_id = facemap_id.unwrap_or(Uuid::nil());
-    let sql =
+    const SQL: &str =
         "insert into object_removals (merchant_id, sandbox, attempt_id, facemap_id, external_ref, created_at)
                values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
-    execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt_id,
-        facemap_id,
-        external_ref,
-        now
-    )
-    .map(|_| ())
+    execute!(tx, scope, SQL, attempt_id, facemap_id, external_ref, now).map(|_| ())
 }
 
 /// The person who was erased under a label, as long as the erasure is not finished.
@@ -204,10 +206,9 @@ pub async fn unfinished(
     external_user_id: &str,
 ) -> Result<Option<Uuid>, Error> {
     let external_ref = registrations::external_ref(conn, scope, external_user_id);
-    let sql = "select facemap_id from object_removals
+    const SQL: &str = "select facemap_id from object_removals
                where merchant_id = $1 and sandbox = $2 and external_ref = $3 order by attempt_id limit 1";
-    let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
-    let found = fetch!(optional, conn, (Uuid,), sql, merchant_id, sandbox, &external_ref)?;
+    let found = fetch!(optional, conn, scope, (Uuid,), SQL, &external_ref)?;
     Ok(found.map(|(facemap_id,)| facemap_id))
 }
 
@@ -220,17 +221,9 @@ pub async fn objects_of(
     scope: Scope,
     facemap_id: Uuid,
 ) -> Result<Vec<ObjectRemoval>, Error> {
-    let sql = "select merchant_id, sandbox, attempt_id from object_removals
+    const SQL: &str = "select merchant_id, sandbox, attempt_id from object_removals
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by attempt_id";
-    fetch!(
-        all,
-        conn,
-        ObjectRemoval,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )
+    fetch!(all, conn, scope, ObjectRemoval, SQL, facemap_id)
 }
 
 /// All attempts whose objects are still to be deleted, the earliest first, at most `limit`.
@@ -238,8 +231,15 @@ pub async fn objects_of(
 /// # Errors
 /// Database errors.
 pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
-    let sql = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
-    fetch!(all, conn, ObjectRemoval, sql, limit)
+    const SQL: &str = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
+    fetch!(
+        all,
+        conn,
+        across_accounts("housekeeping deletes every account's objects"),
+        ObjectRemoval,
+        SQL,
+        limit
+    )
 }
 
 /// Notes that the objects are deleted.
@@ -247,6 +247,7 @@ pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemov
 /// # Errors
 /// Database errors.
 pub async fn objects_removed(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
-    let sql = "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
-    execute!(tx, sql, removal.merchant_id, removal.sandbox, removal.attempt_id).map(|_| ())
+    const SQL: &str =
+        "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
+    execute!(tx, removal.scope(), SQL, removal.attempt_id).map(|_| ())
 }

@@ -7,8 +7,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
 
 /// A place in the account's sequence of face changes. The token tells apart two histories that reached the same number.
@@ -38,8 +38,8 @@ pub struct FaceChange {
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
 pub async fn sequence(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
-    let sql = "select face_seq from counters where merchant_id = $1 and sandbox = $2";
-    let row = fetch!(optional, conn, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    const SQL: &str = "select face_seq from counters where merchant_id = $1 and sandbox = $2";
+    let row = fetch!(optional, conn, scope, (i64,), SQL)?;
     row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
 }
 
@@ -53,16 +53,8 @@ pub async fn contains(conn: &mut Conn, scope: Scope, position: Position) -> Resu
     if position.seq == 0 {
         return Ok(true);
     }
-    let sql = "select token from faces where merchant_id = $1 and sandbox = $2 and seq = $3";
-    let row = fetch!(
-        optional,
-        conn,
-        (Option<Uuid>,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        position.seq
-    )?;
+    const SQL: &str = "select token from faces where merchant_id = $1 and sandbox = $2 and seq = $3";
+    let row = fetch!(optional, conn, scope, (Option<Uuid>,), SQL, position.seq)?;
     Ok(row.is_some_and(|(token,)| token == position.token))
 }
 
@@ -94,15 +86,14 @@ pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Resul
     let rows = fetch!(
         all,
         conn,
+        scope,
         Row,
         "select f.seq, f.token, f.facemap_id, f.model, f.embedding_sealed, p.wrapped_key from faces f
          left join people p
              on p.merchant_id = f.merchant_id and p.sandbox = f.sandbox and p.facemap_id = f.facemap_id
          where f.merchant_id = $1 and f.sandbox = $2 and f.seq > $3 order by f.seq limit $4",
-        scope.merchant_id,
-        scope.sandbox,
         seq,
-        limit,
+        limit
     )?;
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -166,16 +157,8 @@ pub async fn insert(
 /// # Errors
 /// Database errors.
 pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
-    let rows = fetch!(
-        all,
-        conn,
-        (Uuid,),
-        "select distinct facemap_id from faces
-         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null",
-        scope.merchant_id,
-        scope.sandbox,
-        model,
-    )?;
+    let rows = fetch!(all, conn, scope, (Uuid,), "select distinct facemap_id from faces
+         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null", model)?;
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
 
@@ -185,9 +168,16 @@ pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<
 /// Database errors.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
     // Ranges of an index, and none of the faces by the model in use.
-    let sql = "select count(*) from faces
+    const SQL: &str = "select count(*) from faces
                where (model < $1 or model > $1 or model = '') and embedding_sealed is not null";
-    let (faces,) = fetch!(one, conn, (i64,), sql, model)?;
+    let (faces,) = fetch!(
+        one,
+        conn,
+        across_accounts("a node reports how many faces need another enrolment"),
+        (i64,),
+        SQL,
+        model
+    )?;
     Ok(faces)
 }
 
@@ -203,9 +193,10 @@ pub async fn replace(
     model: &str,
     embedding: &[u8],
 ) -> Result<bool, Error> {
-    let sql = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and model <> $4
+    const SQL: &str =
+        "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and model <> $4
                and embedding_sealed is not null";
-    if execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, model)? == 0 {
+    if execute!(tx, scope, SQL, facemap_id, model)? == 0 {
         return Ok(false);
     }
     insert(tx, scope, facemap_id, model, embedding).await?;
@@ -214,8 +205,8 @@ pub async fn replace(
 
 /// Removes all faces of a person and leaves the note by which indexes learn of it.
 pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
-    let sql = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    if execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)? > 0 {
+    const SQL: &str = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    if execute!(tx, scope, SQL, facemap_id)? > 0 {
         let seq = next(tx, scope).await?;
         append(tx, scope, seq, facemap_id, "", None).await?;
     }
@@ -223,9 +214,9 @@ pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Resul
 }
 
 async fn next(tx: &mut Tx, scope: Scope) -> Result<i64, Error> {
-    let sql = "update counters set face_seq = face_seq + 1 where merchant_id = $1 and sandbox = $2
+    const SQL: &str = "update counters set face_seq = face_seq + 1 where merchant_id = $1 and sandbox = $2
                returning face_seq";
-    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    let row = fetch!(optional, tx, scope, (i64,), SQL)?;
     row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
 }
 
@@ -238,18 +229,7 @@ async fn append(
     sealed: Option<&[u8]>,
 ) -> Result<(), Error> {
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        scope.merchant_id,
-        scope.sandbox,
-        seq,
-        facemap_id,
-        model,
-        sealed,
-        now,
-        Uuid::new_v4(),
-    )
+    execute!(tx, scope, "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)", seq, facemap_id, model, sealed, now, Uuid::new_v4())
     .map(|_| ())
 }

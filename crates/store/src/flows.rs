@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, counters};
 
 /// A Flow (interface §2.2) with its private settings.
@@ -91,8 +91,8 @@ macro_rules! select {
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Flow>, Error> {
-    let sql = select!("order by created_at desc, id desc");
-    fetch!(all, conn, Flow, sql, scope.merchant_id, scope.sandbox)
+    const SQL: &str = select!("order by created_at desc, id desc");
+    fetch!(all, conn, scope, Flow, SQL)
 }
 
 /// One Flow.
@@ -100,15 +100,7 @@ pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Flow>, Error> {
 /// # Errors
 /// Database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
-    fetch!(
-        optional,
-        conn,
-        Flow,
-        select!("and id = $3"),
-        scope.merchant_id,
-        scope.sandbox,
-        id
-    )
+    fetch!(optional, conn, scope, Flow, select!("and id = $3"), id)
 }
 
 /// Makes a Flow; `limit` is how many the account's plan allows.
@@ -123,34 +115,17 @@ pub async fn create(
 ) -> Result<Flow, Error> {
     if let Some(limit) = limit {
         counters::lock(tx, scope).await?;
-        let sql = "select count(*) from flows where merchant_id = $1 and sandbox = $2";
-        let (count,) = fetch!(one, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+        const SQL: &str = "select count(*) from flows where merchant_id = $1 and sandbox = $2";
+        let (count,) = fetch!(one, tx, scope, (i64,), SQL)?;
         if count >= limit {
             return Err(Error::LimitReached);
         }
     }
     let id = Uuid::now_v7();
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into flows (merchant_id, sandbox, id, name, default_fields, default_document_types,
+    execute!(tx, scope, "insert into flows (merchant_id, sandbox, id, name, default_fields, default_document_types,
              country_overrides, geo_blocked_countries, webhook_url, min_age, max_age, settings, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-        scope.merchant_id,
-        scope.sandbox,
-        id,
-        &content.name,
-        &content.default_fields,
-        &content.default_document_types,
-        &content.country_overrides,
-        &content.geo_blocked_countries,
-        &content.webhook_url,
-        content.min_age,
-        content.max_age,
-        &content.settings,
-        now,
-        now,
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)", id, &content.name, &content.default_fields, &content.default_document_types, &content.country_overrides, &content.geo_blocked_countries, &content.webhook_url, content.min_age, content.max_age, &content.settings, now, now)?;
     get(tx, scope, id).await?.ok_or(Error::Missing("flow"))
 }
 
@@ -159,8 +134,9 @@ pub async fn create(
 /// # Errors
 /// Database errors.
 pub async fn get_for_update(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
-    let sql = "update flows set updated_at = updated_at where merchant_id = $1 and sandbox = $2 and id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str =
+        "update flows set updated_at = updated_at where merchant_id = $1 and sandbox = $2 and id = $3";
+    execute!(tx, scope, SQL, id)?;
     get(tx, scope, id).await
 }
 
@@ -175,26 +151,10 @@ pub async fn update(
     content: &FlowContent,
 ) -> Result<Option<Flow>, Error> {
     let now = tx.now();
-    execute!(
-        tx,
-        "update flows set name = $4, default_fields = $5, default_document_types = $6, country_overrides = $7,
+    execute!(tx, scope, "update flows set name = $4, default_fields = $5, default_document_types = $6, country_overrides = $7,
              geo_blocked_countries = $8, webhook_url = $9, min_age = $10, max_age = $11, settings = $12,
              updated_at = $13
-         where merchant_id = $1 and sandbox = $2 and id = $3",
-        scope.merchant_id,
-        scope.sandbox,
-        id,
-        &content.name,
-        &content.default_fields,
-        &content.default_document_types,
-        &content.country_overrides,
-        &content.geo_blocked_countries,
-        &content.webhook_url,
-        content.min_age,
-        content.max_age,
-        &content.settings,
-        now,
-    )?;
+         where merchant_id = $1 and sandbox = $2 and id = $3", id, &content.name, &content.default_fields, &content.default_document_types, &content.country_overrides, &content.geo_blocked_countries, &content.webhook_url, content.min_age, content.max_age, &content.settings, now)?;
     get(tx, scope, id).await
 }
 
@@ -207,15 +167,14 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "update groups set updated_at = $4 where merchant_id = $1 and sandbox = $2 and id in
              (select group_id from group_flows where merchant_id = $1 and sandbox = $2 and flow_id = $3)",
-        scope.merchant_id,
-        scope.sandbox,
         id,
-        now,
+        now
     )?;
-    let sql = "delete from flows where merchant_id = $1 and sandbox = $2 and id = $3";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? == 1)
+    const SQL: &str = "delete from flows where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, scope, SQL, id)? == 1)
 }
 
 /// Records that a Flow required two people when it was deleted.
@@ -223,9 +182,10 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
 /// # Errors
 /// Database errors.
 pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
-    let sql = "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
+    const SQL: &str =
+        "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
                on conflict do nothing";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, id).map(|_| ())
+    execute!(tx, scope, SQL, id).map(|_| ())
 }
 
 /// Whether a deleted Flow required two people.
@@ -233,8 +193,8 @@ pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), E
 /// # Errors
 /// Database errors.
 pub async fn kept_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    let sql = "select count(*) from deleted_four_eyes_flows
+    const SQL: &str = "select count(*) from deleted_four_eyes_flows
                where merchant_id = $1 and sandbox = $2 and flow_id = $3";
-    let (count,) = fetch!(one, conn, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    let (count,) = fetch!(one, conn, scope, (i64,), SQL, id)?;
     Ok(count > 0)
 }

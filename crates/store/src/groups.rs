@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use reference::status::GroupStatus;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters};
 
@@ -119,8 +119,8 @@ fn fold(rows: Vec<Row>) -> Vec<Group> {
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Group>, Error> {
-    let sql = select!("order by g.created_at desc, g.id desc, gf.position");
-    fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox).map(fold)
+    const SQL: &str = select!("order by g.created_at desc, g.id desc, gf.position");
+    fetch!(all, conn, scope, Row, SQL).map(fold)
 }
 
 /// One Group.
@@ -128,8 +128,8 @@ pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Group>, Error> {
 /// # Errors
 /// Database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Group>, Error> {
-    let sql = select!("and g.id = $3 order by gf.position");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str = select!("and g.id = $3 order by gf.position");
+    let rows = fetch!(all, conn, scope, Row, SQL, id)?;
     Ok(fold(rows).pop())
 }
 
@@ -140,8 +140,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Group
 pub async fn create(tx: &mut Tx, scope: Scope, new: &NewGroup, limit: Option<i64>) -> Result<Group, Error> {
     if let Some(limit) = limit {
         counters::lock(tx, scope).await?;
-        let sql = "select count(*) from groups where merchant_id = $1 and sandbox = $2";
-        let (count,) = fetch!(one, tx, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+        const SQL: &str = "select count(*) from groups where merchant_id = $1 and sandbox = $2";
+        let (count,) = fetch!(one, tx, scope, (i64,), SQL)?;
         if count >= limit {
             return Err(Error::LimitReached);
         }
@@ -150,16 +150,15 @@ pub async fn create(tx: &mut Tx, scope: Scope, new: &NewGroup, limit: Option<i64
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into groups (merchant_id, sandbox, id, name, description, status, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        scope.merchant_id,
-        scope.sandbox,
         id,
         &new.name,
         &new.description,
         new.status.as_str(),
         now,
-        now,
+        now
     )?;
     add_flows(tx, scope, id, &new.flow_ids).await?;
     get(tx, scope, id).await?.ok_or(Error::Missing("group"))
@@ -187,44 +186,42 @@ pub async fn update(
     let now = tx.now();
     let changed = execute!(
         tx,
+        scope,
         "update groups set name = coalesce($4, name), status = coalesce($5, status),
              description = case when $6 then $7 else description end, updated_at = $8
          where merchant_id = $1 and sandbox = $2 and id = $3",
-        scope.merchant_id,
-        scope.sandbox,
         id,
         name,
         status.map(GroupStatus::as_str),
         description.is_some(),
         description.clone().flatten(),
-        now,
+        now
     )?;
     if changed == 0 {
         return Ok(None);
     }
     if let Some(flow_ids) = flow_ids {
-        let sql = "delete from group_flows where merchant_id = $1 and sandbox = $2 and group_id = $3";
-        execute!(tx, sql, scope.merchant_id, scope.sandbox, id)?;
+        const SQL: &str = "delete from group_flows where merchant_id = $1 and sandbox = $2 and group_id = $3";
+        execute!(tx, scope, SQL, id)?;
         add_flows(tx, scope, id, flow_ids).await?;
     }
     get(tx, scope, id).await
 }
 
 async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid]) -> Result<(), Error> {
-    let sql = "select id from flows where merchant_id = $1 and sandbox = $2";
-    let own = fetch!(all, tx, (Uuid,), sql, scope.merchant_id, scope.sandbox)?;
+    const SQL: &str = "select id from flows where merchant_id = $1 and sandbox = $2";
+    let own = fetch!(all, tx, scope, (Uuid,), SQL)?;
     // Taking an id out of the set when it is added ignores its repetitions.
     let mut own: HashSet<Uuid> = own.into_iter().map(|(id,)| id).collect();
     for (position, flow_id) in (0_i64..).zip(flow_ids.iter().filter(|id| own.remove(*id))) {
         execute!(
             tx,
+            scope,
             "insert into group_flows (merchant_id, sandbox, group_id, flow_id, position)
              values ($1, $2, $3, $4, $5)",
-            scope.merchant_id,
-            scope.sandbox,
             group_id,
             flow_id,
-            position,
+            position
         )?;
     }
     Ok(())
@@ -235,6 +232,6 @@ async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid])
 /// # Errors
 /// Database errors.
 pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from groups where merchant_id = $1 and sandbox = $2 and id = $3";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? == 1)
+    const SQL: &str = "delete from groups where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, scope, SQL, id)? == 1)
 }

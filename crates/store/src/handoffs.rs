@@ -5,9 +5,9 @@
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::merchants::Merchant;
 use crate::sessions::{self, Session};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// Where a session's hand-off stands.
@@ -58,18 +58,17 @@ pub async fn create(
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into handoffs (merchant_id, sandbox, session_id, token_ref, number, created_at, expires_at)
          values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (merchant_id, sandbox, session_id) do update set token_ref = excluded.token_ref,
              number = excluded.number, created_at = excluded.created_at, expires_at = excluded.expires_at,
              claimed_at = null, access_ref = null",
-        scope.merchant_id,
-        scope.sandbox,
         session_id,
         &token_ref,
         number,
         now,
-        expires_at,
+        expires_at
     )?;
     Ok(token)
 }
@@ -95,11 +94,14 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<HandoffToken, Error> {
     let row = fetch!(
         optional,
         conn,
+        both_modes(
+            merchant.id,
+            "the link's token carries the account and not the mode"
+        ),
         Row,
         "select sandbox, session_id, number, expires_at, claimed_at from handoffs
          where merchant_id = $1 and token_ref = $2",
-        merchant.id,
-        &token_ref,
+        &token_ref
     )?;
     match row {
         None => Ok(HandoffToken::Invalid),
@@ -144,14 +146,17 @@ pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<Sec
     let row = fetch!(
         optional,
         tx,
+        both_modes(
+            merchant.id,
+            "the link's token carries the account and not the mode"
+        ),
         Row,
         "update handoffs set claimed_at = $3, access_ref = $4
          where merchant_id = $1 and token_ref = $2 and claimed_at is null and expires_at > $3
          returning sandbox, session_id, number, expires_at, claimed_at",
-        merchant.id,
         &token_ref,
         now,
-        &access_ref,
+        &access_ref
     )?;
     match row {
         Some(row) => Ok((good(tx, merchant, row).await?, Some(access))),
@@ -167,13 +172,12 @@ pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Resu
     let row = fetch!(
         optional,
         conn,
+        scope,
         (i64, i64, bool),
         "select number, expires_at, claimed_at is not null from handoffs
          where merchant_id = $1 and sandbox = $2 and session_id = $3
              and (claimed_at is null or access_ref is not null)",
-        scope.merchant_id,
-        scope.sandbox,
-        session_id,
+        session_id
     )?;
     Ok(row.map(|(number, expires_at, claimed)| Handoff {
         number,
@@ -193,18 +197,9 @@ pub async fn is_second_device(
     token: &str,
 ) -> Result<bool, Error> {
     let access_ref = sessions::token_ref(conn, token);
-    let sql = "select exists (select 1 from handoffs
+    const SQL: &str = "select exists (select 1 from handoffs
                    where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref = $4)";
-    let (is,) = fetch!(
-        one,
-        conn,
-        (bool,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        session_id,
-        &access_ref
-    )?;
+    let (is,) = fetch!(one, conn, scope, (bool,), SQL, session_id, &access_ref)?;
     Ok(is)
 }
 
@@ -214,7 +209,7 @@ pub async fn is_second_device(
 /// Database errors.
 pub async fn reject(tx: &mut Tx, scope: Scope, session_id: Uuid, token: &str) -> Result<bool, Error> {
     let access_ref = sessions::token_ref(tx, token);
-    let sql = "update handoffs set access_ref = null
+    const SQL: &str = "update handoffs set access_ref = null
                where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref = $4";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, session_id, &access_ref)? == 1)
+    Ok(execute!(tx, scope, SQL, session_id, &access_ref)? == 1)
 }

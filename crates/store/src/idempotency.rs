@@ -8,8 +8,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, attempts, merchants, registrations};
 
 /// How long a key is kept.
@@ -83,26 +83,14 @@ pub async fn begin(
         .to_vec();
     let (now, lease_id) = (tx.now(), Uuid::new_v4());
     // Inserts the row, or takes over one that has expired or whose lease has ended.
-    let claimed = execute!(
-        tx,
-        "insert into idempotency_keys as k
+    let claimed = execute!(tx, scope, "insert into idempotency_keys as k
              (merchant_id, sandbox, key_ref, body_ref, started_at, expires_at, lease_id, lease_until)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (merchant_id, sandbox, key_ref) do update
              set body_ref = excluded.body_ref, status = null, answer_sealed = null, attempt_id = null,
                  label_ref = null, started_at = excluded.started_at, expires_at = excluded.expires_at,
                  lease_id = excluded.lease_id, lease_until = excluded.lease_until
-             where k.expires_at <= $5 or (k.status is null and coalesce(k.lease_until, k.started_at + $9) <= $5)",
-        scope.merchant_id,
-        scope.sandbox,
-        &key_ref,
-        &body_ref,
-        now,
-        now + KEPT_MS,
-        lease_id,
-        now + lease_ms,
-        EARLIER_LEASE_MS,
-    )?;
+             where k.expires_at <= $5 or (k.status is null and coalesce(k.lease_until, k.started_at + $9) <= $5)", &key_ref, &body_ref, now, now + KEPT_MS, lease_id, now + lease_ms, EARLIER_LEASE_MS)?;
     if claimed == 1 {
         return Ok(Begin::Fresh(Ticket { key_ref, lease_id }));
     }
@@ -122,12 +110,11 @@ async fn answered(conn: &mut Conn, scope: Scope, key_ref: &[u8], body_ref: &[u8]
     let row = fetch!(
         one,
         conn,
+        scope,
         Row,
         "select body_ref, status, answer_sealed, attempt_id from idempotency_keys
          where merchant_id = $1 and sandbox = $2 and key_ref = $3",
-        scope.merchant_id,
-        scope.sandbox,
-        key_ref,
+        key_ref
     )?;
     let sealed = match (row.status, row.answer_sealed) {
         (Some(ERASED), None) => return Ok(Begin::Erased),
@@ -165,13 +152,12 @@ pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) ->
     let until = tx.now() + lease_ms;
     let renewed = execute!(
         tx,
+        scope,
         "update idempotency_keys set lease_until = $5
          where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
-        scope.merchant_id,
-        scope.sandbox,
         &ticket.key_ref,
         ticket.lease_id,
-        until,
+        until
     )?;
     Ok(renewed == 1)
 }
@@ -201,16 +187,15 @@ pub async fn complete(
     };
     let completed = execute!(
         tx,
+        scope,
         "update idempotency_keys set status = $5, answer_sealed = $6, attempt_id = $7, label_ref = $8
          where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
-        scope.merchant_id,
-        scope.sandbox,
         &ticket.key_ref,
         ticket.lease_id,
         i64::from(status),
         &sealed,
         attempt_id,
-        label_ref,
+        label_ref
     )?;
     match completed {
         0 => Err(Error::LeaseLost),
@@ -225,12 +210,11 @@ pub async fn complete(
 pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), Error> {
     execute!(
         tx,
+        scope,
         "delete from idempotency_keys
          where merchant_id = $1 and sandbox = $2 and key_ref = $3 and lease_id = $4 and status is null",
-        scope.merchant_id,
-        scope.sandbox,
         &ticket.key_ref,
-        ticket.lease_id,
+        ticket.lease_id
     )
     .map(|_| ())
 }
@@ -238,44 +222,27 @@ pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), E
 /// Deletes the answer about an attempt and the hash of its request. The key stays taken until it expires, so a late repetition does not
 /// bring an erased person back.
 pub(crate) async fn erase_attempt(tx: &mut Tx, scope: Scope, attempt_id: Uuid) -> Result<(), Error> {
-    let sql =
+    const SQL: &str =
         "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, attempt_id = null
                where merchant_id = $1 and sandbox = $2 and attempt_id = $3";
     let nothing: &[u8] = &[];
-    execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt_id,
-        ERASED,
-        nothing
-    )
-    .map(|_| ())
+    execute!(tx, scope, SQL, attempt_id, ERASED, nothing).map(|_| ())
 }
 
 /// The same for the answers that repeat a label.
 pub(crate) async fn erase_label(tx: &mut Tx, scope: Scope, label_ref: &[u8]) -> Result<(), Error> {
-    let sql = "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, label_ref = null
+    const SQL: &str =
+        "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, label_ref = null
                where merchant_id = $1 and sandbox = $2 and label_ref = $3";
     let nothing: &[u8] = &[];
-    execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        label_ref,
-        ERASED,
-        nothing
-    )
-    .map(|_| ())
+    execute!(tx, scope, SQL, label_ref, ERASED, nothing).map(|_| ())
 }
 
 /// Deletes the account's answers that an earlier version wrote: they do not state whom they describe, and they are at most a day old.
 pub(crate) async fn erase_earlier(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
-    let sql = "delete from idempotency_keys
+    const SQL: &str = "delete from idempotency_keys
                where merchant_id = $1 and sandbox = $2 and lease_id is null and status is not null";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox).map(|_| ())
+    execute!(tx, scope, SQL).map(|_| ())
 }
 
 /// Deletes what has expired; answers how many.
@@ -284,5 +251,10 @@ pub(crate) async fn erase_earlier(tx: &mut Tx, scope: Scope) -> Result<(), Error
 /// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
-    execute!(tx, "delete from idempotency_keys where expires_at <= $1", now)
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's keys"),
+        "delete from idempotency_keys where expires_at <= $1",
+        now
+    )
 }

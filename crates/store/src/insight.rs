@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::db::fetch;
+use crate::sql::fetch;
 use crate::{Conn, Error, Scope};
 
 /// Which attempts are counted.
@@ -85,10 +85,9 @@ macro_rules! tallied {
         let rows = fetch!(
             all,
             $conn,
+            $scope,
             Row,
             tallies!($key),
-            $scope.merchant_id,
-            $scope.sandbox,
             $range.from,
             $range.until,
             $range.flow_id.is_none(),
@@ -163,17 +162,16 @@ pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i
     fetch!(
         all,
         conn,
+        scope,
         Row,
         "select created_at / 86400000 as day, took_ms / 25 as step, count(*) from attempts
          where merchant_id = $1 and sandbox = $2 and created_at >= $3 and created_at < $4
              and ($5 or flow_id = $6) and took_ms is not null
          group by created_at / 86400000, took_ms / 25 order by day, step",
-        scope.merchant_id,
-        scope.sandbox,
         range.from,
         range.until,
         range.flow_id.is_none(),
-        range.flow_id.unwrap_or_default(),
+        range.flow_id.unwrap_or_default()
     )
 }
 
@@ -183,9 +181,9 @@ pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i
 /// Database errors.
 pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>), Error> {
     type Row = (i64, Option<i64>);
-    let sql = "select count(*), min(created_at) from attempts
+    const SQL: &str = "select count(*), min(created_at) from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending'";
-    fetch!(one, conn, Row, sql, scope.merchant_id, scope.sandbox)
+    fetch!(one, conn, scope, Row, SQL)
 }
 
 /// Whether there is any attempt at all.
@@ -193,8 +191,8 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>)
 /// # Errors
 /// Database errors.
 pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool, Error> {
-    let sql = "select log_id from attempts where merchant_id = $1 and sandbox = $2 limit 1";
-    let found = fetch!(optional, conn, (i64,), sql, scope.merchant_id, scope.sandbox)?;
+    const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 limit 1";
+    let found = fetch!(optional, conn, scope, (i64,), SQL)?;
     Ok(found.is_some())
 }
 
@@ -207,14 +205,13 @@ pub async fn webhook_failures(conn: &mut Conn, scope: Scope, since: i64) -> Resu
     fetch!(
         one,
         conn,
+        scope,
         Row,
         "select coalesce(sum(case when next_try_at is not null then 1 else 0 end), 0),
              coalesce(sum(case when next_try_at is null then 1 else 0 end), 0)
          from outbox
          where merchant_id = $1 and sandbox = $2 and created_at >= $3 and delivered_at is null and tries > 0
              and last_error is not null",
-        scope.merchant_id,
-        scope.sandbox,
-        since,
+        since
     )
 }

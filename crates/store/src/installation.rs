@@ -6,8 +6,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
+use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Db, Error, Tx, merchants, staff};
 
 /// The only row.
@@ -30,12 +30,26 @@ pub enum Standing {
 pub async fn exists(db: &Db) -> Result<bool, Error> {
     let mut conn = db.read().await?;
     for (table, sql) in [
-        ("installation", "select exists (select 1 from installation)"),
-        ("list_sets", "select exists (select 1 from list_sets)"),
-        ("merchants", "select exists (select 1 from merchants)"),
-        ("staff", "select exists (select 1 from staff)"),
+        (
+            "installation",
+            checked!(installation, "select exists (select 1 from installation)"),
+        ),
+        (
+            "list_sets",
+            checked!(installation, "select exists (select 1 from list_sets)"),
+        ),
+        (
+            "merchants",
+            checked!(installation, "select exists (select 1 from merchants)"),
+        ),
+        (
+            "staff",
+            checked!(installation, "select exists (select 1 from staff)"),
+        ),
     ] {
-        if has_table(&mut conn, table).await? && fetch!(one, &mut conn, (bool,), sql)?.0 {
+        if has_table(&mut conn, table).await?
+            && fetch!(one, &mut conn, installation, (bool,), checked(sql))?.0
+        {
             return Ok(true);
         }
     }
@@ -49,8 +63,8 @@ pub async fn exists(db: &Db) -> Result<bool, Error> {
 /// database errors.
 pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
     if has_table(conn, "installation").await? {
-        let sql = "select key_root, key_sealed from installation where id = $1";
-        if let Some((root, sealed)) = fetch!(optional, conn, (Vec<u8>, Vec<u8>), sql, ROW)? {
+        const SQL: &str = "select key_root, key_sealed from installation where id = $1";
+        if let Some((root, sealed)) = fetch!(optional, conn, installation, (Vec<u8>, Vec<u8>), SQL, ROW)? {
             check(conn.keyring(), &root, &sealed)?;
             return Ok(Standing::Proven);
         }
@@ -71,12 +85,13 @@ pub async fn confirm(tx: &mut Tx) -> Result<(), Error> {
     let now = tx.now();
     execute!(
         tx,
+        installation,
         "insert into installation (id, key_root, key_sealed, created_at) values ($1, $2, $3, $4)
          on conflict (id) do nothing",
         ROW,
         &root,
         &sealed,
-        now,
+        now
     )?;
     // Another node, with another key perhaps, may have been faster.
     verify(tx).await.map(|_| ())
@@ -89,8 +104,8 @@ pub async fn confirm(tx: &mut Tx) -> Result<(), Error> {
 pub async fn rewrap_check(tx: &mut Tx) -> Result<(), Error> {
     confirm(tx).await?;
     let (_, sealed) = check_value(tx.keyring());
-    let sql = "update installation set key_sealed = $2 where id = $1";
-    execute!(tx, sql, ROW, &sealed).map(|_| ())
+    const SQL: &str = "update installation set key_sealed = $2 where id = $1";
+    execute!(tx, installation, SQL, ROW, &sealed).map(|_| ())
 }
 
 /// How many accounts have a key that this keyring does not open, and how many accounts there are.
@@ -101,6 +116,7 @@ pub async fn unopened_accounts(conn: &mut Conn) -> Result<(u64, u64), Error> {
     let rows = fetch!(
         all,
         conn,
+        installation,
         (Uuid, Vec<u8>),
         "select id, wrapped_key from merchants"
     )?;
@@ -112,11 +128,14 @@ pub async fn unopened_accounts(conn: &mut Conn) -> Result<(u64, u64), Error> {
 
 async fn has_table(conn: &mut Conn, table: &str) -> Result<bool, Error> {
     let sql = if conn.is_postgres() {
-        "select to_regclass($1) is not null"
+        checked!(installation, "select to_regclass($1) is not null")
     } else {
-        "select exists (select 1 from sqlite_master where type = 'table' and name = $1)"
+        checked!(
+            installation,
+            "select exists (select 1 from sqlite_master where type = 'table' and name = $1)"
+        )
     };
-    fetch!(one, conn, (bool,), sql, table).map(|(there,)| there)
+    fetch!(one, conn, installation, (bool,), checked(sql), table).map(|(there,)| there)
 }
 
 /// Without a check value, the oldest key is the proof: keys that a wrong keyring made meanwhile are younger.
@@ -124,14 +143,23 @@ async fn opens_oldest(conn: &mut Conn) -> Result<(), Error> {
     for (table, oldest) in [
         (
             "merchants",
-            "select id from merchants order by created_at, id limit 1",
+            checked!(
+                installation,
+                "select id from merchants order by created_at, id limit 1"
+            ),
         ),
-        ("staff", "select id from staff order by created_at, id limit 1"),
+        (
+            "staff",
+            checked!(
+                installation,
+                "select id from staff order by created_at, id limit 1"
+            ),
+        ),
     ] {
         if !has_table(conn, table).await? {
             continue;
         }
-        let Some((id,)) = fetch!(optional, conn, (Uuid,), oldest)? else {
+        let Some((id,)) = fetch!(optional, conn, installation, (Uuid,), checked(oldest))? else {
             continue;
         };
         let opened = match table {

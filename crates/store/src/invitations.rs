@@ -6,8 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
+use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx, merchants, staff};
 
@@ -148,8 +148,14 @@ pub async fn create(
         expires_at: tx.now().saturating_add(life_ms),
     };
     if let Some(staff_id) = staff_id {
-        let sql = "delete from invitations where staff_id = $1 and kind = $2 and used_at is null";
-        execute!(tx, sql, staff_id, kind.as_str())?;
+        const SQL: &str = "delete from invitations where staff_id = $1 and kind = $2 and used_at is null";
+        execute!(
+            tx,
+            across_accounts("a member of staff may belong to several accounts"),
+            SQL,
+            staff_id,
+            kind.as_str()
+        )?;
     }
     let email_sealed = match email {
         Some(email) => {
@@ -158,22 +164,9 @@ pub async fn create(
         }
         None => None,
     };
-    execute!(
-        tx,
-        "insert into invitations
+    execute!(tx, across_accounts("an operator's invitation belongs to no account"), "insert into invitations
              (token_ref, id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        &token_ref,
-        invitation.id,
-        kind.as_str(),
-        merchant_id,
-        staff_id,
-        role,
-        &email_sealed,
-        invited_by,
-        invitation.created_at,
-        invitation.expires_at,
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", &token_ref, invitation.id, kind.as_str(), merchant_id, staff_id, role, &email_sealed, invited_by, invitation.created_at, invitation.expires_at)?;
     Ok((invitation, SecretString::from(token)))
 }
 
@@ -221,14 +214,8 @@ impl Row {
 /// [`Error::Sealed`]; database errors.
 pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error> {
     let token_ref = token_ref(conn, token);
-    let row = fetch!(
-        optional,
-        conn,
-        Row,
-        "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
-         from invitations where token_ref = $1",
-        &token_ref,
-    )?;
+    let row = fetch!(optional, conn, across_accounts("the link's token does not carry the account"), Row, "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
+         from invitations where token_ref = $1", &token_ref)?;
     match row {
         None => Ok(InvitationToken::Invalid),
         Some(row) if row.used_at.is_some() => Ok(InvitationToken::Used),
@@ -244,15 +231,8 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
 pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
     let token_ref = token_ref(tx, token);
     let now = tx.now();
-    let row = fetch!(
-        optional,
-        tx,
-        Row,
-        "update invitations set used_at = $2 where token_ref = $1 and used_at is null and expires_at > $2
-         returning id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at",
-        &token_ref,
-        now,
-    )?;
+    let row = fetch!(optional, tx, across_accounts("the link's token does not carry the account"), Row, "update invitations set used_at = $2 where token_ref = $1 and used_at is null and expires_at > $2
+         returning id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at", &token_ref, now)?;
     match row {
         Some(row) => Ok(InvitationToken::Good(row.open(tx).await?)),
         None => peek(tx, token).await,
@@ -265,15 +245,8 @@ pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
 /// [`Error::Sealed`]; database errors.
 pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Invitation>, Error> {
     let now = conn.now();
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
-         from invitations where merchant_id = $1 and used_at is null and expires_at > $2 order by id desc",
-        merchant_id,
-        now,
-    )?;
+    let rows = fetch!(all, conn, merchant(merchant_id), Row, "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
+         from invitations where merchant_id = $1 and used_at is null and expires_at > $2 order by id desc", now)?;
     let mut open = Vec::with_capacity(rows.len());
     for row in rows {
         open.push(row.open(conn).await?);
@@ -286,8 +259,8 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Invit
 /// # Errors
 /// Database errors.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from invitations where merchant_id = $1 and id = $2 and used_at is null";
-    Ok(execute!(tx, sql, merchant_id, id)? == 1)
+    const SQL: &str = "delete from invitations where merchant_id = $1 and id = $2 and used_at is null";
+    Ok(execute!(tx, merchant(merchant_id), SQL, id)? == 1)
 }
 
 /// Voids the links that set a member's password or address, of every kind: because something about how they sign in did change.
@@ -295,8 +268,13 @@ pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Er
 /// # Errors
 /// Database errors.
 pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
-    let sql = "delete from invitations where staff_id = $1 and used_at is null";
-    execute!(tx, sql, staff_id)
+    const SQL: &str = "delete from invitations where staff_id = $1 and used_at is null";
+    execute!(
+        tx,
+        across_accounts("a member of staff may belong to several accounts"),
+        SQL,
+        staff_id
+    )
 }
 
 /// Voids the links that a member made for others, to join an account or to set a password: whoever loses a right leaves no door open.
@@ -304,9 +282,9 @@ pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
 /// # Errors
 /// Database errors.
 pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
-    let sql = "delete from invitations
+    const SQL: &str = "delete from invitations
                where invited_by = $2 and used_at is null and (merchant_id = $1 or kind = 'password')";
-    execute!(tx, sql, merchant_id, staff_id)
+    execute!(tx, merchant(merchant_id), SQL, staff_id)
 }
 
 /// Voids every unused link to become an operator: the console shows the latest only.
@@ -316,6 +294,7 @@ pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Res
 pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
     execute!(
         tx,
+        across_accounts("an operator's invitation belongs to no account"),
         "delete from invitations where kind = 'operator' and used_at is null"
     )
 }
@@ -325,5 +304,10 @@ pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
 /// # Errors
 /// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
-    execute!(tx, "delete from invitations where expires_at <= $1", before)
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's invitations"),
+        "delete from invitations where expires_at <= $1",
+        before
+    )
 }

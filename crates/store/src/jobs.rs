@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// A job to be done.
@@ -44,6 +44,7 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
     let now = tx.now();
     let inserted = execute!(
         tx,
+        across_accounts("a job may belong to no account"),
         "insert into jobs (id, merchant_id, kind, unique_name, payload, tries, run_at, created_at)
          values ($1, $2, $3, $4, $5, 0, $6, $7) on conflict (kind, unique_name) do nothing",
         Uuid::now_v7(),
@@ -52,7 +53,7 @@ pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
         job.unique_name,
         job.payload,
         job.run_at,
-        now,
+        now
     )?;
     Ok(inserted == 1)
 }
@@ -81,7 +82,16 @@ pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>
     } else {
         claim!("")
     };
-    fetch!(optional, tx, Job, sql, now + lease_ms, kind, now)
+    fetch!(
+        optional,
+        tx,
+        across_accounts("workers take every account's jobs"),
+        Job,
+        sql,
+        now + lease_ms,
+        kind,
+        now
+    )
 }
 
 /// Reports a job done. Answers `false` when the lease was lost meanwhile.
@@ -91,6 +101,7 @@ pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>
 pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
     Ok(execute!(
         tx,
+        across_accounts("workers take every account's jobs"),
         "delete from jobs where id = $1 and tries = $2",
         job.id,
         job.tries
@@ -102,9 +113,17 @@ pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
 /// # Errors
 /// Database errors.
 pub async fn retry(tx: &mut Tx, job: &Job, run_at: i64, error: &str) -> Result<bool, Error> {
-    let sql =
+    const SQL: &str =
         "update jobs set leased_until = null, run_at = $3, last_error = $4 where id = $1 and tries = $2";
-    Ok(execute!(tx, sql, job.id, job.tries, run_at, error)? == 1)
+    Ok(execute!(
+        tx,
+        across_accounts("workers take every account's jobs"),
+        SQL,
+        job.id,
+        job.tries,
+        run_at,
+        error
+    )? == 1)
 }
 
 /// How a job stands.
@@ -136,10 +155,11 @@ pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
     fetch!(
         all,
         conn,
+        across_accounts("operators list every account's jobs"),
         JobState,
         "select id, merchant_id, kind, tries, run_at, leased_until, last_error, created_at from jobs
          order by tries desc, run_at, id limit $1",
-        limit,
+        limit
     )
 }
 
@@ -149,6 +169,13 @@ pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
 /// Database errors.
 pub async fn run_now(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update jobs set run_at = $2 where id = $1 and (leased_until is null or leased_until <= $2)";
-    Ok(execute!(tx, sql, id, now)? == 1)
+    const SQL: &str =
+        "update jobs set run_at = $2 where id = $1 and (leased_until is null or leased_until <= $2)";
+    Ok(execute!(
+        tx,
+        across_accounts("operators run any account's jobs"),
+        SQL,
+        id,
+        now
+    )? == 1)
 }

@@ -45,6 +45,7 @@ pub mod applicants;
 pub mod attempts;
 pub mod audit;
 pub mod bulk;
+mod conn;
 pub mod consents;
 mod counters;
 pub mod credentials;
@@ -72,10 +73,12 @@ pub mod list_sets;
 pub mod logos;
 pub mod merchant_profiles;
 pub mod merchants;
+mod migrations;
 pub mod monitoring;
 pub mod nodes;
 pub mod objects;
 pub mod operator_audit;
+mod options;
 pub mod outbox;
 pub mod people;
 pub mod portal_sessions;
@@ -89,18 +92,22 @@ mod schema;
 pub mod session_events;
 pub mod sessions;
 pub mod sign_ups;
+mod sql;
 mod sqlite;
 pub mod staff;
 pub mod suppressions;
+mod tenancy;
 mod text_enum;
 pub mod webhooks;
 
 use uuid::Uuid;
 
-pub use db::{Conn, Db, Options, Tx};
+pub use conn::{Conn, Tx};
+pub use db::Db;
 pub use error::Error;
 pub use keyring::{DataKey, Keyring, KeyringOrigin, Place};
 pub use objects::{ObjectName, Objects};
+pub use options::Options;
 pub use schema::Schema;
 
 /// A merchant account in one of its two modes, which never mix.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// So many tokens in so much time; a full bucket holds them all.
@@ -81,17 +81,17 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
     let taken = fetch!(
         optional,
         tx,
+        merchant(bucket.merchant_id),
         (i64,),
         "insert into rate_limits as b (merchant_id, bucket, full_at) values ($1, $2, $3 + $4)
          on conflict (merchant_id, bucket) do update
              set full_at = case when b.full_at > $3 then b.full_at else $3 end + $4
              where case when b.full_at > $3 then b.full_at else $3 end + $4 <= $3 + $5
          returning full_at",
-        bucket.merchant_id,
         bucket.name,
         now,
         quota.cost_us(),
-        quota.per_us(),
+        quota.per_us()
     )?;
     match taken {
         Some((full_at,)) => Ok(quota.verdict(true, full_at, now)),
@@ -108,9 +108,16 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
 /// Database errors.
 pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
     let now = conn.now() * 1000;
-    let sql = "select full_at from rate_limits where merchant_id = $1 and bucket = $2";
-    let full_at =
-        fetch!(optional, conn, (i64,), sql, bucket.merchant_id, bucket.name)?.map_or(now, |row| row.0);
+    const SQL: &str = "select full_at from rate_limits where merchant_id = $1 and bucket = $2";
+    let full_at = fetch!(
+        optional,
+        conn,
+        merchant(bucket.merchant_id),
+        (i64,),
+        SQL,
+        bucket.name
+    )?
+    .map_or(now, |row| row.0);
     let allowed = full_at.max(now) + quota.cost_us() <= now + quota.per_us();
     Ok(quota.verdict(allowed, full_at, now))
 }
@@ -121,5 +128,10 @@ pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<V
 /// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now() * 1000;
-    execute!(tx, "delete from rate_limits where full_at <= $1", now)
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's full buckets"),
+        "delete from rate_limits where full_at <= $1",
+        now
+    )
 }

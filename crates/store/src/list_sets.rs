@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::db::{execute, fetch};
 use crate::keyring::Keyring;
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation};
 
 /// The only row of `list_sets`.
@@ -37,10 +37,10 @@ pub struct ListSet {
 /// [`Error::Unreadable`] for rows that no version of this program wrote so; database errors.
 pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
     // One statement sees one state. It answers at least one row; members without a set are seen too.
-    let sql = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
+    const SQL: &str = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
                from (select 1 as one) always left join list_sets s on s.id = $1
                left join list_set_members m on 1 = 1 order by m.name";
-    let rows = fetch!(all, conn, Row, sql, ROW)?;
+    let rows = fetch!(all, conn, installation, Row, SQL, ROW)?;
     assemble(conn.keyring(), rows)
 }
 
@@ -52,9 +52,9 @@ pub async fn for_update(tx: &mut Tx) -> Result<Option<ListSet>, Error> {
     installation::confirm(tx).await?;
     let (empty, now): (&[u8], i64) = (&[], tx.now());
     // Also makes whoever records the first set wait. Revision 0 is no set yet.
-    let sql = "insert into list_sets (id, revision, mac, changed_at) values ($1, 0, $2, $3)
+    const SQL: &str = "insert into list_sets (id, revision, mac, changed_at) values ($1, 0, $2, $3)
                on conflict (id) do update set changed_at = list_sets.changed_at";
-    execute!(tx, sql, ROW, empty, now)?;
+    execute!(tx, installation, SQL, ROW, empty, now)?;
     current(tx).await
 }
 
@@ -64,18 +64,20 @@ pub async fn for_update(tx: &mut Tx) -> Result<Option<ListSet>, Error> {
 /// Database errors.
 pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Result<ListSet, Error> {
     let now = tx.now();
-    let sql =
+    const SQL: &str =
         "update list_sets set revision = revision + 1, changed_at = $2 where id = $1 returning revision";
-    let (revision,) = fetch!(optional, tx, (i64,), sql, ROW, now)?.ok_or(Error::Missing("list set"))?;
-    execute!(tx, "delete from list_set_members")?;
+    let (revision,) =
+        fetch!(optional, tx, installation, (i64,), SQL, ROW, now)?.ok_or(Error::Missing("list set"))?;
+    execute!(tx, installation, "delete from list_set_members")?;
     for (name, list) in lists {
         execute!(
             tx,
+            installation,
             "insert into list_set_members (name, version, digest, entities) values ($1, $2, $3, $4)",
             name,
             &list.version,
             list.digest.as_slice(),
-            list.entities,
+            list.entities
         )?;
     }
     let set = ListSet {
@@ -83,7 +85,13 @@ pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Resu
         lists: lists.clone(),
     };
     let mac = mac(tx.keyring(), &set);
-    execute!(tx, "update list_sets set mac = $2 where id = $1", ROW, &mac)?;
+    execute!(
+        tx,
+        installation,
+        "update list_sets set mac = $2 where id = $1",
+        ROW,
+        &mac
+    )?;
     Ok(set)
 }
 

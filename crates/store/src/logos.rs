@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// A merchant's logo.
@@ -21,8 +21,8 @@ pub struct Logo {
 /// # Errors
 /// Database errors.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Error> {
-    let sql = "select media_type, bytes, version from merchant_logos where merchant_id = $1";
-    fetch!(optional, conn, Logo, sql, merchant_id)
+    const SQL: &str = "select media_type, bytes, version from merchant_logos where merchant_id = $1";
+    fetch!(optional, conn, merchant(merchant_id), Logo, SQL)
 }
 
 /// Replaces a merchant's logo.
@@ -32,13 +32,13 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Err
 pub async fn set(tx: &mut Tx, merchant_id: Uuid, logo: &Logo) -> Result<(), Error> {
     execute!(
         tx,
+        merchant(merchant_id),
         "insert into merchant_logos (merchant_id, media_type, bytes, version) values ($1, $2, $3, $4)
          on conflict (merchant_id) do update set media_type = excluded.media_type, bytes = excluded.bytes,
              version = excluded.version",
-        merchant_id,
         &logo.media_type,
         &logo.bytes,
-        &logo.version,
+        &logo.version
     )?;
     Ok(())
 }
@@ -50,8 +50,8 @@ pub async fn set(tx: &mut Tx, merchant_id: Uuid, logo: &Logo) -> Result<(), Erro
 pub async fn delete(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     execute!(
         tx,
-        "delete from merchant_logos where merchant_id = $1",
-        merchant_id
+        merchant(merchant_id),
+        "delete from merchant_logos where merchant_id = $1"
     )?;
     Ok(())
 }

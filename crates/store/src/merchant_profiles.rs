@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::Place;
 use crate::merchants;
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// A merchant's profile.
@@ -36,10 +36,10 @@ fn place(merchant_id: &Uuid) -> Place<'_> {
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantProfile>, Error> {
     type Row = (Vec<u8>, Option<i64>, Option<i64>, Option<String>, i64);
-    let sql = "select profile_sealed, submitted_at, decided_at, reason, updated_at
+    const SQL: &str = "select profile_sealed, submitted_at, decided_at, reason, updated_at
                from merchant_profiles where merchant_id = $1";
     let Some((sealed, submitted_at, decided_at, reason, updated_at)) =
-        fetch!(optional, conn, Row, sql, merchant_id)?
+        fetch!(optional, conn, merchant(merchant_id), Row, SQL)?
     else {
         return Ok(None);
     };
@@ -61,14 +61,8 @@ pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), E
     let key = merchants::key(tx, merchant_id).await?;
     let sealed = key.seal(&place(&merchant_id), profile.as_bytes());
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into merchant_profiles (merchant_id, profile_sealed, updated_at) values ($1, $2, $3)
-         on conflict (merchant_id) do update set profile_sealed = excluded.profile_sealed, updated_at = excluded.updated_at",
-        merchant_id,
-        &sealed,
-        now,
-    )
+    execute!(tx, merchant(merchant_id), "insert into merchant_profiles (merchant_id, profile_sealed, updated_at) values ($1, $2, $3)
+         on conflict (merchant_id) do update set profile_sealed = excluded.profile_sealed, updated_at = excluded.updated_at", &sealed, now)
     .map(|_| ())
 }
 
@@ -78,8 +72,8 @@ pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), E
 /// Database errors.
 pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";
-    Ok(execute!(tx, sql, merchant_id, now)? == 1)
+    const SQL: &str = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";
+    Ok(execute!(tx, merchant(merchant_id), SQL, now)? == 1)
 }
 
 /// Remembers the operator's decision; an account without a profile gets an empty one.
@@ -88,10 +82,10 @@ pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
 /// [`Error::Missing`] for an unknown account.
 pub async fn decided(tx: &mut Tx, merchant_id: Uuid, reason: Option<&str>) -> Result<(), Error> {
     let now = tx.now();
-    let sql = "update merchant_profiles set decided_at = $2, reason = $3 where merchant_id = $1";
-    if execute!(tx, sql, merchant_id, now, reason)? == 0 {
+    const SQL: &str = "update merchant_profiles set decided_at = $2, reason = $3 where merchant_id = $1";
+    if execute!(tx, merchant(merchant_id), SQL, now, reason)? == 0 {
         save(tx, merchant_id, "{}").await?;
-        execute!(tx, sql, merchant_id, now, reason)?;
+        execute!(tx, merchant(merchant_id), SQL, now, reason)?;
     }
     Ok(())
 }

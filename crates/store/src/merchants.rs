@@ -2,10 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random_text};
+use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
-use crate::{Conn, Error, Tx, audit, installation};
+use crate::{Conn, Error, Scope, Tx, audit, installation};
 
 text_enum! {
     /// Where a merchant's application stands.
@@ -75,6 +75,7 @@ pub async fn create(
     let wrapped = tx.keyring().wrap(&key_place(&merchant.id), &DataKey::generate());
     execute!(
         tx,
+        installation,
         "insert into merchants (id, short_id, name, status, settings, wrapped_key, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
         merchant.id,
@@ -84,11 +85,16 @@ pub async fn create(
         &merchant.settings,
         &wrapped,
         merchant.created_at,
-        merchant.updated_at,
+        merchant.updated_at
     )?;
     for sandbox in [false, true] {
-        let sql = "insert into counters (merchant_id, sandbox, face_seq, log_seq) values ($1, $2, 0, 0)";
-        execute!(tx, sql, merchant.id, sandbox)?;
+        const SQL: &str =
+            "insert into counters (merchant_id, sandbox, face_seq, log_seq) values ($1, $2, 0, 0)";
+        let scope = Scope {
+            merchant_id: merchant.id,
+            sandbox,
+        };
+        execute!(tx, scope, SQL)?;
     }
     audit::begin(tx, merchant.id).await?;
     Ok(merchant)
@@ -99,7 +105,14 @@ pub async fn create(
 /// # Errors
 /// Database errors.
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
-    fetch!(optional, conn, Merchant, select!("where id = $1"), id)
+    fetch!(
+        optional,
+        conn,
+        installation,
+        Merchant,
+        select!("where id = $1"),
+        id
+    )
 }
 
 /// One account, whose row stays locked until the transaction's end.
@@ -109,6 +122,7 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
 pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, Error> {
     execute!(
         tx,
+        installation,
         "update merchants set updated_at = updated_at where id = $1",
         id
     )?;
@@ -120,7 +134,14 @@ pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, E
 /// # Errors
 /// Database errors.
 pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merchant>, Error> {
-    fetch!(optional, conn, Merchant, select!("where short_id = $1"), short_id)
+    fetch!(
+        optional,
+        conn,
+        installation,
+        Merchant,
+        select!("where short_id = $1"),
+        short_id
+    )
 }
 
 /// All accounts, newest first.
@@ -128,7 +149,13 @@ pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merch
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
-    fetch!(all, conn, Merchant, select!("order by created_at desc, id desc"))
+    fetch!(
+        all,
+        conn,
+        installation,
+        Merchant,
+        select!("order by created_at desc, id desc")
+    )
 }
 
 /// The ids of all accounts, newest first. An account whose row cannot be read is among them.
@@ -136,8 +163,8 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
 /// # Errors
 /// Database errors.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>, Error> {
-    let sql = "select id from merchants order by created_at desc, id desc";
-    let rows = fetch!(all, conn, (Uuid,), sql)?;
+    const SQL: &str = "select id from merchants order by created_at desc, id desc";
+    let rows = fetch!(all, conn, installation, (Uuid,), SQL)?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
@@ -162,6 +189,7 @@ pub async fn search(
     fetch!(
         all,
         conn,
+        installation,
         Merchant,
         select!(
             "where (lower(name) like lower($1) escape '!' or id = $2) and ($3 = '' or status = $3)
@@ -171,7 +199,7 @@ pub async fn search(
         id,
         status.map_or("", MerchantStatus::as_str),
         limit,
-        skip,
+        skip
     )
 }
 
@@ -181,8 +209,8 @@ pub async fn search(
 /// Database errors.
 pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update merchants set status = $2, updated_at = $3 where id = $1";
-    Ok(execute!(tx, sql, id, status.as_str(), now)? == 1)
+    const SQL: &str = "update merchants set status = $2, updated_at = $3 where id = $1";
+    Ok(execute!(tx, installation, SQL, id, status.as_str(), now)? == 1)
 }
 
 /// Replaces the settings (JSON); whether there was such an account.
@@ -191,8 +219,8 @@ pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result
 /// Database errors.
 pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update merchants set settings = $2, updated_at = $3 where id = $1";
-    Ok(execute!(tx, sql, id, settings, now)? == 1)
+    const SQL: &str = "update merchants set settings = $2, updated_at = $3 where id = $1";
+    Ok(execute!(tx, installation, SQL, id, settings, now)? == 1)
 }
 
 pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
@@ -208,8 +236,9 @@ pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
 /// # Errors
 /// [`Error::Missing`] for an unknown account; [`Error::Sealed`] when this keyring's masters did not wrap it.
 pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
-    let sql = "select wrapped_key from merchants where id = $1";
-    let (wrapped,) = fetch!(optional, conn, (Vec<u8>,), sql, id)?.ok_or(Error::Missing("merchant"))?;
+    const SQL: &str = "select wrapped_key from merchants where id = $1";
+    let (wrapped,) =
+        fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?.ok_or(Error::Missing("merchant"))?;
     conn.keyring().unwrap_key(&key_place(&id), &wrapped)
 }
 
@@ -219,11 +248,12 @@ pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
 /// As [`key`].
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
-    for (id,) in fetch!(all, tx, (Uuid,), "select id from merchants")? {
+    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from merchants")? {
         let key = key(tx, id).await?;
         let wrapped = tx.keyring().wrap(&key_place(&id), &key);
         count += execute!(
             tx,
+            installation,
             "update merchants set wrapped_key = $2 where id = $1",
             id,
             &wrapped

@@ -3,8 +3,8 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
 /// A screening to be kept.
@@ -172,39 +172,19 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
     let score_millis = screening.score.map(millis);
     let (seen, bound_millis) = screening.seen.map(|(seen, bound)| (seen, millis(bound))).unzip();
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
+    execute!(tx, scope, "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
              query_sealed, label_sealed, response_sealed, created_at, failed, seen, bound_millis)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
-        scope.merchant_id,
-        scope.sandbox,
-        screening.id,
-        screening.kind,
-        screening.currency,
-        &query_ref,
-        &label_ref,
-        i64::from(screening.status),
-        score_millis,
-        &query,
-        &label,
-        &response,
-        now,
-        screening.failed,
-        seen,
-        bound_millis,
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)", screening.id, screening.kind, screening.currency, &query_ref, &label_ref, i64::from(screening.status), score_millis, &query, &label, &response, now, screening.failed, seen, bound_millis)?;
     let Some(evidence) = screening.evidence else {
         return Ok(());
     };
     let evidence = seal("screening_evidence.evidence", evidence);
     execute!(
         tx,
+        scope,
         "insert into screening_evidence (merchant_id, sandbox, id, evidence_sealed) values ($1, $2, $3, $4)",
-        scope.merchant_id,
-        scope.sandbox,
         screening.id,
-        &evidence,
+        &evidence
     )
     .map(|_| ())
 }
@@ -214,17 +194,9 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<String>, Error> {
-    let sql =
+    const SQL: &str =
         "select evidence_sealed from screening_evidence where merchant_id = $1 and sandbox = $2 and id = $3";
-    let found = fetch!(
-        optional,
-        conn,
-        (Vec<u8>,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        id
-    )?;
+    let found = fetch!(optional, conn, scope, (Vec<u8>,), SQL, id)?;
     let Some((sealed,)) = found else { return Ok(None) };
     let key = merchants::key(conn, scope.merchant_id).await?;
     key.open_text(&place(scope, "screening_evidence.evidence", &id), &sealed)
@@ -236,8 +208,8 @@ pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Screening>, Error> {
-    let sql = select!("and id = $3");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str = select!("and id = $3");
+    let rows = fetch!(all, conn, scope, Row, SQL, id)?;
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
@@ -259,17 +231,16 @@ pub async fn list(
         .collect();
     forms.resize(MOST_FORMS, Vec::new());
     let label_ref = filter.label.map(|label| label_ref(conn, scope, label));
-    let sql = select!(
+    const SQL: &str = select!(
         "and id < $3 and ($4 or query_ref in ($5, $6, $7, $8)) and ($9 or currency = $10) and ($11 or label_ref = $12)
          order by id desc limit $13"
     );
     let rows = fetch!(
         all,
         conn,
+        scope,
         Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        SQL,
         filter.before.unwrap_or(Uuid::max()),
         filter.canonical.is_empty(),
         &forms[0],
@@ -280,7 +251,7 @@ pub async fn list(
         filter.currency.unwrap_or_default(),
         label_ref.is_none(),
         label_ref.clone().unwrap_or_default(),
-        limit,
+        limit
     )?;
     open_all(conn, scope, rows).await
 }
@@ -288,6 +259,6 @@ pub async fn list(
 /// Deletes the screenings with a label, and what led to their scores.
 pub(crate) async fn delete_labelled(tx: &mut Tx, scope: Scope, label: &str) -> Result<(), Error> {
     let label_ref = label_ref(tx, scope, label);
-    let sql = "delete from screenings where merchant_id = $1 and sandbox = $2 and label_ref = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, &label_ref).map(|_| ())
+    const SQL: &str = "delete from screenings where merchant_id = $1 and sandbox = $2 and label_ref = $3";
+    execute!(tx, scope, SQL, &label_ref).map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation};
 
 /// A process.
@@ -33,6 +33,7 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
     let now = tx.now();
     execute!(
         tx,
+        installation,
         "insert into nodes (id, name, version, report, key_fingerprint, started_at, seen_at)
          values ($1, $2, $3, $4, $5, $6, $7)
          on conflict (id) do update set name = excluded.name, report = excluded.report,
@@ -43,7 +44,7 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
         &node.report,
         &node.key_fingerprint,
         node.started_at,
-        now,
+        now
     )
     .map(|_| ())
 }
@@ -53,9 +54,9 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
-    let sql = "select id, name, version, report, key_fingerprint, started_at, seen_at
+    const SQL: &str = "select id, name, version, report, key_fingerprint, started_at, seen_at
                from nodes order by started_at desc, id";
-    fetch!(all, conn, Node, sql)
+    fetch!(all, conn, installation, Node, SQL)
 }
 
 /// Forgets one process, because it stops.
@@ -63,7 +64,7 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
 /// # Errors
 /// Database errors.
 pub async fn forget(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
-    execute!(tx, "delete from nodes where id = $1", id).map(|_| ())
+    execute!(tx, installation, "delete from nodes where id = $1", id).map(|_| ())
 }
 
 /// Forgets the processes that last reported before a time (ms); answers how many.
@@ -71,5 +72,5 @@ pub async fn forget(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
 /// # Errors
 /// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
-    execute!(tx, "delete from nodes where seen_at < $1", before)
+    execute!(tx, installation, "delete from nodes where seen_at < $1", before)
 }

@@ -4,7 +4,7 @@
 use uuid::Uuid;
 
 use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, Walk, link};
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation, staff};
 
 /// The only chain there is.
@@ -44,10 +44,17 @@ impl From<Row> for AuditRow {
 pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     installation::confirm(tx).await?;
     // Also makes whoever writes next wait. The first row begins the chain.
-    let sql = "insert into operator_audit_heads (id, seq, hash) values ($1, 1, $2)
-               on conflict (id) do update set seq = operator_audit_heads.seq + 1 returning seq, hash";
     let empty: &[u8] = &[];
-    let (seq, previous) = fetch!(one, tx, (i64, Vec<u8>), sql, CHAIN, empty)?;
+    let (seq, previous) = fetch!(
+        one,
+        tx,
+        installation,
+        (i64, Vec<u8>),
+        "insert into operator_audit_heads (id, seq, hash) values ($1, 1, $2)
+               on conflict (id) do update set seq = operator_audit_heads.seq + 1 returning seq, hash",
+        CHAIN,
+        empty
+    )?;
     let mut row = AuditRow {
         seq,
         sandbox: false,
@@ -61,6 +68,7 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     row.hash = link(tx.keyring(), Uuid::nil(), &previous, &row);
     execute!(
         tx,
+        installation,
         "insert into operator_audit (seq, at, actor, action, subject, detail, hash) values ($1, $2, $3, $4, $5, $6, $7)",
         row.seq,
         row.at,
@@ -68,10 +76,16 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
         &row.action,
         &row.subject,
         &row.detail,
-        &row.hash,
+        &row.hash
     )?;
-    let sql = "update operator_audit_heads set hash = $2 where id = $1";
-    execute!(tx, sql, CHAIN, &row.hash).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update operator_audit_heads set hash = $2 where id = $1",
+        CHAIN,
+        &row.hash
+    )
+    .map(|_| ())
 }
 
 /// Whether the trail has an act of a kind.
@@ -79,8 +93,8 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
 /// # Errors
 /// Database errors.
 pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
-    let sql = "select seq from operator_audit where action = $1 limit 1";
-    Ok(fetch!(optional, conn, (i64,), sql, action)?.is_some())
+    const SQL: &str = "select seq from operator_audit where action = $1 limit 1";
+    Ok(fetch!(optional, conn, installation, (i64,), SQL, action)?.is_some())
 }
 
 /// The newest rows before a place (or of all), newest first.
@@ -88,9 +102,17 @@ pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Vec<AuditRow>, Error> {
-    let sql = "select seq, at, actor, action, subject, detail, hash from operator_audit
+    const SQL: &str = "select seq, at, actor, action, subject, detail, hash from operator_audit
                where seq < $1 order by seq desc limit $2";
-    let rows = fetch!(all, conn, Row, sql, before.unwrap_or(i64::MAX), limit)?;
+    let rows = fetch!(
+        all,
+        conn,
+        installation,
+        Row,
+        SQL,
+        before.unwrap_or(i64::MAX),
+        limit
+    )?;
     Ok(rows.into_iter().map(AuditRow::from).collect())
 }
 
@@ -99,8 +121,14 @@ pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Ve
 /// # Errors
 /// Database errors.
 pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
-    let sql = "select seq, hash from operator_audit_heads where id = $1";
-    let head = fetch!(optional, conn, (i64, Vec<u8>), sql, CHAIN)?;
+    let head = fetch!(
+        optional,
+        conn,
+        installation,
+        (i64, Vec<u8>),
+        "select seq, hash from operator_audit_heads where id = $1",
+        CHAIN
+    )?;
     // A head is written with the first row.
     let Some(head) = head.filter(|(seq, _)| *seq > 0) else {
         let is_empty = list(conn, None, 1).await?.is_empty() && staff::operators(conn).await?.is_empty();
@@ -111,9 +139,16 @@ pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
     };
     let mut walk = Walk::to(Uuid::nil(), head);
     loop {
-        let sql = "select seq, at, actor, action, subject, detail, hash from operator_audit
-                   where seq > $1 order by seq limit $2";
-        let page = fetch!(all, conn, Row, sql, walk.seq, PAGE)?;
+        let page = fetch!(
+            all,
+            conn,
+            installation,
+            Row,
+            "select seq, at, actor, action, subject, detail, hash from operator_audit
+                   where seq > $1 order by seq limit $2",
+            walk.seq,
+            PAGE
+        )?;
         let page = page.into_iter().map(AuditRow::from).collect();
         if let Some(check) = walk.follow(conn.keyring(), page) {
             return Ok(check);

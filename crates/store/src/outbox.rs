@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
 use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx, merchants};
 
@@ -74,27 +74,17 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = key.seal(&place(scope.merchant_id, &id), event.body.as_bytes());
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into outbox
+    execute!(tx, scope, "insert into outbox
              (merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, next_try_at, created_at, facemap_id)
-         values ($1, $2, $3, $4, $5, $6, 0, $7, $7, $8)",
-        scope.merchant_id,
-        scope.sandbox,
-        id,
-        event.flow_id,
-        event.kind,
-        &sealed,
-        now,
-        event.facemap_id.unwrap_or(Uuid::nil()),
-    )?;
+         values ($1, $2, $3, $4, $5, $6, 0, $7, $7, $8)", id, event.flow_id, event.kind, &sealed, now, event.facemap_id.unwrap_or(Uuid::nil()))?;
     Ok(id)
 }
 
 /// Gives a facemap's events to another.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
-    let sql = "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into).map(|_| ())
+    const SQL: &str =
+        "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, scope, SQL, from, into).map(|_| ())
 }
 
 fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
@@ -140,7 +130,16 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
     } else {
         claim!("")
     };
-    let rows = fetch!(all, tx, Claimed, sql, now + lease_ms, now, limit)?;
+    let rows = fetch!(
+        all,
+        tx,
+        across_accounts("delivery takes every account's events"),
+        Claimed,
+        sql,
+        now + lease_ms,
+        now,
+        limit
+    )?;
     let mut keys: HashMap<Uuid, DataKey> = HashMap::new();
     let mut deliveries = Vec::with_capacity(rows.len());
     for row in rows {
@@ -175,8 +174,15 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
 /// Database errors.
 pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
     let now = conn.now();
-    let sql = "select count(*) from (select 1 from outbox where next_try_at <= $1 limit 1) due";
-    let (count,) = fetch!(one, conn, (i64,), sql, now)?;
+    const SQL: &str = "select count(*) from (select 1 from outbox where next_try_at <= $1 limit 1) due";
+    let (count,) = fetch!(
+        one,
+        conn,
+        across_accounts("delivery takes every account's events"),
+        (i64,),
+        SQL,
+        now
+    )?;
     Ok(count > 0)
 }
 
@@ -188,14 +194,13 @@ pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<
     let now = tx.now();
     execute!(
         tx,
+        delivery.scope,
         "update outbox set next_try_at = null, delivered_at = $5, last_status = $6, last_error = null
          where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
-        delivery.scope.merchant_id,
-        delivery.scope.sandbox,
         delivery.id,
         delivery.tries,
         now,
-        i64::from(status),
+        i64::from(status)
     )
     .map(|_| ())
 }
@@ -213,15 +218,14 @@ pub async fn failed(
 ) -> Result<(), Error> {
     execute!(
         tx,
+        delivery.scope,
         "update outbox set next_try_at = $5, last_status = $6, last_error = $7
          where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
-        delivery.scope.merchant_id,
-        delivery.scope.sandbox,
         delivery.id,
         delivery.tries,
         retry_at,
         status.map(i64::from),
-        error,
+        error
     )
     .map(|_| ())
 }
@@ -233,13 +237,12 @@ pub async fn failed(
 pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
     execute!(
         tx,
+        delivery.scope,
         "update outbox set tries = tries - 1, next_try_at = $5
          where merchant_id = $1 and sandbox = $2 and id = $3 and tries = $4",
-        delivery.scope.merchant_id,
-        delivery.scope.sandbox,
         delivery.id,
         delivery.tries,
-        due_at,
+        due_at
     )
     .map(|_| ())
 }
@@ -315,7 +318,7 @@ pub async fn find(
     filter: &EventFilter,
     limit: i64,
 ) -> Result<Vec<EventState>, Error> {
-    let sql = select!(
+    const SQL: &str = select!(
         "and id < $3 and flow_id = coalesce($4, flow_id) and ($5 = ''
              or ($5 = 'waiting' and next_try_at is not null)
              or ($5 = 'delivered' and next_try_at is null and delivered_at is not null)
@@ -325,14 +328,13 @@ pub async fn find(
     fetch!(
         all,
         conn,
+        scope,
         EventState,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        SQL,
         filter.before.unwrap_or(Uuid::max()),
         filter.flow_id,
         filter.progress.map(EventProgress::as_str).unwrap_or_default(),
-        limit,
+        limit
     )
 }
 
@@ -345,21 +347,17 @@ pub async fn get(
     scope: Scope,
     id: Uuid,
 ) -> Result<Option<(EventState, Option<String>)>, Error> {
-    let sql = select!("and id = $3");
-    let Some(state) = fetch!(
-        optional,
-        conn,
-        EventState,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        id
-    )?
-    else {
+    let Some(state) = fetch!(optional, conn, scope, EventState, select!("and id = $3"), id)? else {
         return Ok(None);
     };
-    let sql = "select body_sealed from outbox where merchant_id = $1 and sandbox = $2 and id = $3";
-    let (sealed,) = fetch!(one, conn, (Vec<u8>,), sql, scope.merchant_id, scope.sandbox, id)?;
+    let (sealed,) = fetch!(
+        one,
+        conn,
+        scope,
+        (Vec<u8>,),
+        "select body_sealed from outbox where merchant_id = $1 and sandbox = $2 and id = $3",
+        id
+    )?;
     let key = merchants::key(conn, scope.merchant_id).await?;
     let body = key.open_text(&place(scope.merchant_id, &id), &sealed).ok();
     Ok(Some((state, body)))
@@ -376,16 +374,8 @@ pub async fn resend_given_up(
     since: i64,
 ) -> Result<u64, Error> {
     let now = tx.now();
-    execute!(
-        tx,
-        "update outbox set next_try_at = $5 where merchant_id = $1 and sandbox = $2 and flow_id = coalesce($3, flow_id)
-             and created_at >= $4 and delivered_at is null and next_try_at is null",
-        scope.merchant_id,
-        scope.sandbox,
-        flow_id,
-        since,
-        now,
-    )
+    execute!(tx, scope, "update outbox set next_try_at = $5 where merchant_id = $1 and sandbox = $2 and flow_id = coalesce($3, flow_id)
+             and created_at >= $4 and delivered_at is null and next_try_at is null", flow_id, since, now)
 }
 
 /// Makes an event due again, delivered or not; whether there was one.
@@ -394,8 +384,9 @@ pub async fn resend_given_up(
 /// Database errors.
 pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update outbox set next_try_at = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id, now)? == 1)
+    const SQL: &str =
+        "update outbox set next_try_at = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, scope, SQL, id, now)? == 1)
 }
 
 /// How deliveries stand over all accounts.
@@ -416,16 +407,10 @@ pub struct Backlog {
 /// # Errors
 /// Database errors.
 pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
-    fetch!(
-        one,
-        conn,
-        Backlog,
-        "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
+    fetch!(one, conn, across_accounts("operators watch the backlog of all accounts"), Backlog, "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
              (select count(*) from (select id from outbox
                   where next_try_at is null and delivered_at is null limit $1) g) as given_up
-         from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w",
-        at_most,
-    )
+         from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w", at_most)
 }
 
 /// Deletes the events that need no more tries and happened before a time (ms); answers how many.
@@ -435,6 +420,7 @@ pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,
+        across_accounts("retention deletes every account's events"),
         "delete from outbox where next_try_at is null and created_at < $1",
         before
     )

@@ -6,8 +6,8 @@
 use uuid::Uuid;
 
 use crate::attempts;
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
+use crate::sql::{execute, fetch};
 use crate::{
     Conn, Error, Scope, Tx, counters, erasures, faces, idempotency, merchants, outbox, registrations,
     suppressions,
@@ -38,14 +38,13 @@ pub async fn create(tx: &mut Tx, scope: Scope, proven: bool) -> Result<Person, E
     let wrapped = wrap_key(&merchant_key, scope, &person.facemap_id, &DataKey::generate());
     execute!(
         tx,
+        scope,
         "insert into people (merchant_id, sandbox, facemap_id, proven, wrapped_key, created_at)
          values ($1, $2, $3, $4, $5, $6)",
-        scope.merchant_id,
-        scope.sandbox,
         person.facemap_id,
         person.proven,
         &wrapped,
-        person.created_at,
+        person.created_at
     )?;
     Ok(person)
 }
@@ -55,17 +54,9 @@ pub async fn create(tx: &mut Tx, scope: Scope, proven: bool) -> Result<Person, E
 /// # Errors
 /// Database errors.
 pub async fn resolve(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
-    fetch!(
-        optional,
-        conn,
-        Person,
-        "select facemap_id, proven, created_at from people
+    fetch!(optional, conn, scope, Person, "select facemap_id, proven, created_at from people
          where merchant_id = $1 and sandbox = $2 and (facemap_id = $3 or facemap_id =
-             (select facemap_id from facemap_aliases where merchant_id = $1 and sandbox = $2 and alias = $3))",
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id,
-    )
+             (select facemap_id from facemap_aliases where merchant_id = $1 and sandbox = $2 and alias = $3))", facemap_id)
 }
 
 /// Notes that a provisional facemap's face is proven: it keeps its id.
@@ -73,8 +64,9 @@ pub async fn resolve(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
 /// # Errors
 /// [`Error::Missing`] when there is no such person.
 pub async fn set_proven(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
-    let sql = "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, true)? {
+    const SQL: &str =
+        "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    match execute!(tx, scope, SQL, facemap_id, true)? {
         0 => Err(Error::Missing("person")),
         _ => Ok(()),
     }
@@ -86,8 +78,9 @@ pub async fn set_proven(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(
 /// [`Error::Missing`] when there is no such person.
 pub async fn unbind_faces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     faces::remove(tx, scope, facemap_id).await?;
-    let sql = "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id, false)? {
+    const SQL: &str =
+        "update people set proven = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    match execute!(tx, scope, SQL, facemap_id, false)? {
         0 => Err(Error::Missing("person")),
         _ => Ok(()),
     }
@@ -113,16 +106,9 @@ pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Data
 
 /// A person's key as the row holds it.
 pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<u8>, Error> {
-    let sql = "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    let row = fetch!(
-        optional,
-        conn,
-        (Vec<u8>,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )?;
+    const SQL: &str =
+        "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let row = fetch!(optional, conn, scope, (Vec<u8>,), SQL, facemap_id)?;
     row.map(|(wrapped,)| wrapped).ok_or(Error::Missing("person"))
 }
 
@@ -158,49 +144,49 @@ pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<
     outbox::move_to(tx, scope, from, into).await?;
     execute!(
         tx,
+        scope,
         "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
          select merchant_id, sandbox, word_ref, $4 from name_words
          where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing",
-        scope.merchant_id,
-        scope.sandbox,
         from,
-        into,
+        into
     )?;
-    let sql = "update facemap_aliases set facemap_id = $4
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into)?;
-    let sql = "insert into facemap_aliases (merchant_id, sandbox, alias, facemap_id) values ($1, $2, $3, $4)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into)?;
     execute!(
         tx,
+        scope,
+        "update facemap_aliases set facemap_id = $4
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
+        from,
+        into
+    )?;
+    execute!(
+        tx,
+        scope,
+        "insert into facemap_aliases (merchant_id, sandbox, alias, facemap_id) values ($1, $2, $3, $4)",
+        from,
+        into
+    )?;
+    execute!(
+        tx,
+        scope,
         "update people set created_at = $4
          where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and created_at > $4",
-        scope.merchant_id,
-        scope.sandbox,
         into,
-        from_person.created_at,
+        from_person.created_at
     )?;
     delete(tx, scope, from).await
 }
 
 pub(crate) async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
-    let sql = "select facemap_id, proven, created_at from people
+    const SQL: &str = "select facemap_id, proven, created_at from people
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    fetch!(
-        optional,
-        conn,
-        Person,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )
+    fetch!(optional, conn, scope, Person, SQL, facemap_id)
 }
 
 /// Deletes the row with its key, and what refers to it by `on delete cascade`.
 async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
-    let sql = "delete from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id).map(|_| ())
+    const SQL: &str = "delete from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    execute!(tx, scope, SQL, facemap_id).map(|_| ())
 }
 
 /// Makes a person findable by whole words of a name, which the caller has normalised.
@@ -217,12 +203,11 @@ pub async fn index_name(
         let word_ref = word_ref(tx.keyring(), scope, word);
         execute!(
             tx,
+            scope,
             "insert into name_words (merchant_id, sandbox, word_ref, facemap_id) values ($1, $2, $3, $4)
              on conflict do nothing",
-            scope.merchant_id,
-            scope.sandbox,
             &word_ref,
-            facemap_id,
+            facemap_id
         )?;
     }
     Ok(())
@@ -244,18 +229,10 @@ pub async fn find_by_name_word(
     limit: i64,
 ) -> Result<Vec<Uuid>, Error> {
     let word_ref = word_ref(conn.keyring(), scope, word);
-    let sql = "select facemap_id from name_words where merchant_id = $1 and sandbox = $2 and word_ref = $3
+    const SQL: &str =
+        "select facemap_id from name_words where merchant_id = $1 and sandbox = $2 and word_ref = $3
                order by facemap_id limit $4";
-    let rows = fetch!(
-        all,
-        conn,
-        (Uuid,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        &word_ref,
-        limit
-    )?;
+    let rows = fetch!(all, conn, scope, (Uuid,), SQL, &word_ref, limit)?;
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
 
@@ -277,15 +254,13 @@ pub async fn find_by_name_words(
     let mut counted = Vec::new();
     for word in words.iter().take(MOST_NAME_WORDS) {
         let word_ref = word_ref(conn.keyring(), scope, word);
-        let sql = "select count(*) from (select facemap_id from name_words
-                   where merchant_id = $1 and sandbox = $2 and word_ref = $3 limit $4) n";
         let (count,) = fetch!(
             one,
             conn,
+            scope,
             (i64,),
-            sql,
-            scope.merchant_id,
-            scope.sandbox,
+            "select count(*) from (select facemap_id from name_words
+                   where merchant_id = $1 and sandbox = $2 and word_ref = $3 limit $4) n",
             &word_ref,
             at_most
         )?;
@@ -308,7 +283,7 @@ pub async fn find_by_name_words(
             )
         };
     }
-    let sql = concat!(
+    let rows = fetch!(all, conn, scope, (Uuid,), concat!(
         "select n.facemap_id from (select facemap_id from name_words
              where merchant_id = $1 and sandbox = $2 and word_ref = $3 order by facemap_id limit $4) n where true",
         holds!("$5"),
@@ -316,22 +291,7 @@ pub async fn find_by_name_words(
         holds!("$7"),
         holds!("$8"),
         " order by n.facemap_id limit $9"
-    );
-    let rows = fetch!(
-        all,
-        conn,
-        (Uuid,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        rarest,
-        at_most,
-        other(1),
-        other(2),
-        other(3),
-        other(4),
-        limit,
-    )?;
+    ), rarest, at_most, other(1), other(2), other(3), other(4), limit)?;
     let complete = *fewest < at_most && (rows.len() as i64) < limit;
     Ok((
         rows.into_iter().map(|(facemap_id,)| facemap_id).collect(),
@@ -344,17 +304,9 @@ pub async fn find_by_name_words(
 /// # Errors
 /// Database errors.
 pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
-    let sql = "select alias from facemap_aliases
+    const SQL: &str = "select alias from facemap_aliases
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by alias";
-    let rows = fetch!(
-        all,
-        conn,
-        (Uuid,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )?;
+    let rows = fetch!(all, conn, scope, (Uuid,), SQL, facemap_id)?;
     Ok(rows.into_iter().map(|(alias,)| alias).collect())
 }
 
@@ -373,18 +325,20 @@ pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uu
         .ok_or(Error::Missing("person"))?;
     faces::remove(tx, scope, facemap_id).await?;
     erasures::erase_traces(tx, scope, facemap_id).await?;
-    let sql = "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id, external_ref";
     let attempts = fetch!(
         all,
         tx,
+        scope,
         (Uuid, Vec<u8>),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id, external_ref",
         facemap_id
     )?;
-    let sql = "delete from registrations where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    execute!(
+        tx,
+        scope,
+        "delete from registrations where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
+        facemap_id
+    )?;
     delete(tx, scope, facemap_id).await?;
     for (attempt_id, external_ref) in &attempts {
         idempotency::erase_attempt(tx, scope, *attempt_id).await?;

@@ -6,9 +6,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::random;
 use crate::merchants::{self, Merchant};
+use crate::sql::{execute, fetch};
 use crate::staff::{self, StaffMember};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx};
@@ -125,21 +125,9 @@ pub async fn create(tx: &mut Tx, new: &NewSession<'_>) -> Result<(Uuid, SecretSt
     let key = staff::key(tx, new.staff_id).await?;
     let device = key.seal(&staff::place(&id, DEVICE), new.device.as_bytes());
     let now = tx.now();
-    execute!(
-        tx,
-        "insert into portal_sessions
+    execute!(tx, across_accounts("a portal session belongs to a member of staff"), "insert into portal_sessions
              (token_ref, id, staff_id, merchant_id, sandbox, stage, device_sealed, created_at, seen_at, expires_at, proved_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $8)",
-        &token_ref,
-        id,
-        new.staff_id,
-        new.merchant_id,
-        new.sandbox,
-        new.stage.as_str(),
-        &device,
-        now,
-        now + life(new.stage),
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $8)", &token_ref, id, new.staff_id, new.merchant_id, new.sandbox, new.stage.as_str(), &device, now, now + life(new.stage))?;
     Ok((id, token))
 }
 
@@ -164,19 +152,11 @@ struct Row {
 pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Error> {
     let token_ref = token_ref(conn, token);
     let now = conn.now();
-    let row = fetch!(
-        optional,
-        conn,
-        Row,
-        "select p.id, p.staff_id, p.merchant_id, p.sandbox, p.stage, p.seen_at, p.expires_at, p.proved_at, m.role
+    let row = fetch!(optional, conn, across_accounts("a portal session belongs to a member of staff"), Row, "select p.id, p.staff_id, p.merchant_id, p.sandbox, p.stage, p.seen_at, p.expires_at, p.proved_at, m.role
          from portal_sessions p
          left join memberships m
              on m.merchant_id = p.merchant_id and m.staff_id = p.staff_id and m.disabled_at is null
-         where p.token_ref = $1 and p.expires_at > $2 and p.seen_at > $3",
-        &token_ref,
-        now,
-        now - IDLE_MS,
-    )?;
+         where p.token_ref = $1 and p.expires_at > $2 and p.seen_at > $3", &token_ref, now, now - IDLE_MS)?;
     let Some(row) = row else { return Ok(None) };
     let Some(staff) = staff::get(conn, row.staff_id).await? else {
         return Ok(None);
@@ -207,8 +187,16 @@ pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Erro
 /// Database errors.
 pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
-    let sql = "update portal_sessions set seen_at = $2 where id = $1 and seen_at <= $3";
-    execute!(tx, sql, id, now, now - TOUCH_MS).map(|_| ())
+    const SQL: &str = "update portal_sessions set seen_at = $2 where id = $1 and seen_at <= $3";
+    execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        id,
+        now,
+        now - TOUCH_MS
+    )
+    .map(|_| ())
 }
 
 /// Another token for a session whose owner has just proved who they are; the one before it works no more. From
@@ -221,13 +209,14 @@ pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     let now = tx.now();
     let renewed = execute!(
         tx,
+        across_accounts("a portal session belongs to a member of staff"),
         "update portal_sessions set token_ref = $2, proved_at = $3, seen_at = $3,
              expires_at = case when stage = 'full' then expires_at else $4 end, stage = 'full'
          where id = $1 and expires_at > $3",
         id,
         &token_ref,
         now,
-        now + LIFE_MS,
+        now + LIFE_MS
     )?;
     if renewed == 0 {
         return Err(Error::Missing("session"));
@@ -242,8 +231,16 @@ pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
 pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     let (token, token_ref) = new_token(tx);
     let now = tx.now();
-    let sql = "update portal_sessions set token_ref = $2 where id = $1 and expires_at > $3";
-    if execute!(tx, sql, id, &token_ref, now)? == 0 {
+    const SQL: &str = "update portal_sessions set token_ref = $2 where id = $1 and expires_at > $3";
+    if execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        id,
+        &token_ref,
+        now
+    )? == 0
+    {
         return Err(Error::Missing("session"));
     }
     Ok(token)
@@ -254,8 +251,16 @@ pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
 /// # Errors
 /// Database errors.
 pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
-    let sql = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
-    execute!(tx, sql, id, merchant_id, sandbox).map(|_| ())
+    const SQL: &str = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
+    execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        id,
+        merchant_id,
+        sandbox
+    )
+    .map(|_| ())
 }
 
 /// What waits to be shown.
@@ -275,9 +280,18 @@ pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Re
     let key = staff::key(tx, staff_id).await?;
     let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
     let until = tx.now() + SHOWN_MS;
-    let sql =
+    const SQL: &str =
         "update portal_sessions set shown_sealed = $3, shown_until = $4 where id = $1 and staff_id = $2";
-    execute!(tx, sql, id, staff_id, &sealed, until).map(|_| ())
+    execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        id,
+        staff_id,
+        &sealed,
+        until
+    )
+    .map(|_| ())
 }
 
 /// What [`keep_shown`] kept, if anything, and in time.
@@ -286,8 +300,18 @@ pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Re
 /// [`Error::Sealed`]; database errors.
 pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<Shown>, Error> {
     let now = conn.now();
-    let sql = "select shown_sealed from portal_sessions where id = $1 and staff_id = $2 and shown_until > $3";
-    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id, staff_id, now)?;
+    const SQL: &str =
+        "select shown_sealed from portal_sessions where id = $1 and staff_id = $2 and shown_until > $3";
+    let row = fetch!(
+        optional,
+        conn,
+        across_accounts("a portal session belongs to a member of staff"),
+        (Option<Vec<u8>>,),
+        SQL,
+        id,
+        staff_id,
+        now
+    )?;
     let Some((Some(sealed),)) = row else {
         return Ok(None);
     };
@@ -301,8 +325,14 @@ pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<S
 /// # Errors
 /// Database errors.
 pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, Error> {
-    let sql = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
-    Ok(execute!(tx, sql, id, &shown.sealed)? == 1)
+    const SQL: &str = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
+    Ok(execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        id,
+        &shown.sealed
+    )? == 1)
 }
 
 /// A member's sessions that have not ended, the one used last first.
@@ -315,13 +345,14 @@ pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>,
     let rows = fetch!(
         all,
         conn,
+        across_accounts("a portal session belongs to a member of staff"),
         (Uuid, Vec<u8>, i64, i64),
         "select id, device_sealed, created_at, seen_at from portal_sessions
          where staff_id = $1 and stage = 'full' and expires_at > $2 and seen_at > $3
          order by seen_at desc, id desc",
         staff_id,
         now,
-        now - IDLE_MS,
+        now - IDLE_MS
     )?;
     rows.into_iter()
         .map(|(id, device, created_at, seen_at)| {
@@ -340,8 +371,14 @@ pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>,
 /// # Errors
 /// Database errors.
 pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from portal_sessions where staff_id = $1 and id = $2";
-    Ok(execute!(tx, sql, staff_id, id)? == 1)
+    const SQL: &str = "delete from portal_sessions where staff_id = $1 and id = $2";
+    Ok(execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        staff_id,
+        id
+    )? == 1)
 }
 
 /// Ends all of a member's sessions but one (or none); answers how many.
@@ -349,8 +386,14 @@ pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
 /// # Errors
 /// Database errors.
 pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u64, Error> {
-    let sql = "delete from portal_sessions where staff_id = $1 and id <> $2";
-    execute!(tx, sql, staff_id, but.unwrap_or_default())
+    const SQL: &str = "delete from portal_sessions where staff_id = $1 and id <> $2";
+    execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        SQL,
+        staff_id,
+        but.unwrap_or_default()
+    )
 }
 
 /// Ends a member's sessions in one account; answers how many.
@@ -358,8 +401,13 @@ pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u
 /// # Errors
 /// Database errors.
 pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
-    let sql = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
-    execute!(tx, sql, merchant_id, staff_id)
+    const SQL: &str = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
+    execute!(
+        tx,
+        both_modes(merchant_id, "a portal session may change its mode"),
+        SQL,
+        staff_id
+    )
 }
 
 /// Deletes the sessions that have ended, and what nobody came to be shown; answers how many.
@@ -368,8 +416,18 @@ pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u6
 /// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
-    let sql = "delete from portal_sessions where expires_at <= $1 or seen_at <= $2";
-    let ended = execute!(tx, sql, now, now - IDLE_MS)?;
-    let sql = "update portal_sessions set shown_sealed = null, shown_until = null where shown_until <= $1";
-    Ok(ended + execute!(tx, sql, now)?)
+    let ended = execute!(
+        tx,
+        across_accounts("retention ends every member's portal sessions"),
+        "delete from portal_sessions where expires_at <= $1 or seen_at <= $2",
+        now,
+        now - IDLE_MS
+    )?;
+    Ok(ended
+        + execute!(
+            tx,
+            across_accounts("retention ends every member's portal sessions"),
+            "update portal_sessions set shown_sealed = null, shown_until = null where shown_until <= $1",
+            now
+        )?)
 }

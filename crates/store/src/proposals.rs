@@ -5,8 +5,8 @@
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
 /// An act that waits for a second person.
@@ -87,22 +87,11 @@ pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uui
     };
     let (id, now) = (Uuid::now_v7(), tx.now());
     let sealed = key.seal(&place(scope.merchant_id, &id), new.payload.as_bytes());
-    let sql = "delete from proposals where merchant_id = $1 and sandbox = $2 and kind = $3 and subject = $4";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, new.kind, new.subject)?;
-    execute!(
-        tx,
-        "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        id,
-        scope.merchant_id,
-        scope.sandbox,
-        new.kind,
-        new.subject,
-        new.attempt.map(|attempt| attempt.log_id),
-        new.staff_id,
-        &sealed,
-        now,
-    )?;
+    const SQL: &str =
+        "delete from proposals where merchant_id = $1 and sandbox = $2 and kind = $3 and subject = $4";
+    execute!(tx, scope, SQL, new.kind, new.subject)?;
+    execute!(tx, scope, "insert into proposals (merchant_id, sandbox, id, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", id, new.kind, new.subject, new.attempt.map(|attempt| attempt.log_id), new.staff_id, &sealed, now)?;
     Ok(id)
 }
 
@@ -136,8 +125,8 @@ async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<Proposed, Error
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error> {
-    let sql = select!("order by at, id");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox)?;
+    const SQL: &str = select!("order by at, id");
+    let rows = fetch!(all, conn, scope, Row, SQL)?;
     let mut all = Vec::with_capacity(rows.len());
     for row in rows {
         all.push(open(conn, scope, row).await?);
@@ -150,8 +139,8 @@ pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error>
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Proposed>, Error> {
-    let sql = select!("and id = $3");
-    let row = fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)?;
+    const SQL: &str = select!("and id = $3");
+    let row = fetch!(optional, conn, scope, Row, SQL, id)?;
     match row {
         Some(row) => open(conn, scope, row).await.map(Some),
         None => Ok(None),
@@ -164,18 +153,9 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Propo
 /// Database errors.
 pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> Result<bool, Error> {
     let pattern = format!("{subject}%");
-    let sql = "select count(*) from proposals
+    const SQL: &str = "select count(*) from proposals
                where merchant_id = $1 and sandbox = $2 and kind = $3 and subject like $4";
-    let (count,) = fetch!(
-        one,
-        conn,
-        (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        kind,
-        &pattern
-    )?;
+    let (count,) = fetch!(one, conn, scope, (i64,), SQL, kind, &pattern)?;
     Ok(count > 0)
 }
 
@@ -185,9 +165,9 @@ pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> 
 /// Database errors.
 pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update proposals set staff_id = $4, at = $5
+    const SQL: &str = "update proposals set staff_id = $4, at = $5
                where merchant_id = $1 and sandbox = $2 and id = $3 and staff_id is null";
-    let adopted = execute!(tx, sql, scope.merchant_id, scope.sandbox, id, staff_id, now)?;
+    let adopted = execute!(tx, scope, SQL, id, staff_id, now)?;
     Ok(adopted > 0)
 }
 
@@ -197,8 +177,8 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Resul
 /// # Errors
 /// Database errors.
 pub async fn take(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from proposals where merchant_id = $1 and sandbox = $2 and id = $3";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, id)? > 0)
+    const SQL: &str = "delete from proposals where merchant_id = $1 and sandbox = $2 and id = $3";
+    Ok(execute!(tx, scope, SQL, id)? > 0)
 }
 
 /// An act on the whole installation that waits for a second operator. It concerns no account and contains
@@ -236,18 +216,8 @@ pub async fn put_installation(
     }
     let (id, now) = (Uuid::now_v7(), tx.now());
     let nothing: &[u8] = &[];
-    execute!(
-        tx,
-        "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
-         values ($1, null, $2, $3, $4, null, $7, $5, $6)",
-        id,
-        false,
-        kind,
-        subject,
-        nothing,
-        now,
-        staff_id,
-    )
+    execute!(tx, across_accounts("a proposal on the installation belongs to no account"), "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, null, $2, $3, $4, null, $7, $5, $6)", id, false, kind, subject, nothing, now, staff_id)
     .map(|_| ())
 }
 
@@ -256,9 +226,15 @@ pub async fn put_installation(
 /// # Errors
 /// Database errors.
 pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
-    let sql =
+    const SQL: &str =
         "select id, kind, subject, staff_id, at from proposals where merchant_id is null order by at, id";
-    fetch!(all, conn, InstallationProposal, sql)
+    fetch!(
+        all,
+        conn,
+        across_accounts("a proposal on the installation belongs to no account"),
+        InstallationProposal,
+        SQL
+    )
 }
 
 /// As [`adopt`], for an act on the installation.
@@ -267,9 +243,16 @@ pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, 
 /// Database errors.
 pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update proposals set staff_id = $2, at = $3
+    const SQL: &str = "update proposals set staff_id = $2, at = $3
                where merchant_id is null and id = $1 and staff_id is null";
-    Ok(execute!(tx, sql, id, staff_id, now)? > 0)
+    Ok(execute!(
+        tx,
+        across_accounts("a proposal on the installation belongs to no account"),
+        SQL,
+        id,
+        staff_id,
+        now
+    )? > 0)
 }
 
 /// As [`take`], for an act on the installation.
@@ -277,6 +260,11 @@ pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result
 /// # Errors
 /// Database errors.
 pub async fn take_installation(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from proposals where merchant_id is null and id = $1";
-    Ok(execute!(tx, sql, id)? > 0)
+    const SQL: &str = "delete from proposals where merchant_id is null and id = $1";
+    Ok(execute!(
+        tx,
+        across_accounts("a proposal on the installation belongs to no account"),
+        SQL,
+        id
+    )? > 0)
 }

@@ -3,7 +3,7 @@
 use reference::status::Decision;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Tx};
 
@@ -30,14 +30,26 @@ pub async fn add(
     body: &str,
     limit: i64,
 ) -> Result<Uuid, Error> {
-    let sql = "select count(*) from reason_templates where merchant_id = $1";
-    let (count,) = fetch!(one, tx, (i64,), sql, merchant_id)?;
+    let (count,) = fetch!(
+        one,
+        tx,
+        merchant(merchant_id),
+        (i64,),
+        "select count(*) from reason_templates where merchant_id = $1"
+    )?;
     if count >= limit {
         return Err(Error::LimitReached);
     }
     let (id, now) = (Uuid::now_v7(), tx.now());
-    let sql = "insert into reason_templates (merchant_id, id, decision, body, created_at) values ($1, $2, $3, $4, $5)";
-    execute!(tx, sql, merchant_id, id, decision.as_str(), body, now)?;
+    execute!(
+        tx,
+        merchant(merchant_id),
+        "insert into reason_templates (merchant_id, id, decision, body, created_at) values ($1, $2, $3, $4, $5)",
+        id,
+        decision.as_str(),
+        body,
+        now
+    )?;
     Ok(id)
 }
 
@@ -46,8 +58,8 @@ pub async fn add(
 /// # Errors
 /// Database errors.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
-    let sql = "delete from reason_templates where merchant_id = $1 and id = $2";
-    Ok(execute!(tx, sql, merchant_id, id)? > 0)
+    const SQL: &str = "delete from reason_templates where merchant_id = $1 and id = $2";
+    Ok(execute!(tx, merchant(merchant_id), SQL, id)? > 0)
 }
 
 /// An account's, oldest first.
@@ -55,7 +67,7 @@ pub async fn remove(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Er
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<ReasonTemplate>, Error> {
-    let sql =
+    const SQL: &str =
         "select id, decision, body from reason_templates where merchant_id = $1 order by created_at, id";
-    fetch!(all, conn, ReasonTemplate, sql, merchant_id)
+    fetch!(all, conn, merchant(merchant_id), ReasonTemplate, SQL)
 }

@@ -5,8 +5,8 @@
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Keyring, Place};
+use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, merchants, people};
 
@@ -140,17 +140,16 @@ pub async fn create(
     let external_ref = external_ref(tx, scope, external_user_id);
     execute!(
         tx,
+        scope,
         "insert into registrations (merchant_id, sandbox, id, facemap_id, grouping_id, external_ref,
              external_id_sealed, event_seq, created_at, last_active)
          values ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8)",
-        scope.merchant_id,
-        scope.sandbox,
         registration.id,
         facemap_id,
         to_column(grouping_id),
         &external_ref,
         &sealed,
-        registration.created_at,
+        registration.created_at
     )?;
     Ok(registration)
 }
@@ -167,17 +166,8 @@ pub async fn find(
 ) -> Result<Option<Registration>, Error> {
     let external_ref = external_ref(conn, scope, external_user_id);
     let grouping_id = to_column(grouping_id);
-    let sql = select!("and r.grouping_id = $3 and r.external_ref = $4");
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        grouping_id,
-        &external_ref
-    )?;
+    const SQL: &str = select!("and r.grouping_id = $3 and r.external_ref = $4");
+    let rows = fetch!(all, conn, scope, Row, SQL, grouping_id, &external_ref)?;
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
@@ -186,15 +176,7 @@ pub async fn find(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Registration>, Error> {
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        select!("and r.id = $3"),
-        scope.merchant_id,
-        scope.sandbox,
-        id
-    )?;
+    let rows = fetch!(all, conn, scope, Row, select!("and r.id = $3"), id)?;
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
@@ -203,8 +185,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Regis
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Registration>, Error> {
-    let sql = select!("and r.facemap_id = $3 order by r.last_active desc, r.id desc");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    const SQL: &str = select!("and r.facemap_id = $3 order by r.last_active desc, r.id desc");
+    let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
     open_all(conn, scope, rows).await
 }
 
@@ -214,10 +196,10 @@ pub(crate) async fn labels_of_facemap(
     scope: Scope,
     facemap_id: Uuid,
 ) -> Result<Vec<String>, Error> {
-    let sql = "select id, external_id_sealed from registrations
+    const SQL: &str = "select id, external_id_sealed from registrations
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     type Row = (Uuid, Vec<u8>);
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, facemap_id)?;
+    let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -237,16 +219,8 @@ pub async fn of_external_user_id(
     external_user_id: &str,
 ) -> Result<Vec<Registration>, Error> {
     let external_ref = external_ref(conn, scope, external_user_id);
-    let sql = select!("and r.external_ref = $3 order by r.last_active desc, r.id desc");
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        &external_ref
-    )?;
+    const SQL: &str = select!("and r.external_ref = $3 order by r.last_active desc, r.id desc");
+    let rows = fetch!(all, conn, scope, Row, SQL, &external_ref)?;
     open_all(conn, scope, rows).await
 }
 
@@ -261,8 +235,9 @@ pub async fn set_status(
     status: Option<AttemptStatus>,
 ) -> Result<(), Error> {
     let status = status.map(AttemptStatus::as_str);
-    let sql = "update registrations set status = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
-    match execute!(tx, sql, scope.merchant_id, scope.sandbox, id, status)? {
+    const SQL: &str =
+        "update registrations set status = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
+    match execute!(tx, scope, SQL, id, status)? {
         0 => Err(Error::Missing("registration")),
         _ => Ok(()),
     }
@@ -273,9 +248,9 @@ pub async fn set_status(
 /// # Errors
 /// [`Error::Missing`] when there is no such registration.
 pub async fn next_event(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<i64, Error> {
-    let sql = "update registrations set event_seq = event_seq + 1
+    const SQL: &str = "update registrations set event_seq = event_seq + 1
                where merchant_id = $1 and sandbox = $2 and id = $3 returning event_seq";
-    let row = fetch!(optional, tx, (i64,), sql, scope.merchant_id, scope.sandbox, id)?;
+    let row = fetch!(optional, tx, scope, (i64,), SQL, id)?;
     row.map(|(seq,)| seq).ok_or(Error::Missing("registration"))
 }
 
@@ -286,22 +261,26 @@ pub(crate) async fn move_to(
     (from, from_key): (Uuid, &DataKey),
     (into, into_key): (Uuid, &DataKey),
 ) -> Result<(), Error> {
-    let sql = "select id, external_id_sealed from registrations
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     for (id, sealed) in fetch!(
         all,
         tx,
+        scope,
         (Uuid, Vec<u8>),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        "select id, external_id_sealed from registrations
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         from
     )? {
         let place = place(scope, &id);
         let sealed = into_key.seal(&place, &from_key.open(&place, &sealed)?);
-        let sql = "update registrations set facemap_id = $4, external_id_sealed = $5
-                   where merchant_id = $1 and sandbox = $2 and id = $3";
-        execute!(tx, sql, scope.merchant_id, scope.sandbox, id, into, &sealed)?;
+        execute!(
+            tx,
+            scope,
+            "update registrations set facemap_id = $4, external_id_sealed = $5
+                   where merchant_id = $1 and sandbox = $2 and id = $3",
+            id,
+            into,
+            &sealed
+        )?;
     }
     Ok(())
 }

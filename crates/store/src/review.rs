@@ -7,9 +7,9 @@ use reference::status::Decision;
 use uuid::Uuid;
 
 use crate::attempts::Attempt;
-use crate::db::{execute, fetch};
 use crate::keyring::Place;
 use crate::registrations::from_column;
+use crate::sql::{checked, execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
@@ -185,22 +185,27 @@ pub async fn queue(
     let now = conn.now();
     let (code, document_type) = patterns(filter);
     let sql = match order {
-        Order::Priority => page!(
-            "and (a.priority, a.log_id) > ($13, $14) order by a.priority, a.log_id limit $15",
-            "q.priority, q.log_id"
+        Order::Priority => checked!(
+            scope,
+            page!(
+                "and (a.priority, a.log_id) > ($13, $14) order by a.priority, a.log_id limit $15",
+                "q.priority, q.log_id"
+            )
         ),
-        Order::Oldest => page!(
-            "and a.log_id > $14 and $13 is not null order by a.log_id limit $15",
-            "q.log_id"
+        Order::Oldest => checked!(
+            scope,
+            page!(
+                "and a.log_id > $14 and $13 is not null order by a.log_id limit $15",
+                "q.log_id"
+            )
         ),
     };
     let rows = fetch!(
         all,
         conn,
+        scope,
         Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        checked(sql),
         now,
         filter.flow_id,
         code.as_deref(),
@@ -213,7 +218,7 @@ pub async fn queue(
         filter.not_proposed_by,
         after.priority,
         after.log_id,
-        limit,
+        limit
     )?;
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -255,14 +260,13 @@ pub async fn queue(
 pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64) -> Result<i64, Error> {
     let now = conn.now();
     let (code, document_type) = patterns(filter);
-    let sql = concat!("select count(*) from (", waiting!("a.log_id", "limit $13"), ") q");
+    const SQL: &str = concat!("select count(*) from (", waiting!("a.log_id", "limit $13"), ") q");
     let (count,) = fetch!(
         one,
         conn,
+        scope,
         (i64,),
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
+        SQL,
         now,
         filter.flow_id,
         code.as_deref(),
@@ -273,7 +277,7 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
         filter.unclaimed,
         filter.proposed,
         filter.not_proposed_by,
-        at_most,
+        at_most
     )?;
     Ok(count)
 }
@@ -283,9 +287,9 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
 /// # Errors
 /// Database errors.
 pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
-    let sql = "select count(*) from (select log_id from attempts
+    const SQL: &str = "select count(*) from (select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' limit $3) q";
-    let (count,) = fetch!(one, conn, (i64,), sql, scope.merchant_id, scope.sandbox, at_most)?;
+    let (count,) = fetch!(one, conn, scope, (i64,), SQL, at_most)?;
     Ok(count)
 }
 
@@ -301,22 +305,11 @@ pub async fn claim(
     until: i64,
 ) -> Result<bool, Error> {
     let now = tx.now();
-    let claimed = fetch!(
-        optional,
-        tx,
-        (Uuid,),
-        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+    let claimed = fetch!(optional, tx, scope, (Uuid,), "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
          on conflict (merchant_id, sandbox, log_id) do update
              set staff_id = excluded.staff_id, until = excluded.until
              where review_claims.until <= $6 or review_claims.staff_id = excluded.staff_id
-         returning staff_id",
-        scope.merchant_id,
-        scope.sandbox,
-        log_id,
-        staff_id,
-        until,
-        now,
-    )?;
+         returning staff_id", log_id, staff_id, until, now)?;
     Ok(claimed.is_some())
 }
 
@@ -331,17 +324,9 @@ pub async fn take_over(
     staff_id: Uuid,
     until: i64,
 ) -> Result<(), Error> {
-    execute!(
-        tx,
-        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+    execute!(tx, scope, "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
          on conflict (merchant_id, sandbox, log_id) do update
-             set staff_id = excluded.staff_id, until = excluded.until",
-        scope.merchant_id,
-        scope.sandbox,
-        log_id,
-        staff_id,
-        until,
-    )
+             set staff_id = excluded.staff_id, until = excluded.until", log_id, staff_id, until)
     .map(|_| ())
 }
 
@@ -350,9 +335,9 @@ pub async fn take_over(
 /// # Errors
 /// Database errors.
 pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uuid>) -> Result<(), Error> {
-    let sql = "delete from review_claims where merchant_id = $1 and sandbox = $2 and log_id = $3
+    const SQL: &str = "delete from review_claims where merchant_id = $1 and sandbox = $2 and log_id = $3
                and ($4 is null or staff_id = $4)";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, log_id, staff_id).map(|_| ())
+    execute!(tx, scope, SQL, log_id, staff_id).map(|_| ())
 }
 
 /// Who looks at an attempt now.
@@ -361,18 +346,9 @@ pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uu
 /// Database errors.
 pub async fn claim_of(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Claim>, Error> {
     let now = conn.now();
-    let sql = "select staff_id, until from review_claims
+    const SQL: &str = "select staff_id, until from review_claims
                where merchant_id = $1 and sandbox = $2 and log_id = $3 and until > $4";
-    fetch!(
-        optional,
-        conn,
-        Claim,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        log_id,
-        now
-    )
+    fetch!(optional, conn, scope, Claim, SQL, log_id, now)
 }
 
 /// What a reviewer noted on an attempt.
@@ -412,15 +388,14 @@ pub async fn add_note(
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into review_notes (merchant_id, sandbox, log_id, id, staff_id, text_sealed, at)
          values ($1, $2, $3, $4, $5, $6, $7)",
-        scope.merchant_id,
-        scope.sandbox,
         attempt.log_id,
         id,
         staff_id,
         &sealed,
-        now,
+        now
     )?;
     Ok(id)
 }
@@ -430,18 +405,10 @@ pub async fn add_note(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Note>, Error> {
-    let sql = "select id, staff_id, text_sealed, at from review_notes
+    const SQL: &str = "select id, staff_id, text_sealed, at from review_notes
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by at, id";
     type Row = (Uuid, Uuid, Vec<u8>, i64);
-    let rows = fetch!(
-        all,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt.log_id
-    )?;
+    let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
     let open = |(id, staff_id, sealed, at): Row| {
         let text = attempt.key.open_text(&note_place(scope, &id), &sealed)?;
         Ok(Note {
@@ -499,15 +466,14 @@ pub async fn propose(
     let now = tx.now();
     execute!(
         tx,
+        scope,
         "insert into review_proposals (merchant_id, sandbox, log_id, decision, staff_id, reason_sealed, at)
          values ($1, $2, $3, $4, $5, $6, $7)",
-        scope.merchant_id,
-        scope.sandbox,
         attempt.log_id,
         decision.as_str(),
         staff_id.unwrap_or(COMMAND_LINE),
         reason.as_deref(),
-        now,
+        now
     )
     .map(|_| ())
 }
@@ -517,18 +483,10 @@ pub async fn propose(
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Option<Proposal>, Error> {
-    let sql = "select decision, staff_id, reason_sealed, at from review_proposals
+    const SQL: &str = "select decision, staff_id, reason_sealed, at from review_proposals
                where merchant_id = $1 and sandbox = $2 and log_id = $3";
     type Row = (Word<Decision>, Uuid, Option<Vec<u8>>, i64);
-    let row = fetch!(
-        optional,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        attempt.log_id
-    )?;
+    let row = fetch!(optional, conn, scope, Row, SQL, attempt.log_id)?;
     row.map(|(Word(decision), staff_id, sealed, at)| {
         let place = proposal_place(scope, attempt);
         let reason = sealed
@@ -550,18 +508,9 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
 /// Database errors.
 pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
-    let sql = "update review_proposals set staff_id = $4, at = $5
+    const SQL: &str = "update review_proposals set staff_id = $4, at = $5
                where merchant_id = $1 and sandbox = $2 and log_id = $3 and staff_id = $6";
-    let adopted = execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        log_id,
-        staff_id,
-        now,
-        COMMAND_LINE
-    )?;
+    let adopted = execute!(tx, scope, SQL, log_id, staff_id, now, COMMAND_LINE)?;
     Ok(adopted > 0)
 }
 
@@ -570,6 +519,6 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Re
 /// # Errors
 /// Database errors.
 pub async fn drop_proposal(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<bool, Error> {
-    let sql = "delete from review_proposals where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    Ok(execute!(tx, sql, scope.merchant_id, scope.sandbox, log_id)? > 0)
+    const SQL: &str = "delete from review_proposals where merchant_id = $1 and sandbox = $2 and log_id = $3";
+    Ok(execute!(tx, scope, SQL, log_id)? > 0)
 }

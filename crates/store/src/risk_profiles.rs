@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// A version of an account's profile.
@@ -21,9 +21,9 @@ pub struct RiskProfile {
 /// # Errors
 /// Database errors.
 pub async fn newest(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<RiskProfile>, Error> {
-    let sql = "select version, profile, created_at from risk_profiles where merchant_id = $1
+    const SQL: &str = "select version, profile, created_at from risk_profiles where merchant_id = $1
                order by version desc limit 1";
-    fetch!(optional, conn, RiskProfile, sql, merchant_id)
+    fetch!(optional, conn, merchant(merchant_id), RiskProfile, SQL)
 }
 
 /// One version.
@@ -31,9 +31,9 @@ pub async fn newest(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<RiskPro
 /// # Errors
 /// Database errors.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid, version: i64) -> Result<Option<RiskProfile>, Error> {
-    let sql =
+    const SQL: &str =
         "select version, profile, created_at from risk_profiles where merchant_id = $1 and version = $2";
-    fetch!(optional, conn, RiskProfile, sql, merchant_id, version)
+    fetch!(optional, conn, merchant(merchant_id), RiskProfile, SQL, version)
 }
 
 /// Adds a version. Two at once cannot add the same.
@@ -44,11 +44,11 @@ pub async fn insert(tx: &mut Tx, merchant_id: Uuid, version: i64, profile: &str)
     let now = tx.now();
     execute!(
         tx,
+        merchant(merchant_id),
         "insert into risk_profiles (merchant_id, version, profile, created_at) values ($1, $2, $3, $4)",
-        merchant_id,
         version,
         profile,
-        now,
+        now
     )
     .map(|_| ())
 }

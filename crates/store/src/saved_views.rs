@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// A kept filter.
@@ -25,21 +25,22 @@ pub async fn put(
     view: &SavedView,
     limit: i64,
 ) -> Result<(), Error> {
-    let sql = "select count(*) from saved_views where merchant_id = $1 and staff_id = $2 and name <> $3";
-    let (others,) = fetch!(one, tx, (i64,), sql, merchant_id, staff_id, &view.name)?;
+    const SQL: &str =
+        "select count(*) from saved_views where merchant_id = $1 and staff_id = $2 and name <> $3";
+    let (others,) = fetch!(one, tx, merchant(merchant_id), (i64,), SQL, staff_id, &view.name)?;
     if others >= limit {
         return Err(Error::LimitReached);
     }
     let now = tx.now();
     execute!(
         tx,
+        merchant(merchant_id),
         "insert into saved_views (merchant_id, staff_id, name, query, created_at) values ($1, $2, $3, $4, $5)
          on conflict (merchant_id, staff_id, name) do update set query = excluded.query",
-        merchant_id,
         staff_id,
         &view.name,
         &view.query,
-        now,
+        now
     )
     .map(|_| ())
 }
@@ -49,8 +50,8 @@ pub async fn put(
 /// # Errors
 /// Database errors.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
-    let sql = "delete from saved_views where merchant_id = $1 and staff_id = $2 and name = $3";
-    execute!(tx, sql, merchant_id, staff_id, name).map(|_| ())
+    const SQL: &str = "delete from saved_views where merchant_id = $1 and staff_id = $2 and name = $3";
+    execute!(tx, merchant(merchant_id), SQL, staff_id, name).map(|_| ())
 }
 
 /// A member's, by name.
@@ -58,6 +59,7 @@ pub async fn remove(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, name: &str) 
 /// # Errors
 /// Database errors.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Vec<SavedView>, Error> {
-    let sql = "select name, query from saved_views where merchant_id = $1 and staff_id = $2 order by name";
-    fetch!(all, conn, SavedView, sql, merchant_id, staff_id)
+    const SQL: &str =
+        "select name, query from saved_views where merchant_id = $1 and staff_id = $2 order by name";
+    fetch!(all, conn, merchant(merchant_id), SavedView, SQL, staff_id)
 }

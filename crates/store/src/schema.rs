@@ -1,7 +1,7 @@
 //! Whether a database has this version's schema. It changes none: `db` migrates.
 
-use crate::db::{POSTGRES_MIGRATIONS, SQLITE_MIGRATIONS, fetch};
-use crate::{Db, Error};
+use crate::sql::fetch;
+use crate::{Db, Error, migrations};
 
 /// How a database's schema relates to this version's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +45,9 @@ impl Db {
 
     fn known_migrations(&self) -> Vec<i64> {
         let known = if self.is_postgres() {
-            &POSTGRES_MIGRATIONS
+            &migrations::POSTGRES
         } else {
-            &SQLITE_MIGRATIONS
+            &migrations::SQLITE
         };
         known.iter().map(|migration| migration.version).collect()
     }
@@ -58,20 +58,31 @@ impl Db {
             fetch!(
                 one,
                 &mut conn,
+                installation,
                 (bool,),
                 "select to_regclass('_sqlx_migrations') is not null"
             )?
         } else {
-            let sql = "select exists (select 1 from sqlite_master where name = '_sqlx_migrations')";
-            fetch!(one, &mut conn, (bool,), sql)?
+            fetch!(
+                one,
+                &mut conn,
+                installation,
+                (bool,),
+                "select exists (select 1 from sqlite_master where name = '_sqlx_migrations')"
+            )?
         };
         if !there {
             return Ok(Vec::new());
         }
-        let sql = "select version from _sqlx_migrations where success order by version";
-        Ok(fetch!(all, &mut conn, (i64,), sql)?
-            .into_iter()
-            .map(|(version,)| version)
-            .collect())
+        Ok(fetch!(
+            all,
+            &mut conn,
+            installation,
+            (i64,),
+            "select version from _sqlx_migrations where success order by version"
+        )?
+        .into_iter()
+        .map(|(version,)| version)
+        .collect())
     }
 }

@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// What happened on the page.
@@ -48,33 +48,32 @@ pub async fn append(
     events: &[Event<'_>],
     limit: i64,
 ) -> Result<usize, Error> {
-    let sql =
+    const SQL: &str =
         "select count(*) from session_events where merchant_id = $1 and sandbox = $2 and session_id = $3";
-    let (there,) = fetch!(one, tx, (i64,), sql, scope.merchant_id, scope.sandbox, session_id)?;
+    let (there,) = fetch!(one, tx, scope, (i64,), SQL, session_id)?;
     let room = usize::try_from(limit - there).unwrap_or(0).min(events.len());
     let now = tx.now();
     let last_ms = events.last().map_or(0, |event| event.ms);
     for event in &events[..room] {
         execute!(
-            tx,
-            "insert into session_events (merchant_id, sandbox, session_id, id, flow_id, step, kind, ms, detail, device,
+tx,
+scope,
+"insert into session_events (merchant_id, sandbox, session_id, id, flow_id, step, kind, ms, detail, device,
                  country, handoff, at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-            scope.merchant_id,
-            scope.sandbox,
-            session_id,
-            // In the order of their making.
+session_id,
+// In the order of their making.
             Uuid::now_v7(),
-            flow_id,
-            event.step,
-            event.kind,
-            event.ms,
-            event.detail,
-            source.device,
-            source.country,
-            source.handoff,
-            now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS),
-        )?;
+flow_id,
+event.step,
+event.kind,
+event.ms,
+event.detail,
+source.device,
+source.country,
+source.handoff,
+now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS)
+)?;
     }
     Ok(room)
 }
@@ -84,19 +83,11 @@ pub async fn append(
 /// # Errors
 /// Database errors.
 pub async fn handoff_step(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<String>, Error> {
-    let step = fetch!(
-        optional,
-        conn,
-        (String,),
-        "select step from session_events
+    let step = fetch!(optional, conn, scope, (String,), "select step from session_events
          where merchant_id = $1 and sandbox = $2 and session_id = $3 and handoff and kind = 'reached'
              and at >= (select claimed_at from handoffs
                         where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref is not null)
-         order by id desc limit 1",
-        scope.merchant_id,
-        scope.sandbox,
-        session_id,
-    )?;
+         order by id desc limit 1", session_id)?;
     Ok(step.map(|(step,)| step))
 }
 
@@ -203,17 +194,14 @@ pub async fn funnel(
         Split::Device => "device",
         Split::Country => "country",
     };
-    let (merchant_id, sandbox) = (scope.merchant_id, scope.sandbox);
     match flow_id {
         None => {
-            let sql = funnel!("");
             fetch!(
                 all,
                 conn,
+                scope,
                 FunnelStep,
-                sql,
-                merchant_id,
-                sandbox,
+                funnel!(""),
                 since,
                 until,
                 now,
@@ -223,14 +211,12 @@ pub async fn funnel(
             )
         }
         Some(flow_id) => {
-            let sql = funnel!(" and s.flow_id = $9");
             fetch!(
                 all,
                 conn,
+                scope,
                 FunnelStep,
-                sql,
-                merchant_id,
-                sandbox,
+                funnel!(" and s.flow_id = $9"),
                 since,
                 until,
                 now,
@@ -255,11 +241,10 @@ pub async fn of_session(
     fetch!(
         all,
         conn,
+        scope,
         (String, String, i64, Option<String>, String),
         "select step, kind, ms, detail, device from session_events
          where merchant_id = $1 and sandbox = $2 and session_id = $3 order by id",
-        scope.merchant_id,
-        scope.sandbox,
-        session_id,
+        session_id
     )
 }

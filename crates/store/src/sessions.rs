@@ -7,10 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
 use crate::merchants::{self, Merchant};
 use crate::registrations::external_ref;
+use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx};
 
@@ -60,21 +60,9 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
     );
     let now = tx.now();
     let user_ref = external_ref(tx, scope, &link.user_id);
-    execute!(
-        tx,
-        "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
+    execute!(tx, scope, "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
              expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        scope.merchant_id,
-        scope.sandbox,
-        &token_ref,
-        link.group_id,
-        link.flow_id,
-        &sealed,
-        now,
-        now + ttl_ms,
-        &user_ref,
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", &token_ref, link.group_id, link.flow_id, &sealed, now, now + ttl_ms, &user_ref)?;
     Ok(token)
 }
 
@@ -130,11 +118,14 @@ pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error>
     let row = fetch!(
         optional,
         conn,
+        both_modes(
+            merchant.id,
+            "the link's token carries the account and not the mode"
+        ),
         LinkRow,
         "select sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at from link_tokens
          where merchant_id = $1 and token_ref = $2",
-        merchant.id,
-        &token_ref,
+        &token_ref
     )?;
     match row {
         None => Ok(LinkToken::Invalid),
@@ -183,13 +174,16 @@ pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
     let row = fetch!(
         optional,
         tx,
+        both_modes(
+            merchant.id,
+            "the link's token carries the account and not the mode"
+        ),
         LinkRow,
         "update link_tokens set used_at = $3
          where merchant_id = $1 and token_ref = $2 and used_at is null and expires_at > $3
          returning sandbox, group_id, flow_id, user_id_sealed, expires_at, used_at",
-        merchant.id,
         &token_ref,
-        now,
+        now
     )?;
     match row {
         Some(row) => good(tx, merchant, &token_ref, row).await,
@@ -283,25 +277,9 @@ pub async fn create(
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = seal_user_id(&key, scope.merchant_id, &session.id, &session.link.user_id);
     let user_ref = external_ref(tx, scope, &session.link.user_id);
-    execute!(
-        tx,
-        "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
+    execute!(tx, scope, "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
              attempts, max_attempts, created_at, expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)",
-        scope.merchant_id,
-        scope.sandbox,
-        session.id,
-        &token_ref,
-        session.link.group_id,
-        session.link.flow_id,
-        &sealed,
-        session.status.as_str(),
-        session.stage.as_str(),
-        session.max_attempts,
-        session.created_at,
-        session.expires_at,
-        &user_ref,
-    )?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)", session.id, &token_ref, session.link.group_id, session.link.flow_id, &sealed, session.status.as_str(), session.stage.as_str(), session.max_attempts, session.created_at, session.expires_at, &user_ref)?;
     Ok((session, token))
 }
 
@@ -376,8 +354,8 @@ fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Erro
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Session>, Error> {
-    let sql = select!("and sandbox = $2 order by created_at desc, id limit $3");
-    let rows = fetch!(all, conn, Row, sql, scope.merchant_id, scope.sandbox, limit)?;
+    const SQL: &str = select!("and sandbox = $2 order by created_at desc, id limit $3");
+    let rows = fetch!(all, conn, scope, Row, SQL, limit)?;
     let key = merchants::key(conn, scope.merchant_id).await?;
     rows.into_iter()
         .map(|row| open_with(&key, scope.merchant_id, row))
@@ -389,8 +367,8 @@ pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Ses
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
-    let sql = select!("and sandbox = $2 and id = $3");
-    match fetch!(optional, conn, Row, sql, scope.merchant_id, scope.sandbox, id)? {
+    const SQL: &str = select!("and sandbox = $2 and id = $3");
+    match fetch!(optional, conn, scope, Row, SQL, id)? {
         Some(row) => open(conn, scope.merchant_id, row).await.map(Some),
         None => Ok(None),
     }
@@ -410,14 +388,34 @@ pub async fn by_access_token(
     };
     let token_ref = token_ref(conn, token);
     let now = conn.now();
-    let sql = select!("and token_ref = $2 and expires_at > $3");
-    let mut row = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)?;
+    let mut row = fetch!(
+        optional,
+        conn,
+        both_modes(
+            merchant.id,
+            "an access token carries the account and not the mode"
+        ),
+        Row,
+        select!("and token_ref = $2 and expires_at > $3"),
+        &token_ref,
+        now
+    )?;
     if row.is_none() {
-        let sql = select!(
-            "and expires_at > $3 and (sandbox, id) in
+        row = fetch!(
+            optional,
+            conn,
+            both_modes(
+                merchant.id,
+                "an access token carries the account and not the mode"
+            ),
+            Row,
+            select!(
+                "and expires_at > $3 and (sandbox, id) in
                  (select sandbox, session_id from handoffs where merchant_id = $1 and access_ref = $2)"
-        );
-        row = fetch!(optional, conn, Row, sql, merchant.id, &token_ref, now)?;
+            ),
+            &token_ref,
+            now
+        )?;
     }
     let Some(row) = row else {
         return Ok(None);
@@ -445,15 +443,14 @@ pub async fn advance(
     let completed_at = (status != SessionStatus::Pending).then(|| tx.now());
     let changed = execute!(
         tx,
+        scope,
         "update sessions set status = $4, stage = $5, log_id = coalesce($6, log_id), completed_at = $7
          where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending'",
-        scope.merchant_id,
-        scope.sandbox,
         id,
         status.as_str(),
         stage.as_str(),
         log_id,
-        completed_at,
+        completed_at
     )?;
     Ok(changed == 1)
 }
@@ -463,7 +460,12 @@ pub async fn advance(
 /// # Errors
 /// Database errors.
 pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
-    execute!(tx, "delete from link_tokens where expires_at < $1", before)
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's links"),
+        "delete from link_tokens where expires_at < $1",
+        before
+    )
 }
 
 /// Deletes the sessions that ended before a time (ms) without an attempt, with all that their pages left; answers how many.
@@ -471,6 +473,11 @@ pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
 /// # Errors
 /// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
-    let sql = "delete from sessions where attempts = 0 and status <> 'pending' and expires_at < $1";
-    execute!(tx, sql, before)
+    const SQL: &str = "delete from sessions where attempts = 0 and status <> 'pending' and expires_at < $1";
+    execute!(
+        tx,
+        across_accounts("retention deletes every account's sessions"),
+        SQL,
+        before
+    )
 }

@@ -6,8 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place, random};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// What a stranger asked for.
@@ -73,8 +73,8 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
 /// [`Error::LimitReached`] when `most` requests are open.
 pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i64) -> Result<SignUp, Error> {
     let now = tx.now();
-    let sql = "select count(*) from sign_ups where expires_at > $1";
-    let (open,) = fetch!(one, tx, (i64,), sql, now)?;
+    const SQL: &str = "select count(*) from sign_ups where expires_at > $1";
+    let (open,) = fetch!(one, tx, installation, (i64,), SQL, now)?;
     if open >= most {
         return Err(Error::LimitReached);
     }
@@ -89,6 +89,7 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
     let wrapped = tx.keyring().wrap(&place(&asked.id, KEY), &key);
     execute!(
         tx,
+        installation,
         "insert into sign_ups (id, wrapped_key, email_sealed, company_sealed, created_at, expires_at)
          values ($1, $2, $3, $4, $5, $6)",
         asked.id,
@@ -96,7 +97,7 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
         &key.seal(&place(&asked.id, EMAIL), email.as_bytes()),
         &key.seal(&place(&asked.id, COMPANY), company.as_bytes()),
         now,
-        asked.expires_at,
+        asked.expires_at
     )?;
     Ok(asked)
 }
@@ -111,11 +112,12 @@ pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<Sec
     let now = tx.now();
     let made = execute!(
         tx,
+        installation,
         "update sign_ups set token_ref = $2, expires_at = $3 where id = $1 and token_ref is null and expires_at > $4",
         id,
         &token_ref,
         now.saturating_add(life_ms),
-        now,
+        now
     )?;
     Ok((made == 1).then(|| SecretString::from(token)))
 }
@@ -129,11 +131,12 @@ pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> 
     let rows = fetch!(
         all,
         conn,
+        installation,
         Row,
         "select id, wrapped_key, email_sealed, company_sealed, created_at, expires_at from sign_ups
          where token_ref is null and expires_at > $1 order by id limit $2",
         now,
-        limit,
+        limit
     )?;
     rows.into_iter().map(|row| row.open(conn)).collect()
 }
@@ -147,11 +150,12 @@ pub async fn by_token(conn: &mut Conn, token: &str) -> Result<Option<SignUp>, Er
     let row = fetch!(
         optional,
         conn,
+        installation,
         Row,
         "select id, wrapped_key, email_sealed, company_sealed, created_at, expires_at from sign_ups
          where token_ref = $1 and expires_at > $2",
         &token_ref,
-        now,
+        now
     )?;
     row.map(|row| row.open(conn)).transpose()
 }
@@ -161,7 +165,7 @@ pub async fn by_token(conn: &mut Conn, token: &str) -> Result<Option<SignUp>, Er
 /// # Errors
 /// Database errors.
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
-    Ok(execute!(tx, "delete from sign_ups where id = $1", id)? == 1)
+    Ok(execute!(tx, installation, "delete from sign_ups where id = $1", id)? == 1)
 }
 
 /// Deletes the requests that nobody answered in time; answers how many.
@@ -170,7 +174,12 @@ pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
 /// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
-    execute!(tx, "delete from sign_ups where expires_at <= $1", now)
+    execute!(
+        tx,
+        installation,
+        "delete from sign_ups where expires_at <= $1",
+        now
+    )
 }
 
 /// Wraps every request's key by the keyring's newest master key; answers how many.
@@ -179,12 +188,18 @@ pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
 /// [`Error::Sealed`] when this keyring's masters did not wrap one.
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
-    for (id, wrapped) in fetch!(all, tx, (Uuid, Vec<u8>), "select id, wrapped_key from sign_ups")? {
+    for (id, wrapped) in fetch!(
+        all,
+        tx,
+        installation,
+        (Uuid, Vec<u8>),
+        "select id, wrapped_key from sign_ups"
+    )? {
         let place = place(&id, KEY);
         let key = tx.keyring().unwrap_key(&place, &wrapped)?;
         let wrapped = tx.keyring().wrap(&place, &key);
-        let sql = "update sign_ups set wrapped_key = $2 where id = $1";
-        count += execute!(tx, sql, id, &wrapped)?;
+        const SQL: &str = "update sign_ups set wrapped_key = $2 where id = $1";
+        count += execute!(tx, installation, SQL, id, &wrapped)?;
     }
     Ok(count)
 }

@@ -9,10 +9,11 @@ use sqlx::pool::PoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite, SqlitePool};
 
-use crate::db::{Options, run_migrations};
 use crate::error::{Error, is_busy};
 use crate::files;
 use crate::group_commit::{Member, Writer};
+use crate::migrations;
+use crate::options::Options;
 
 /// A file with its connections.
 #[derive(Clone)]
@@ -104,11 +105,11 @@ impl SqliteFile {
     }
 
     /// Brings the file's schema up to date.
-    pub(crate) async fn migrate(&self, migrations: &Migrator) -> Result<(), Error> {
+    pub(crate) async fn migrate(&self, pending: &Migrator) -> Result<(), Error> {
         let mut alone = self.writer.alone().await?;
         let migrated = async {
             let mut tx = alone.conn().begin_with("begin immediate").await?;
-            run_migrations(migrations, &mut *tx).await?;
+            migrations::run(pending, &mut *tx).await?;
             Ok::<(), Error>(tx.commit().await?)
         }
         .await;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{DataKey, Place};
 use crate::merchants::Merchant;
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
 /// Somebody who signs in.
@@ -148,19 +148,8 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
     let key = DataKey::generate();
     let wrapped = tx.keyring().wrap(&place(&member.id, KEY), &key);
     let email_ref = email_ref(tx, new.email);
-    execute!(
-        tx,
-        "insert into staff (id, email_ref, wrapped_key, email_sealed, name_sealed, password_hash, recovery, operator, created_at)
-         values ($1, $2, $3, $4, $5, $6, '[]', $7, $8)",
-        member.id,
-        &email_ref,
-        &wrapped,
-        &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()),
-        &key.seal(&place(&member.id, NAME), member.name.as_bytes()),
-        new.password_hash,
-        member.operator,
-        member.created_at,
-    )?;
+    execute!(tx, installation, "insert into staff (id, email_ref, wrapped_key, email_sealed, name_sealed, password_hash, recovery, operator, created_at)
+         values ($1, $2, $3, $4, $5, $6, '[]', $7, $8)", member.id, &email_ref, &wrapped, &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()), &key.seal(&place(&member.id, NAME), member.name.as_bytes()), new.password_hash, member.operator, member.created_at)?;
     Ok(member)
 }
 
@@ -169,7 +158,7 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
 /// # Errors
 /// [`Error::Sealed`]; database errors.
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<StaffMember>, Error> {
-    let row = fetch!(optional, conn, Row, select!("where s.id = $1"), id)?;
+    let row = fetch!(optional, conn, installation, Row, select!("where s.id = $1"), id)?;
     row.map(|row| row.open(conn)).transpose()
 }
 
@@ -179,7 +168,14 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<StaffMember>, Error
 /// As [`get`].
 pub async fn by_email(conn: &mut Conn, email: &str) -> Result<Option<StaffMember>, Error> {
     let email_ref = email_ref(conn, email);
-    let row = fetch!(optional, conn, Row, select!("where s.email_ref = $1"), &email_ref)?;
+    let row = fetch!(
+        optional,
+        conn,
+        installation,
+        Row,
+        select!("where s.email_ref = $1"),
+        &email_ref
+    )?;
     row.map(|row| row.open(conn)).transpose()
 }
 
@@ -191,6 +187,7 @@ pub async fn operators(conn: &mut Conn) -> Result<Vec<StaffMember>, Error> {
     let rows = fetch!(
         all,
         conn,
+        installation,
         Row,
         select!("where s.operator order by s.created_at, s.id")
     )?;
@@ -202,7 +199,14 @@ pub async fn operators(conn: &mut Conn) -> Result<Vec<StaffMember>, Error> {
 /// # Errors
 /// Database errors.
 pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), Error> {
-    execute!(tx, "update staff set operator = $2 where id = $1", id, operator).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set operator = $2 where id = $1",
+        id,
+        operator
+    )
+    .map(|_| ())
 }
 
 /// Shuts a member out of everything, or lets them in again.
@@ -211,7 +215,14 @@ pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), E
 /// Database errors.
 pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), Error> {
     let at = disabled.then_some(tx.now());
-    execute!(tx, "update staff set disabled_at = $2 where id = $1", id, at).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set disabled_at = $2 where id = $1",
+        id,
+        at
+    )
+    .map(|_| ())
 }
 
 /// Remembers that a member signed in.
@@ -220,13 +231,21 @@ pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), E
 /// Database errors.
 pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
-    execute!(tx, "update staff set signed_in_at = $2 where id = $1", id, now).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set signed_in_at = $2 where id = $1",
+        id,
+        now
+    )
+    .map(|_| ())
 }
 
 /// A member's data key.
 pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
-    let sql = "select wrapped_key from staff where id = $1";
-    let (wrapped,) = fetch!(optional, conn, (Vec<u8>,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    const SQL: &str = "select wrapped_key from staff where id = $1";
+    let (wrapped,) = fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?
+        .ok_or(Error::Missing("member of staff"))?;
     conn.keyring().unwrap_key(&place(&id, KEY), &wrapped)
 }
 
@@ -236,11 +255,12 @@ pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
 /// [`Error::Sealed`] when this keyring's masters did not wrap one.
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
-    for (id,) in fetch!(all, tx, (Uuid,), "select id from staff")? {
+    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff")? {
         let key = key(tx, id).await?;
         let wrapped = tx.keyring().wrap(&place(&id, KEY), &key);
         count += execute!(
             tx,
+            installation,
             "update staff set wrapped_key = $2 where id = $1",
             id,
             &wrapped
@@ -255,7 +275,14 @@ pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
 /// [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
     let sealed = key(tx, id).await?.seal(&place(&id, NAME), name.as_bytes());
-    execute!(tx, "update staff set name_sealed = $2 where id = $1", id, &sealed).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set name_sealed = $2 where id = $1",
+        id,
+        &sealed
+    )
+    .map(|_| ())
 }
 
 /// Changes the address that a member signs in with.
@@ -265,8 +292,8 @@ pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
 pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> {
     let sealed = key(tx, id).await?.seal(&place(&id, EMAIL), email.as_bytes());
     let email_ref = email_ref(tx, email);
-    let sql = "update staff set email_ref = $2, email_sealed = $3 where id = $1";
-    execute!(tx, sql, id, &email_ref, &sealed).map(|_| ())
+    const SQL: &str = "update staff set email_ref = $2, email_sealed = $3 where id = $1";
+    execute!(tx, installation, SQL, id, &email_ref, &sealed).map(|_| ())
 }
 
 /// Argon2id of a member's password, in PHC form.
@@ -274,8 +301,9 @@ pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> 
 /// # Errors
 /// [`Error::Missing`]; database errors.
 pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
-    let sql = "select password_hash from staff where id = $1";
-    let (hash,) = fetch!(optional, conn, (String,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    const SQL: &str = "select password_hash from staff where id = $1";
+    let (hash,) =
+        fetch!(optional, conn, installation, (String,), SQL, id)?.ok_or(Error::Missing("member of staff"))?;
     Ok(hash)
 }
 
@@ -285,8 +313,8 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
 /// # Errors
 /// Database errors.
 pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Error> {
-    let sql = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
-    Ok(execute!(tx, sql, id, hash)? == 1)
+    const SQL: &str = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
+    Ok(execute!(tx, installation, SQL, id, hash)? == 1)
 }
 
 /// Sets a member's password.
@@ -294,7 +322,14 @@ pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Er
 /// # Errors
 /// Database errors.
 pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error> {
-    execute!(tx, "update staff set password_hash = $2 where id = $1", id, hash).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set password_hash = $2 where id = $1",
+        id,
+        hash
+    )
+    .map(|_| ())
 }
 
 /// The secret that a member's authenticator shares.
@@ -302,8 +337,8 @@ pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
 pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
-    let sql = "select totp_sealed from staff where id = $1";
-    let row = fetch!(optional, conn, (Option<Vec<u8>>,), sql, id)?;
+    const SQL: &str = "select totp_sealed from staff where id = $1";
+    let row = fetch!(optional, conn, installation, (Option<Vec<u8>>,), SQL, id)?;
     let (sealed,) = row.ok_or(Error::Missing("member of staff"))?;
     match sealed {
         Some(sealed) => Ok(Some(key(conn, id).await?.open(&place(&id, TOTP), &sealed)?)),
@@ -317,8 +352,8 @@ pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>
 /// [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result<(), Error> {
     let sealed = key(tx, id).await?.seal(&place(&id, TOTP), secret);
-    let sql = "update staff set totp_sealed = $2, totp_step = $3 where id = $1";
-    execute!(tx, sql, id, &sealed, step).map(|_| ())
+    const SQL: &str = "update staff set totp_sealed = $2, totp_step = $3 where id = $1";
+    execute!(tx, installation, SQL, id, &sealed, step).map(|_| ())
 }
 
 /// Asks a member for codes no more; the recovery codes go too.
@@ -326,8 +361,8 @@ pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result
 /// # Errors
 /// Database errors.
 pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
-    let sql = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
-    execute!(tx, sql, id).map(|_| ())
+    const SQL: &str = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
+    execute!(tx, installation, SQL, id).map(|_| ())
 }
 
 /// Uses up the code of a time step, in one conditional update; whether it, and every later one, was unused.
@@ -335,8 +370,9 @@ pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
 /// # Errors
 /// Database errors.
 pub async fn use_totp_step(tx: &mut Tx, id: Uuid, step: i64) -> Result<bool, Error> {
-    let sql = "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
-    Ok(execute!(tx, sql, id, step)? == 1)
+    const SQL: &str =
+        "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
+    Ok(execute!(tx, installation, SQL, id, step)? == 1)
 }
 
 /// Keyed hashes of recovery codes, in hex.
@@ -351,8 +387,9 @@ fn recovery_ref(conn: &Conn, id: Uuid, code: &str) -> String {
 }
 
 async fn recovery(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error> {
-    let sql = "select recovery from staff where id = $1";
-    let (text,) = fetch!(optional, conn, (String,), sql, id)?.ok_or(Error::Missing("member of staff"))?;
+    const SQL: &str = "select recovery from staff where id = $1";
+    let (text,) =
+        fetch!(optional, conn, installation, (String,), SQL, id)?.ok_or(Error::Missing("member of staff"))?;
     let codes = serde_json::from_str(&text).unwrap_or_default();
     Ok((text, codes))
 }
@@ -364,7 +401,14 @@ async fn recovery(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error
 pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(), Error> {
     let hashes: Vec<String> = codes.iter().map(|code| recovery_ref(tx, id, code)).collect();
     let text = serde_json::Value::from(hashes).to_string();
-    execute!(tx, "update staff set recovery = $2 where id = $1", id, &text).map(|_| ())
+    execute!(
+        tx,
+        installation,
+        "update staff set recovery = $2 where id = $1",
+        id,
+        &text
+    )
+    .map(|_| ())
 }
 
 /// Uses a recovery code up; whether it was one. Of any number of simultaneous uses one succeeds.
@@ -379,8 +423,8 @@ pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Err
         return Ok(false);
     }
     let after = serde_json::Value::from(left).to_string();
-    let sql = "update staff set recovery = $3 where id = $1 and recovery = $2";
-    Ok(execute!(tx, sql, id, &before, &after)? == 1)
+    const SQL: &str = "update staff set recovery = $3 where id = $1 and recovery = $2";
+    Ok(execute!(tx, installation, SQL, id, &before, &after)? == 1)
 }
 
 /// How many recovery codes a member has left.
@@ -399,12 +443,12 @@ pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) ->
     let now = tx.now();
     let joined = execute!(
         tx,
+        merchant(merchant_id),
         "insert into memberships (merchant_id, staff_id, role, created_at) values ($1, $2, $3, $4)
          on conflict (merchant_id, staff_id) do nothing",
-        merchant_id,
         staff_id,
         role,
-        now,
+        now
     )?;
     if joined == 0 {
         return Err(Error::Conflict);
@@ -417,8 +461,8 @@ pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) ->
 /// # Errors
 /// Database errors.
 pub async fn set_role(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<bool, Error> {
-    let sql = "update memberships set role = $3 where merchant_id = $1 and staff_id = $2";
-    Ok(execute!(tx, sql, merchant_id, staff_id, role)? == 1)
+    const SQL: &str = "update memberships set role = $3 where merchant_id = $1 and staff_id = $2";
+    Ok(execute!(tx, merchant(merchant_id), SQL, staff_id, role)? == 1)
 }
 
 /// Shuts a member out of a merchant, or lets them in again; whether there was such a member.
@@ -432,8 +476,8 @@ pub async fn set_membership_disabled(
     disabled: bool,
 ) -> Result<bool, Error> {
     let at = disabled.then_some(tx.now());
-    let sql = "update memberships set disabled_at = $3 where merchant_id = $1 and staff_id = $2";
-    Ok(execute!(tx, sql, merchant_id, staff_id, at)? == 1)
+    const SQL: &str = "update memberships set disabled_at = $3 where merchant_id = $1 and staff_id = $2";
+    Ok(execute!(tx, merchant(merchant_id), SQL, staff_id, at)? == 1)
 }
 
 /// A member's role, unless they are shut out. Their row stays locked until the transaction's end: what they do in it is there before
@@ -442,10 +486,10 @@ pub async fn set_membership_disabled(
 /// # Errors
 /// Database errors.
 pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<String>, Error> {
-    let sql =
+    const SQL: &str =
         "update memberships set role = role where merchant_id = $1 and staff_id = $2 and disabled_at is null
                returning role";
-    let row = fetch!(optional, tx, (String,), sql, merchant_id, staff_id)?;
+    let row = fetch!(optional, tx, merchant(merchant_id), (String,), SQL, staff_id)?;
     Ok(row.map(|(role,)| role))
 }
 
@@ -454,8 +498,9 @@ pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Resu
 /// # Errors
 /// Database errors.
 pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
-    let sql = "update staff set operator = operator where id = $1 and operator and disabled_at is null";
-    Ok(execute!(tx, sql, id)? == 1)
+    const SQL: &str =
+        "update staff set operator = operator where id = $1 and operator and disabled_at is null";
+    Ok(execute!(tx, installation, SQL, id)? == 1)
 }
 
 /// How many members have a role and are not shut out. Their rows stay locked until the transaction's end, so that of two people who
@@ -464,10 +509,10 @@ pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
 /// # Errors
 /// Database errors.
 pub async fn lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
-    let sql = "update memberships set role = $2
+    const SQL: &str = "update memberships set role = $2
                where merchant_id = $1 and role = $2 and disabled_at is null
                    and staff_id in (select id from staff where disabled_at is null)";
-    execute!(tx, sql, merchant_id, role)
+    execute!(tx, merchant(merchant_id), SQL, role)
 }
 
 #[derive(sqlx::FromRow)]
@@ -507,8 +552,8 @@ macro_rules! select_membership {
 /// # Errors
 /// As [`get`].
 pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Membership>, Error> {
-    let sql = select_membership!("where m.merchant_id = $1 order by m.created_at, s.id");
-    let rows = fetch!(all, conn, MembershipRow, sql, merchant_id)?;
+    const SQL: &str = select_membership!("where m.merchant_id = $1 order by m.created_at, s.id");
+    let rows = fetch!(all, conn, merchant(merchant_id), MembershipRow, SQL)?;
     rows.into_iter().map(|row| row.open(conn)).collect()
 }
 
@@ -517,8 +562,15 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Membe
 /// # Errors
 /// As [`get`].
 pub async fn member(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<Membership>, Error> {
-    let sql = select_membership!("where m.merchant_id = $1 and m.staff_id = $2");
-    let row = fetch!(optional, conn, MembershipRow, sql, merchant_id, staff_id)?;
+    const SQL: &str = select_membership!("where m.merchant_id = $1 and m.staff_id = $2");
+    let row = fetch!(
+        optional,
+        conn,
+        merchant(merchant_id),
+        MembershipRow,
+        SQL,
+        staff_id
+    )?;
     row.map(|row| row.open(conn)).transpose()
 }
 
@@ -536,11 +588,12 @@ pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Mercha
     let rows = fetch!(
         all,
         conn,
+        across_accounts("a member of staff may belong to several accounts"),
         Entry,
         "select m.id, m.short_id, m.name, m.status, m.settings, m.created_at, m.updated_at, s.role
          from memberships s join merchants m on m.id = s.merchant_id
          where s.staff_id = $1 and s.disabled_at is null order by m.name, m.id",
-        staff_id,
+        staff_id
     )?;
     Ok(rows.into_iter().map(|row| (row.merchant, row.role)).collect())
 }
@@ -550,7 +603,15 @@ pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Mercha
 /// # Errors
 /// Database errors.
 pub async fn belongs_elsewhere(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
-    let sql = "select count(*) from memberships where staff_id = $1 and merchant_id <> $2";
-    let (others,) = fetch!(one, conn, (i64,), sql, staff_id, merchant_id)?;
+    const SQL: &str = "select count(*) from memberships where staff_id = $1 and merchant_id <> $2";
+    let (others,) = fetch!(
+        one,
+        conn,
+        across_accounts("a member of staff may belong to several accounts"),
+        (i64,),
+        SQL,
+        staff_id,
+        merchant_id
+    )?;
     Ok(others > 0)
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
 /// A listing that does not mean a person.
@@ -34,25 +34,12 @@ pub async fn put(
     facemap_id: Uuid,
     suppression: &Suppression,
 ) -> Result<(), Error> {
-    execute!(
-        tx,
-        "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
+    execute!(tx, scope, "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
                                    confirmed_by)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (merchant_id, sandbox, facemap_id, list, entity_id) do update set score = excluded.score,
              staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at,
-             confirmed_by = excluded.confirmed_by",
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id,
-        &suppression.list,
-        &suppression.entity_id,
-        suppression.score,
-        suppression.staff_id,
-        &suppression.reason,
-        suppression.at,
-        suppression.confirmed_by,
-    )
+             confirmed_by = excluded.confirmed_by", facemap_id, &suppression.list, &suppression.entity_id, suppression.score, suppression.staff_id, &suppression.reason, suppression.at, suppression.confirmed_by)
     .map(|_| ())
 }
 
@@ -67,17 +54,9 @@ pub async fn remove(
     list: &str,
     entity_id: &str,
 ) -> Result<bool, Error> {
-    let sql = "delete from suppressions
+    const SQL: &str = "delete from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and list = $4 and entity_id = $5";
-    let removed = execute!(
-        tx,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id,
-        list,
-        entity_id
-    )?;
+    let removed = execute!(tx, scope, SQL, facemap_id, list, entity_id)?;
     Ok(removed > 0)
 }
 
@@ -86,24 +65,16 @@ pub async fn remove(
 /// # Errors
 /// Database errors.
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
-    let sql = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
+    const SQL: &str = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";
-    fetch!(
-        all,
-        conn,
-        Suppression,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        facemap_id
-    )
+    fetch!(all, conn, scope, Suppression, SQL, facemap_id)
 }
 
 /// Gives a facemap's suppressions to another, whose own stay where both have one.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
-    let sql = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
+    const SQL: &str = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
                                          confirmed_by)
                select merchant_id, sandbox, $4, list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing";
-    execute!(tx, sql, scope.merchant_id, scope.sandbox, from, into).map(|_| ())
+    execute!(tx, scope, SQL, from, into).map(|_| ())
 }

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::db::{execute, fetch};
 use crate::keyring::{Place, random};
+use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
 /// How a Flow's webhook is signed.
@@ -42,29 +42,20 @@ pub async fn get_or_create(tx: &mut Tx, scope: Scope, flow_id: Uuid) -> Result<O
     let sealed = seal(tx, scope, flow_id, &new_secret()).await?;
     execute!(
         tx,
+        scope,
         "insert into webhook_endpoints (merchant_id, sandbox, flow_id, secret_sealed) values ($1, $2, $3, $4)
          on conflict (merchant_id, sandbox, flow_id) do nothing",
-        scope.merchant_id,
-        scope.sandbox,
         flow_id,
-        &sealed,
+        &sealed
     )?;
     get(tx, scope, flow_id).await
 }
 
 async fn get(conn: &mut Conn, scope: Scope, flow_id: Uuid) -> Result<Option<Endpoint>, Error> {
-    let sql = "select secret_sealed, previous_sealed, previous_until, stopped_url from webhook_endpoints
+    const SQL: &str =
+        "select secret_sealed, previous_sealed, previous_until, stopped_url from webhook_endpoints
                where merchant_id = $1 and sandbox = $2 and flow_id = $3";
-    let Some(row) = fetch!(
-        optional,
-        conn,
-        Row,
-        sql,
-        scope.merchant_id,
-        scope.sandbox,
-        flow_id
-    )?
-    else {
+    let Some(row) = fetch!(optional, conn, scope, Row, SQL, flow_id)? else {
         return Ok(None);
     };
     let key = merchants::key(conn, scope.merchant_id).await?;
@@ -117,16 +108,8 @@ pub async fn rotate(
     let secret = secret.unwrap_or_else(new_secret);
     let sealed = seal(tx, scope, flow_id, &secret).await?;
     let until = tx.now() + overlap_ms;
-    execute!(
-        tx,
-        "update webhook_endpoints set previous_sealed = secret_sealed, previous_until = $5, secret_sealed = $4
-         where merchant_id = $1 and sandbox = $2 and flow_id = $3",
-        scope.merchant_id,
-        scope.sandbox,
-        flow_id,
-        &sealed,
-        until,
-    )?;
+    execute!(tx, scope, "update webhook_endpoints set previous_sealed = secret_sealed, previous_until = $5, secret_sealed = $4
+         where merchant_id = $1 and sandbox = $2 and flow_id = $3", flow_id, &sealed, until)?;
     Ok(Some(secret))
 }
 
@@ -135,9 +118,9 @@ pub async fn rotate(
 /// # Errors
 /// Database errors.
 pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)>, Error> {
-    let sql = "select flow_id, stopped_url from webhook_endpoints
+    const SQL: &str = "select flow_id, stopped_url from webhook_endpoints
                where merchant_id = $1 and sandbox = $2 and stopped_url is not null";
-    fetch!(all, conn, (Uuid, String), sql, scope.merchant_id, scope.sandbox)
+    fetch!(all, conn, scope, (Uuid, String), SQL)
 }
 
 /// Notes the address that wants no more messages, or that there is none.
@@ -145,13 +128,6 @@ pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)
 /// # Errors
 /// Database errors.
 pub async fn set_stopped(tx: &mut Tx, scope: Scope, flow_id: Uuid, url: Option<&str>) -> Result<(), Error> {
-    execute!(
-        tx,
-        "update webhook_endpoints set stopped_url = $4 where merchant_id = $1 and sandbox = $2 and flow_id = $3",
-        scope.merchant_id,
-        scope.sandbox,
-        flow_id,
-        url,
-    )
+    execute!(tx, scope, "update webhook_endpoints set stopped_url = $4 where merchant_id = $1 and sandbox = $2 and flow_id = $3", flow_id, url)
     .map(|_| ())
 }

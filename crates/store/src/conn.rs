@@ -1,0 +1,194 @@
+//! A connection for reading and a transaction for writing, on either database, and the macro that composes functions into
+//! one transaction. It runs no statement itself.
+
+use std::ops::{ControlFlow, Deref, DerefMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgConnection;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Postgres, Sqlite, Transaction};
+
+use crate::error::{Error, is_serialization_failure};
+use crate::group_commit::Member;
+use crate::keyring::Keyring;
+
+/// How often a transaction is run again when the database cannot serialise it.
+const MAX_TRIES: u32 = 8;
+
+/// A connection, as functions that only read take it. A [`Tx`] is one too.
+pub struct Conn {
+    handle: Handle,
+    keyring: Arc<Keyring>,
+    now: i64,
+    unserializable: bool,
+}
+
+/// What a connection runs its statements on, and whether they are a transaction.
+pub(crate) enum Handle {
+    Sqlite(PoolConnection<Sqlite>),
+    Postgres(PoolConnection<Postgres>),
+    SqliteTx(Member),
+    PostgresTx(Transaction<'static, Postgres>),
+}
+
+/// What the macros run statements on.
+pub(crate) enum Raw<'c> {
+    Sqlite(&'c mut SqliteConnection),
+    Postgres(&'c mut PgConnection),
+}
+
+impl Conn {
+    pub(crate) fn new(handle: Handle, keyring: Arc<Keyring>, now: i64) -> Self {
+        Self {
+            handle,
+            keyring,
+            now,
+            unserializable: false,
+        }
+    }
+
+    /// When this connection was taken or this transaction began, in milliseconds since 1970 UTC: all it writes bears
+    /// this one time.
+    #[must_use]
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.handle, Handle::Postgres(_) | Handle::PostgresTx(_))
+    }
+
+    pub(crate) fn keyring(&self) -> &Arc<Keyring> {
+        &self.keyring
+    }
+
+    pub(crate) fn raw(&mut self) -> Raw<'_> {
+        match &mut self.handle {
+            Handle::Sqlite(conn) => Raw::Sqlite(conn),
+            Handle::Postgres(conn) => Raw::Postgres(conn),
+            Handle::SqliteTx(tx) => Raw::Sqlite(tx.conn()),
+            Handle::PostgresTx(tx) => Raw::Postgres(tx),
+        }
+    }
+
+    /// Types a statement's error and remembers whether the transaction is worth another try.
+    pub(crate) fn outcome<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
+        result.map_err(|error| {
+            self.unserializable |= is_serialization_failure(&error);
+            if let Handle::SqliteTx(tx) = &mut self.handle {
+                tx.failed(&error);
+            }
+            Error::from(error)
+        })
+    }
+}
+
+/// A transaction, as functions that write take it.
+pub struct Tx(Conn);
+
+impl Deref for Tx {
+    type Target = Conn;
+    fn deref(&self) -> &Conn {
+        &self.0
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut Conn {
+        &mut self.0
+    }
+}
+
+impl Tx {
+    pub(crate) fn new(conn: Conn) -> Self {
+        Self(conn)
+    }
+
+    /// Makes it so.
+    ///
+    /// # Errors
+    /// [`Error::Database`] when the database could not serialise it; [`Error::Unavailable`].
+    pub async fn commit(self) -> Result<(), Error> {
+        Ok(self.commit_raw().await?)
+    }
+
+    /// Rolls back. An error means that this transaction read rows that were not committed in the end, so its
+    /// refusal is not valid.
+    async fn rollback(self) -> Result<(), Error> {
+        match self.0.handle {
+            // Its own error says more than the group's.
+            Handle::SqliteTx(tx) if tx.is_broken() => {
+                drop(tx);
+                Ok(())
+            }
+            Handle::SqliteTx(tx) => Ok(tx.rollback().await?),
+            // Dropping rolls back.
+            _ => Ok(()),
+        }
+    }
+
+    async fn commit_raw(self) -> Result<(), sqlx::Error> {
+        match self.0.handle {
+            Handle::SqliteTx(tx) => tx.commit().await,
+            Handle::PostgresTx(tx) => tx.commit().await,
+            Handle::Sqlite(_) | Handle::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Ends one try of [`transaction!`](crate::transaction): commits or rolls back; `Continue` asks for another try.
+    #[doc(hidden)]
+    pub async fn finish<T, E: From<Error>>(
+        self,
+        result: Result<T, E>,
+        tries: &mut u32,
+    ) -> ControlFlow<Result<T, E>> {
+        *tries += 1;
+        let (result, again) = match result {
+            Ok(value) => match self.commit_raw().await {
+                Ok(()) => (Ok(value), false),
+                Err(error) => {
+                    let again = is_serialization_failure(&error);
+                    (Err(E::from(Error::from(error))), again)
+                }
+            },
+            Err(error) => {
+                let again = self.unserializable;
+                let error = self.rollback().await.map_or_else(E::from, |()| error);
+                (Err(error), again)
+            }
+        };
+        if !again || *tries >= MAX_TRIES {
+            return ControlFlow::Break(result);
+        }
+        let pause = rand::random_range(1..=4_u64 << *tries);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
+/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
+/// crate's documentation for an example.
+#[macro_export]
+macro_rules! transaction {
+    ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{
+        let db: &$crate::Db = &$db;
+        let mut tries = 0_u32;
+        loop {
+            let mut handle = match db.begin().await {
+                Ok(handle) => handle,
+                Err(error) => break Err(<$err>::from(error)),
+            };
+            let result: Result<$ok, $err> = {
+                let $tx = &mut handle;
+                async { $body }.await
+            };
+            match handle.finish(result, &mut tries).await {
+                ::std::ops::ControlFlow::Break(result) => break result,
+                ::std::ops::ControlFlow::Continue(()) => {}
+            }
+        }
+    }};
+}

@@ -1,0 +1,453 @@
+//! Whose rows a statement may touch, checked while the crate compiles: a statement on an account's tables names the
+//! account, and the mode where the table has one. It reads the statement's text and never a value, and it is no SQL
+//! parser: it finds a forgotten restriction, not a deliberate way around one.
+
+use std::marker::PhantomData;
+
+/// The tables whose rows belong to an account in one mode: they have the columns `merchant_id` and `sandbox`.
+const MODE_TABLES: &[&str] = &[
+    "api_log",
+    "attempts",
+    "audit",
+    "consents",
+    "counters",
+    "credentials",
+    "decisions",
+    "deleted_four_eyes_flows",
+    "erasures",
+    "facemap_aliases",
+    "faces",
+    "flows",
+    "group_flows",
+    "groups",
+    "handoffs",
+    "hit_dispositions",
+    "idempotency_keys",
+    "link_tokens",
+    "name_words",
+    "object_removals",
+    "outbox",
+    "people",
+    "portal_sessions",
+    "proposals",
+    "registrations",
+    "review_claims",
+    "review_notes",
+    "review_proposals",
+    "screening_evidence",
+    "screenings",
+    "session_events",
+    "sessions",
+    "suppressions",
+    "webhook_endpoints",
+];
+
+/// The tables whose rows belong to an account in both modes: they have the column `merchant_id` alone.
+const MERCHANT_TABLES: &[&str] = &[
+    "audit_heads",
+    "invitations",
+    "jobs",
+    "memberships",
+    "merchant_logos",
+    "merchant_profiles",
+    "rate_limits",
+    "reason_templates",
+    "risk_profiles",
+    "saved_views",
+];
+
+/// The text of a statement that a form below accepted, for code that chooses between several texts.
+pub(crate) struct Checked<Form> {
+    text: &'static str,
+    form: PhantomData<Form>,
+}
+
+impl<Form> Checked<Form> {
+    pub(crate) const fn text(self) -> &'static str {
+        self.text
+    }
+}
+
+/// A statement on the rows of one account in one mode: `$1` is the account and `$2` is the mode.
+pub(crate) enum OneMode {}
+
+/// A statement on the tables that an account has once for both modes: `$1` is the account.
+pub(crate) enum OneMerchant {}
+
+/// A statement on the rows of one account in both modes: `$1` is the account.
+pub(crate) enum BothModes {}
+
+/// A statement on the installation's tables, which belong to no account.
+pub(crate) enum Installation {}
+
+impl OneMode {
+    pub(crate) const fn check(text: &'static str) -> Checked<Self> {
+        if is_insert(text) {
+            assert!(
+                names_columns(text, "merchant_id, sandbox,")
+                    && gives_values(text, "$1, $2", "merchant_id, sandbox,"),
+                "an insert for one account and mode must begin its columns with `merchant_id, sandbox` and its values \
+                 with `$1, $2`"
+            );
+        } else {
+            assert!(
+                count(text, "merchant_id = $1") > 0 && count(text, "sandbox = $2") > 0,
+                "a statement for one account and mode must contain `merchant_id = $1` and `sandbox = $2`"
+            );
+        }
+        assert!(
+            restricts_each(text, "merchant_id = ", true) && restricts_each(text, "sandbox = ", false),
+            "each table of an account in this statement, also in a join or a subquery, needs its own `merchant_id =` \
+             and `sandbox =`"
+        );
+        checked(text)
+    }
+}
+
+impl OneMerchant {
+    pub(crate) const fn check(text: &'static str) -> Checked<Self> {
+        assert!(
+            !mentions_any(text, MODE_TABLES),
+            "this statement reads or writes a table that separates the modes: pass a `Scope`, or \
+             `both_modes(merchant_id, \"reason\")`"
+        );
+        checked(BothModes::check(text).text())
+    }
+}
+
+impl BothModes {
+    pub(crate) const fn check(text: &'static str) -> Checked<Self> {
+        if is_insert(text) {
+            assert!(
+                names_columns(text, "merchant_id,") && gives_values(text, "$1", "merchant_id,"),
+                "an insert for one account must begin its columns with `merchant_id` and its values with `$1`"
+            );
+        } else {
+            assert!(
+                count(text, "merchant_id = $1") > 0,
+                "a statement for one account must contain `merchant_id = $1`"
+            );
+        }
+        assert!(
+            restricts_each(text, "merchant_id = ", true),
+            "each table of an account in this statement, also in a join or a subquery, needs its own `merchant_id =`"
+        );
+        checked(text)
+    }
+}
+
+impl Installation {
+    pub(crate) const fn check(text: &'static str) -> Checked<Self> {
+        assert!(
+            !mentions_any(text, MODE_TABLES) && !mentions_any(text, MERCHANT_TABLES),
+            "this statement mentions a table of accounts: pass a `Scope`, or `merchant(id)`, or \
+             `across_accounts(\"reason\")`"
+        );
+        checked(text)
+    }
+}
+
+const fn checked<Form>(text: &'static str) -> Checked<Form> {
+    Checked {
+        text,
+        form: PhantomData,
+    }
+}
+
+const fn is_insert(text: &str) -> bool {
+    begins(text.trim_ascii_start().as_bytes(), 0, "insert into ")
+}
+
+/// Whether the list of columns of an insert begins so.
+const fn names_columns(text: &str, columns: &str) -> bool {
+    let text = text.as_bytes();
+    let mut at = 0;
+    while at < text.len() && text[at] != b'(' {
+        at += 1;
+    }
+    begins(text, at + 1, columns)
+}
+
+/// Whether an insert takes its first values from these places, or selects these columns.
+const fn gives_values(text: &str, places: &str, columns: &str) -> bool {
+    let sql = text.as_bytes();
+    let mut at = 0;
+    while at < sql.len() {
+        let values = if begins(sql, at, "values (") {
+            at + "values (".len()
+        } else if begins(sql, at, "select ") {
+            at + "select ".len()
+        } else {
+            at += 1;
+            continue;
+        };
+        return begins(sql, values, columns)
+            || begins(sql, values, places) && !is_word_byte(sql, values + places.len());
+    }
+    false
+}
+
+/// Whether a statement has at least as many of these restrictions as it has tables with that column.
+const fn restricts_each(text: &str, restriction: &str, with_merchant_tables: bool) -> bool {
+    let mut tables = references(text, MODE_TABLES);
+    if with_merchant_tables {
+        tables += references(text, MERCHANT_TABLES);
+    }
+    count(text, restriction) + is_insert(text) as usize >= tables
+}
+
+/// How often a statement reads or writes one of these tables: their names after `from`, `join`, `update` and `into`.
+const fn references(text: &str, tables: &[&str]) -> usize {
+    const BEFORE: [&str; 4] = ["from ", "join ", "update ", "into "];
+    let sql = text.as_bytes();
+    let (mut found, mut at) = (0, 0);
+    while at < sql.len() {
+        let mut word = 0;
+        while word < BEFORE.len() {
+            if begins(sql, at, BEFORE[word]) && (at == 0 || !is_word_byte(sql, at - 1)) {
+                let mut table = 0;
+                while table < tables.len() {
+                    found += is_word(sql, at + BEFORE[word].len(), tables[table]) as usize;
+                    table += 1;
+                }
+            }
+            word += 1;
+        }
+        at += 1;
+    }
+    found
+}
+
+const fn mentions_any(text: &str, tables: &[&str]) -> bool {
+    let mut table = 0;
+    while table < tables.len() {
+        let sql = text.as_bytes();
+        let mut at = 0;
+        while at < sql.len() {
+            if is_word(sql, at, tables[table]) {
+                return true;
+            }
+            at += 1;
+        }
+        table += 1;
+    }
+    false
+}
+
+/// How often a phrase occurs as whole words: `$1` is not in `$10`, and `id = ` is not in `merchant_id = `.
+const fn count(text: &str, phrase: &str) -> usize {
+    let sql = text.as_bytes();
+    let (mut found, mut at) = (0, 0);
+    while at < sql.len() {
+        found += is_word(sql, at, phrase) as usize;
+        at += 1;
+    }
+    found
+}
+
+const fn is_word(sql: &[u8], at: usize, word: &str) -> bool {
+    let end = at + word.len();
+    begins(sql, at, word)
+        && (at == 0 || !is_word_byte(sql, at - 1))
+        && (word.as_bytes()[word.len() - 1] == b' ' || !is_word_byte(sql, end))
+}
+
+const fn is_word_byte(sql: &[u8], at: usize) -> bool {
+    at < sql.len() && (sql[at].is_ascii_alphanumeric() || sql[at] == b'_')
+}
+
+const fn begins(sql: &[u8], from: usize, with: &str) -> bool {
+    let with = with.as_bytes();
+    if from + with.len() > sql.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < with.len() {
+        if sql[from + at].to_ascii_lowercase() != with[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::migrations;
+
+    /// Whether a form accepts a text. In the macros the same assertion fails in a constant, so the text does not compile.
+    fn accepts<Form>(check: fn(&'static str) -> Checked<Form>, text: &'static str) -> bool {
+        std::panic::catch_unwind(|| check(text)).is_ok()
+    }
+
+    #[test]
+    fn a_statement_for_one_mode_names_account_and_mode() {
+        for text in [
+            "select id from flows where merchant_id = $1 and sandbox = $2 and id = $3",
+            "SELECT id FROM flows WHERE merchant_id = $1 AND sandbox = $2",
+            "update outbox set tries = 0 where merchant_id = $1 and sandbox = $2",
+            "delete from people where sandbox = $2 and merchant_id = $1",
+            "insert into flows (merchant_id, sandbox, id) values ($1, $2, $3)",
+            "insert into flows as f (merchant_id, sandbox, id) values ($1, $2, $3)
+             on conflict (merchant_id, sandbox, id) do update set id = excluded.id",
+            "insert into decisions (merchant_id, sandbox, seq) select $1, $2, count(*) from decisions
+             where merchant_id = $1 and sandbox = $2",
+            "insert into name_words (merchant_id, sandbox, word_ref) select merchant_id, sandbox, word_ref
+             from name_words where merchant_id = $1 and sandbox = $2",
+            "select f.seq from faces f left join people p on p.merchant_id = f.merchant_id and p.sandbox = f.sandbox
+             where f.merchant_id = $1 and f.sandbox = $2",
+        ] {
+            assert!(accepts(OneMode::check, text), "{text}");
+        }
+        for text in [
+            "select id from flows",
+            "select id from flows where id = $3",
+            "select id from flows where merchant_id = $1",
+            "select id from flows where sandbox = $2",
+            "select id from flows where merchant_id = $2 and sandbox = $1",
+            "select id from flows where merchant_id = $10 and sandbox = $2",
+            "select id from flows where merchant_id = $1 and sandbox = $20",
+            "select id from flows where merchant_id <> $1 and sandbox = $2",
+            "select id from flows where merchant_id = $1 and is_sandbox = $2",
+            "insert into flows (id, merchant_id, sandbox) values ($3, $1, $2)",
+            "insert into flows (merchant_id, sandbox, id) values ($3, $2, $1)",
+            "insert into flows (merchant_id, sandbox, id) values ($1, $20, $3)",
+            "insert into flows (merchant_id, sandbox, id) select $1, $2, id from flows",
+            // A second table without its own restriction.
+            "select id from flows where merchant_id = $1 and sandbox = $2 and id in (select flow_id from group_flows)",
+            "select f.seq from faces f join people p on p.facemap_id = f.facemap_id
+             where f.merchant_id = $1 and f.sandbox = $2",
+            "select f.seq from faces f join people p on p.merchant_id = f.merchant_id
+             where f.merchant_id = $1 and f.sandbox = $2",
+        ] {
+            assert!(!accepts(OneMode::check, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_statement_for_one_merchant_names_the_account_and_no_table_of_a_mode() {
+        for text in [
+            "select bytes from merchant_logos where merchant_id = $1",
+            "insert into saved_views (merchant_id, staff_id) values ($1, $2)",
+            "select s.id from memberships m join staff s on s.id = m.staff_id where m.merchant_id = $1",
+        ] {
+            assert!(accepts(OneMerchant::check, text), "{text}");
+            assert!(accepts(BothModes::check, text), "{text}");
+        }
+        for text in [
+            "select bytes from merchant_logos",
+            "select bytes from merchant_logos where merchant_id = $2",
+            "insert into saved_views (staff_id, merchant_id) values ($1, $2)",
+            "select 1 from memberships where merchant_id = $1 and staff_id in (select staff_id from invitations)",
+        ] {
+            assert!(!accepts(OneMerchant::check, text), "{text}");
+            assert!(!accepts(BothModes::check, text), "{text}");
+        }
+        let of_both = "select key from credentials where merchant_id = $1";
+        assert!(!accepts(OneMerchant::check, of_both));
+        assert!(accepts(BothModes::check, of_both));
+    }
+
+    #[test]
+    fn a_statement_for_the_installation_mentions_no_table_of_accounts() {
+        for text in [
+            "select id from nodes",
+            "select id from merchants where id = $1",
+            // A column whose name contains a table's.
+            "select jobs_done from nodes",
+        ] {
+            assert!(accepts(Installation::check, text), "{text}");
+        }
+        for text in [
+            "select id from nodes, jobs",
+            "select id from nodes where id in (select id from People)",
+            "delete from audit",
+        ] {
+            assert!(!accepts(Installation::check, text), "{text}");
+        }
+    }
+
+    /// The tables that migrations create, each with the names of its columns.
+    fn tables(migrator: &sqlx::migrate::Migrator) -> BTreeMap<String, Vec<String>> {
+        let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for migration in migrator.iter() {
+            let text: String = migration
+                .sql
+                .as_str()
+                .lines()
+                .map(|line| line.split("--").next().unwrap_or_default())
+                .flat_map(|line| [line, "\n"])
+                .collect();
+            for statement in text.split(';').map(str::trim) {
+                let words: Vec<&str> = statement.split_whitespace().collect();
+                match words[..] {
+                    ["create", "table", name, ..] => {
+                        let columns = statement.lines().skip(1);
+                        let columns = columns.filter_map(|line| line.split_whitespace().next());
+                        tables.insert(name.to_owned(), columns.map(str::to_owned).collect());
+                    }
+                    ["alter", "table", name, "add", "column", column, ..] => {
+                        tables.get_mut(name).unwrap().push(column.to_owned());
+                    }
+                    ["alter", "table", name, "rename", "to", new] => {
+                        let columns = tables.remove(name).unwrap();
+                        tables.insert(new.to_owned(), columns);
+                    }
+                    ["drop", "table", name] => {
+                        tables.remove(name).unwrap();
+                    }
+                    _ => {}
+                }
+            }
+        }
+        tables
+    }
+
+    #[test]
+    fn the_lists_have_every_table_of_an_account() {
+        for migrator in [&migrations::SQLITE, &migrations::POSTGRES] {
+            let (mut of_mode, mut of_merchant) = (Vec::new(), Vec::new());
+            for (table, columns) in tables(migrator) {
+                let has = |column: &str| columns.iter().any(|name| name == column);
+                match (has("merchant_id"), has("sandbox")) {
+                    (true, true) => of_mode.push(table),
+                    (true, false) => of_merchant.push(table),
+                    (false, false) => {}
+                    (false, true) => panic!("{table} has a mode and no account"),
+                }
+            }
+            assert_eq!(of_mode, MODE_TABLES);
+            assert_eq!(of_merchant, MERCHANT_TABLES);
+        }
+    }
+
+    #[test]
+    fn every_statement_goes_through_the_macros() {
+        // The macros; what connects and migrates; and many rows in one statement, which begins each row with its tenant.
+        const WITHOUT: [&str; 5] = ["sql.rs", "db.rs", "sqlite.rs", "group_commit.rs", "bulk/rows.rs"];
+        let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let (mut folders, mut read) = (vec![src.clone()], 0);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+                if WITHOUT.contains(&name.as_str()) || name == "tenancy.rs" || name.ends_with("tests.rs") {
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap();
+                for call in ["sqlx::query", "sqlx::raw_sql", "AssertSqlSafe"] {
+                    assert!(!text.contains(call), "{name} calls {call}");
+                }
+                read += 1;
+            }
+        }
+        assert!(read > 40, "{read} files");
+    }
+}
