@@ -30,9 +30,6 @@ macro_rules! is_due {
 
 /// Admits an attempt that comes in time; whether the session takes it. Of the attempts admitted at once, only as many
 /// are recorded as the session has left.
-///
-/// # Errors
-/// Database errors.
 pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     let changed = execute!(
@@ -51,9 +48,6 @@ now + LEASE_MS
 }
 
 /// Renews the promise to work on an admitted attempt.
-///
-/// # Errors
-/// Database errors.
 pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let until = tx.now() + LEASE_MS;
     const SQL: &str = "update sessions set admitted_until = $4
@@ -62,9 +56,6 @@ pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
 }
 
 /// Ends an admission whose attempt is not recorded: it was refused, or its client has gone.
-///
-/// # Errors
-/// Database errors.
 pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "update sessions set in_flight = in_flight - 1,
@@ -77,7 +68,7 @@ pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> 
 /// promise ran out and the session went on without it.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
     let now = tx.now();
     const SQL: &str = "update sessions set attempts = attempts + 1, in_flight = in_flight - 1,
@@ -100,9 +91,6 @@ fn timed_out(attempts: i64) -> SessionStatus {
 }
 
 /// Whether [`settle`] would end a session now.
-///
-/// # Errors
-/// Database errors.
 pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = conn.now();
     const SQL: &str = concat!(
@@ -115,9 +103,6 @@ pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bo
 }
 
 /// Ends a session whose time is up, unless an admitted attempt is on its way; whether it ended.
-///
-/// # Errors
-/// Database errors.
 pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
     let row = fetch!(optional, tx, scope, (i64,), SQL, id)?;
@@ -142,9 +127,6 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
 }
 
 /// Ends the sessions whose time is up, `limit` at most; answers how many. Any number of nodes may call it at once.
-///
-/// # Errors
-/// Database errors.
 pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
     let now = tx.now();
     const SQL: &str = concat!(

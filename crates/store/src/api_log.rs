@@ -86,7 +86,7 @@ fn place<'a>(scope: Scope, id: &'a Uuid) -> Place<'a> {
 /// The accounts' keys that [`insert`] seals calls under, from the durable part of the database.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown account; database errors.
+/// [`Error::Missing`] for an unknown account.
 pub async fn keys(conn: &mut Conn, calls: &[Call]) -> Result<HashMap<Uuid, DataKey>, Error> {
     let mut keys = HashMap::new();
     for Call { scope, .. } in calls {
@@ -100,7 +100,7 @@ pub async fn keys(conn: &mut Conn, calls: &[Call]) -> Result<HashMap<Uuid, DataK
 /// Records calls of any accounts in the [traffic](crate::Db::traffic) part, sealed under [their keys](keys).
 ///
 /// # Errors
-/// [`Error::Missing`] for an account without a key; database errors.
+/// [`Error::Missing`] for an account without a key.
 pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) -> Result<(), Error> {
     for Call {
         scope,
@@ -133,7 +133,7 @@ pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) 
 /// One call, from the traffic part. `durable` reads the account's key.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Call>, Error> {
     #[derive(sqlx::FromRow)]
     struct Row {
@@ -171,9 +171,6 @@ macro_rules! select {
 }
 
 /// The newest calls that a filter lets through, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64) -> Result<Vec<Line>, Error> {
     let (refused, status) = match filter.answered {
         Answered::Any => (false, None),
@@ -219,9 +216,6 @@ fn first_id_at(at: i64) -> Uuid {
 }
 
 /// Deletes at most `limit` calls from before a time (ms); answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64, limit: i64) -> Result<u64, Error> {
     const SQL: &str = "delete from api_log where (merchant_id, sandbox, id) in
                    (select merchant_id, sandbox, id from api_log where at < $1 order by at limit $2)";

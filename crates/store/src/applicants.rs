@@ -30,7 +30,7 @@ pub struct Applicant {
 /// All facemaps and groups that a label has been seen with, most recently active first.
 ///
 /// # Errors
-/// [`Error::Unreadable`]; database errors.
+/// [`Error::Unreadable`].
 pub async fn by_external_user_id(
     conn: &mut Conn,
     scope: Scope,

@@ -287,11 +287,37 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
     let sealed = seal(scope, &person_key, (&attempt.id, attempt.key), &personal);
     let external_ref = external_ref(tx, scope, attempt.external_user_id);
     let now = tx.now();
-    execute!(tx, scope, "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
+    execute!(
+        tx,
+        scope,
+        "insert into attempts (merchant_id, sandbox, log_id, id, facemap_id, registration_id, grouping_id,
              external_ref, session_id, flow_id, flow_name, status, success, codes, document_types, wrapped_key,
              external_id_sealed, request_sealed, response_sealed, detail_sealed, created_at, country, priority, took_ms)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-             $23, $24)", log_id, attempt.id, attempt.facemap_id, attempt.registration_id, to_column(attempt.grouping_id), &external_ref, attempt.session_id, attempt.flow_id, attempt.flow_name, attempt.status.as_str(), attempt.success, attempt.codes, attempt.document_types, &sealed.wrapped_key, &sealed.external_id, &sealed.request, &sealed.response, &sealed.detail, now, attempt.country, attempt.priority, attempt.took_ms)?;
+             $23, $24)",
+        log_id,
+        attempt.id,
+        attempt.facemap_id,
+        attempt.registration_id,
+        to_column(attempt.grouping_id),
+        &external_ref,
+        attempt.session_id,
+        attempt.flow_id,
+        attempt.flow_name,
+        attempt.status.as_str(),
+        attempt.success,
+        attempt.codes,
+        attempt.document_types,
+        &sealed.wrapped_key,
+        &sealed.external_id,
+        &sealed.request,
+        &sealed.response,
+        &sealed.detail,
+        now,
+        attempt.country,
+        attempt.priority,
+        attempt.took_ms,
+    )?;
     if let Some(registration_id) = attempt.registration_id {
         const SQL: &str =
             "update registrations set last_active = $4 where merchant_id = $1 and sandbox = $2 and id = $3";
@@ -303,7 +329,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, attempt: &NewAttempt<'_>) -> Resu
 /// One attempt.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Attempt>, Error> {
     const SQL: &str = select!("and a.log_id = $3");
     let rows = fetch!(all, conn, scope, Row, SQL, log_id)?;
@@ -311,9 +337,6 @@ pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<At
 }
 
 /// Whether there is an attempt of this id.
-///
-/// # Errors
-/// Database errors.
 pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
     let found = fetch!(optional, conn, scope, (i64,), SQL, id)?;
@@ -323,7 +346,7 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
 /// An attempt's key.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<DataKey>, Error> {
     const SQL: &str = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
                    on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
@@ -338,9 +361,6 @@ pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Optio
 }
 
 /// When the newest attempt was made (ms).
-///
-/// # Errors
-/// Database errors.
 pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Error> {
     const SQL: &str = "select max(created_at) from attempts where merchant_id = $1 and sandbox = $2";
     let (newest,) = fetch!(one, conn, scope, (Option<i64>,), SQL)?;
@@ -361,9 +381,6 @@ pub struct Old {
 }
 
 /// Attempts made before a time, the oldest first, after one whose time and number are told, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn made_before(
     conn: &mut Conn,
     scope: Scope,
@@ -378,9 +395,6 @@ pub async fn made_before(
 }
 
 /// The numbers of a person's attempts, oldest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<i64>, Error> {
     const SQL: &str = "select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by log_id";
@@ -389,9 +403,6 @@ pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
 }
 
 /// The numbers of a person's latest attempts, newest first, and last of all that of their first one.
-///
-/// # Errors
-/// Database errors.
 pub async fn latest_and_first(
     conn: &mut Conn,
     scope: Scope,
@@ -408,9 +419,6 @@ pub async fn latest_and_first(
 }
 
 /// When a Flow's oldest attempt was made (ms), and how many (counted to `at_most` at most) were made before a time.
-///
-/// # Errors
-/// Database errors.
 pub async fn ages(
     conn: &mut Conn,
     scope: Scope,
@@ -461,8 +469,13 @@ pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uui
     idempotency::erase_attempt(tx, scope, id).await?;
     erasures::remove_objects(tx, scope, id, None).await?;
     if let Some(session_id) = session_id {
-        execute!(tx, scope, "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
-                   and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)", session_id)?;
+        execute!(
+            tx,
+            scope,
+            "delete from sessions where merchant_id = $1 and sandbox = $2 and id = $3 and status <> 'pending'
+                   and not exists (select 1 from attempts where merchant_id = $1 and sandbox = $2 and session_id = $3)",
+            session_id,
+        )?;
     }
     Ok(registration_id)
 }
@@ -479,7 +492,7 @@ pub async fn get_for_update(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Op
 /// A registration's attempts, newest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn of_registration(
     conn: &mut Conn,
     scope: Scope,
@@ -493,7 +506,7 @@ pub async fn of_registration(
 /// A person's attempts, those that are only logged too, newest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Attempt>, Error> {
     const SQL: &str = select!("and a.facemap_id = $3 order by a.log_id desc");
     let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
@@ -525,9 +538,6 @@ pub struct Summary {
 }
 
 /// A person's attempts without opening them, newest first, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn summaries_of_facemap(
     conn: &mut Conn,
     scope: Scope,
@@ -545,7 +555,7 @@ pub async fn summaries_of_facemap(
 /// A person's newest attempt.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn newest_of_facemap(
     conn: &mut Conn,
     scope: Scope,
@@ -557,9 +567,6 @@ pub async fn newest_of_facemap(
 }
 
 /// The number of a session's newest attempt.
-///
-/// # Errors
-/// Database errors.
 pub async fn newest_of_session(
     conn: &mut Conn,
     scope: Scope,
@@ -574,7 +581,7 @@ pub async fn newest_of_session(
 /// Attempts that wait for a person after a number, oldest first, at most `limit`.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> Result<Vec<Attempt>, Error> {
     const SQL: &str = select!("and a.status = 'pending' and a.log_id > $3 order by a.log_id limit $4");
     let rows = fetch!(all, conn, scope, Row, SQL, after, limit)?;
@@ -582,9 +589,6 @@ pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> R
 }
 
 /// Whether an attempt of a session waits for a person.
-///
-/// # Errors
-/// Database errors.
 pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' and session_id = $3 limit 1";
@@ -593,9 +597,6 @@ pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: U
 }
 
 /// The outcomes of a registration's attempts, newest first, without opening anything.
-///
-/// # Errors
-/// Database errors.
 pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> Result<Vec<Outcome>, Error> {
     const SQL: &str = "select log_id, status, created_at, decided_at from attempts
                where merchant_id = $1 and sandbox = $2 and registration_id = $3 order by log_id desc";
@@ -637,9 +638,6 @@ pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason
 }
 
 /// Writes a decision and the status that it gives the attempt, which came from [`get_for_update`].
-///
-/// # Errors
-/// Database errors.
 pub async fn decide(
     tx: &mut Tx,
     scope: Scope,
@@ -672,7 +670,7 @@ pub async fn decide(
 /// The decisions on an attempt, oldest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Decision>, Error> {
     const SQL: &str = "select decision, actor, reason_sealed, at from decisions
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";

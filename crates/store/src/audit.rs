@@ -140,9 +140,6 @@ pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &
 pub(crate) const PAGE: i64 = 1000;
 
 /// The newest rows before a place (or of all), newest first; both modes.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(
     conn: &mut Conn,
     merchant_id: Uuid,
@@ -198,9 +195,6 @@ macro_rules! select {
 }
 
 /// The newest rows that are wanted, newest first; both modes unless one is wanted.
-///
-/// # Errors
-/// Database errors.
 pub async fn find(
     conn: &mut Conn,
     merchant_id: Uuid,

@@ -190,9 +190,6 @@ impl Account {
     }
 
     /// Whether a person is registered, or was ever seen, under this label.
-    ///
-    /// # Errors
-    /// Database errors.
     pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
         let scope = self.scope;
         let external_ref = registrations::label_ref(&self.keyring, scope, external_user_id);
@@ -228,9 +225,6 @@ pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<
 }
 
 /// What PostgreSQL does by itself a while after many rows came: counts them, and marks what every transaction sees.
-///
-/// # Errors
-/// Database errors.
 pub async fn settle(db: &Db) -> Result<(), Error> {
     match db.is_postgres() {
         true => execute!(&mut db.read().await?, installation, "vacuum analyze").map(|_| ()),

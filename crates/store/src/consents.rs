@@ -19,9 +19,6 @@ pub struct Consent {
 }
 
 /// Records a session's consent or refusal, in place of an earlier one; answers when.
-///
-/// # Errors
-/// Database errors.
 pub async fn record(
     tx: &mut Tx,
     scope: Scope,
@@ -48,9 +45,6 @@ pub async fn record(
 }
 
 /// What a session's applicant said last.
-///
-/// # Errors
-/// Database errors.
 pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<Consent>, Error> {
     fetch!(
         optional,

@@ -94,14 +94,18 @@ async fn new_key(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<String
 
 async fn insert(tx: &mut Tx, merchant_id: Uuid, sandbox: bool, key: &str, hash: &[u8]) -> Result<(), Error> {
     let now = tx.now();
-    execute!(tx, Scope { merchant_id, sandbox }, "insert into credentials (merchant_id, sandbox, key, secret_hash, created_at) values ($1, $2, $3, $4, $5)", key, hash, now)
+    execute!(
+        tx,
+        Scope { merchant_id, sandbox },
+        "insert into credentials (merchant_id, sandbox, key, secret_hash, created_at) values ($1, $2, $3, $4, $5)",
+        key,
+        hash,
+        now,
+    )
     .map(|_| ())
 }
 
 /// The keys of an account, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>, Error> {
     fetch!(
         all,
@@ -152,9 +156,6 @@ pub async fn rotate(
 }
 
 /// Ends a key at once; whether it worked until now.
-///
-/// # Errors
-/// Database errors.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =
@@ -182,9 +183,6 @@ struct Stored {
 }
 
 /// Checks a key and its secret, in the same time whether the key is known or not.
-///
-/// # Errors
-/// Database errors.
 pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<AuthOutcome, Error> {
     let given = secret_hash(conn.keyring(), key, secret);
     // An unknown key goes the same way, down to a comparison that fails.

@@ -42,9 +42,6 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
 }
 
 /// Adds a disposition, which replaces an earlier one of the same hit.
-///
-/// # Errors
-/// Database errors.
 pub async fn add(
     tx: &mut Tx,
     scope: Scope,
@@ -73,7 +70,7 @@ pub async fn add(
 /// Every disposition of an attempt, oldest first; of one hit the last one counts.
 ///
 /// # Errors
-/// [`Error::Sealed`], also when what was sealed cannot be read; database errors.
+/// [`Error::Sealed`], also when what was sealed cannot be read.
 pub async fn of_attempt(
     conn: &mut Conn,
     scope: Scope,

@@ -22,9 +22,6 @@ struct EventData {
 
 /// Fills in the missing columns, at most `limit` rows of each table; answers how many rows it changed. Until it answers 0, an erasure
 /// would miss rows.
-///
-/// # Errors
-/// Database errors.
 pub async fn index(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
     let events = index_events(tx, limit).await?;
     let links = index_links(tx, limit).await?;
@@ -33,9 +30,6 @@ pub async fn index(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
 }
 
 /// Whether [`index`] has work to do.
-///
-/// # Errors
-/// Database errors.
 pub async fn any(conn: &mut Conn) -> Result<bool, Error> {
     const SQL: &str = "select exists (select 1 from outbox where facemap_id is null)
                or exists (select 1 from link_tokens where user_ref is null)

@@ -36,9 +36,6 @@ impl Erasure {
 }
 
 /// An account's latest, newest first, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasure>, Error> {
     fetch!(
         all,
@@ -52,9 +49,6 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasu
 }
 
 /// Whether the ledger names a facemap.
-///
-/// # Errors
-/// Database errors.
 pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select at from erasures where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     let found = fetch!(optional, conn, scope, (i64,), SQL, facemap_id)?;
@@ -62,9 +56,6 @@ pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resul
 }
 
 /// When a person was last erased, in any account (ms).
-///
-/// # Errors
-/// Database errors.
 pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
     let (newest,) = fetch!(
         one,
@@ -78,9 +69,6 @@ pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
 
 /// The ids of the keys that erasing a person destroys: the person's own and those of the facemaps that were merged into it, which an
 /// older backup still holds.
-///
-/// # Errors
-/// Database errors.
 pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<BTreeSet<KeyId>, Error> {
     let mut facemaps = people::aliases(conn, scope, facemap_id).await?;
     facemaps.push(facemap_id);
@@ -98,9 +86,6 @@ pub(crate) async fn write(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result
 }
 
 /// Erasures that an earlier version did not write to the journal, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, Error> {
     const SQL: &str = "select merchant_id, sandbox, facemap_id, at from erasures where journaled_at is null
                order by at, facemap_id limit $1";
@@ -115,9 +100,6 @@ pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, 
 }
 
 /// Notes that the journal has an erasure.
-///
-/// # Errors
-/// Database errors.
 pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str =
@@ -135,8 +117,13 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
         "delete from outbox where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
         facemap_id
     )?;
-    execute!(tx, scope, "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
-                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)", facemap_id)?;
+    execute!(
+        tx,
+        scope,
+        "delete from sessions where merchant_id = $1 and sandbox = $2 and id in
+                   (select session_id from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3)",
+        facemap_id,
+    )?;
     for label in applicants::labels_of(tx, scope, facemap_id).await? {
         if label.is_shared {
             continue;
@@ -197,9 +184,6 @@ pub(crate) async fn remove_objects(
 }
 
 /// The person who was erased under a label, as long as the erasure is not finished.
-///
-/// # Errors
-/// Database errors.
 pub async fn unfinished(
     conn: &mut Conn,
     scope: Scope,
@@ -213,9 +197,6 @@ pub async fn unfinished(
 }
 
 /// The attempts whose objects the erasure of a person has not deleted yet.
-///
-/// # Errors
-/// Database errors.
 pub async fn objects_of(
     conn: &mut Conn,
     scope: Scope,
@@ -227,9 +208,6 @@ pub async fn objects_of(
 }
 
 /// All attempts whose objects are still to be deleted, the earliest first, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
     const SQL: &str = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
     fetch!(
@@ -243,9 +221,6 @@ pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemov
 }
 
 /// Notes that the objects are deleted.
-///
-/// # Errors
-/// Database errors.
 pub async fn objects_removed(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
     const SQL: &str =
         "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";

@@ -46,9 +46,6 @@ pub async fn sequence(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
 /// Whether the database still contains the change at a position. It does not after a fall-back to an earlier state,
 /// even if other changes took the same numbers since. It also says no when that person's faces were removed or
 /// replaced, so the answer "no" only means that an index must be built anew.
-///
-/// # Errors
-/// Database errors.
 pub async fn contains(conn: &mut Conn, scope: Scope, position: Position) -> Result<bool, Error> {
     if position.seq == 0 {
         return Ok(true);
@@ -81,7 +78,7 @@ struct Row {
 /// What happened after a sequence, in order, at most `limit` changes.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn after(conn: &mut Conn, scope: Scope, seq: i64, limit: i64) -> Result<Vec<FaceChange>, Error> {
     let rows = fetch!(
         all,
@@ -153,19 +150,20 @@ pub async fn insert(
 
 /// The people of an account with faces that other models made. A face without a model's version counts among them, even if `model` is
 /// empty too: which model made it is not known.
-///
-/// # Errors
-/// Database errors.
 pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
-    let rows = fetch!(all, conn, scope, (Uuid,), "select distinct facemap_id from faces
-         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null", model)?;
+    let rows = fetch!(
+        all,
+        conn,
+        scope,
+        (Uuid,),
+        "select distinct facemap_id from faces
+         where merchant_id = $1 and sandbox = $2 and (model <> $3 or model = '') and embedding_sealed is not null",
+        model,
+    )?;
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
 
 /// How many faces of all accounts other models made. It looks at every face.
-///
-/// # Errors
-/// Database errors.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
     // Ranges of an index, and none of the faces by the model in use.
     const SQL: &str = "select count(*) from faces
@@ -229,7 +227,17 @@ async fn append(
     sealed: Option<&[u8]>,
 ) -> Result<(), Error> {
     let now = tx.now();
-    execute!(tx, scope, "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)", seq, facemap_id, model, sealed, now, Uuid::new_v4())
+    execute!(
+        tx,
+        scope,
+        "insert into faces (merchant_id, sandbox, seq, facemap_id, model, embedding_sealed, created_at, token)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        seq,
+        facemap_id,
+        model,
+        sealed,
+        now,
+        Uuid::new_v4(),
+    )
     .map(|_| ())
 }

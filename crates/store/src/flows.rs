@@ -87,18 +87,12 @@ macro_rules! select {
 }
 
 /// All Flows, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Flow>, Error> {
     const SQL: &str = select!("order by created_at desc, id desc");
     fetch!(all, conn, scope, Flow, SQL)
 }
 
 /// One Flow.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
     fetch!(optional, conn, scope, Flow, select!("and id = $3"), id)
 }
@@ -123,16 +117,29 @@ pub async fn create(
     }
     let id = Uuid::now_v7();
     let now = tx.now();
-    execute!(tx, scope, "insert into flows (merchant_id, sandbox, id, name, default_fields, default_document_types,
+    execute!(
+        tx,
+        scope,
+        "insert into flows (merchant_id, sandbox, id, name, default_fields, default_document_types,
              country_overrides, geo_blocked_countries, webhook_url, min_age, max_age, settings, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)", id, &content.name, &content.default_fields, &content.default_document_types, &content.country_overrides, &content.geo_blocked_countries, &content.webhook_url, content.min_age, content.max_age, &content.settings, now, now)?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        id,
+        &content.name,
+        &content.default_fields,
+        &content.default_document_types,
+        &content.country_overrides,
+        &content.geo_blocked_countries,
+        &content.webhook_url,
+        content.min_age,
+        content.max_age,
+        &content.settings,
+        now,
+        now,
+    )?;
     get(tx, scope, id).await?.ok_or(Error::Missing("flow"))
 }
 
 /// [`get`] that holds the Flow until the transaction ends: to be called before an [`update`] that builds on it.
-///
-/// # Errors
-/// Database errors.
 pub async fn get_for_update(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
     const SQL: &str =
         "update flows set updated_at = updated_at where merchant_id = $1 and sandbox = $2 and id = $3";
@@ -151,17 +158,29 @@ pub async fn update(
     content: &FlowContent,
 ) -> Result<Option<Flow>, Error> {
     let now = tx.now();
-    execute!(tx, scope, "update flows set name = $4, default_fields = $5, default_document_types = $6, country_overrides = $7,
+    execute!(
+        tx,
+        scope,
+        "update flows set name = $4, default_fields = $5, default_document_types = $6, country_overrides = $7,
              geo_blocked_countries = $8, webhook_url = $9, min_age = $10, max_age = $11, settings = $12,
              updated_at = $13
-         where merchant_id = $1 and sandbox = $2 and id = $3", id, &content.name, &content.default_fields, &content.default_document_types, &content.country_overrides, &content.geo_blocked_countries, &content.webhook_url, content.min_age, content.max_age, &content.settings, now)?;
+         where merchant_id = $1 and sandbox = $2 and id = $3",
+        id,
+        &content.name,
+        &content.default_fields,
+        &content.default_document_types,
+        &content.country_overrides,
+        &content.geo_blocked_countries,
+        &content.webhook_url,
+        content.min_age,
+        content.max_age,
+        &content.settings,
+        now,
+    )?;
     get(tx, scope, id).await
 }
 
 /// Deletes a Flow and takes it out of every Group; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     // The Groups that lose it have changed. Its memberships go with it (on delete cascade).
     let now = tx.now();
@@ -178,9 +197,6 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
 }
 
 /// Records that a Flow required two people when it was deleted.
-///
-/// # Errors
-/// Database errors.
 pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     const SQL: &str =
         "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
@@ -189,9 +205,6 @@ pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), E
 }
 
 /// Whether a deleted Flow required two people.
-///
-/// # Errors
-/// Database errors.
 pub async fn kept_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select count(*) from deleted_four_eyes_flows
                where merchant_id = $1 and sandbox = $2 and flow_id = $3";

@@ -115,18 +115,12 @@ fn fold(rows: Vec<Row>) -> Vec<Group> {
 }
 
 /// All Groups, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Group>, Error> {
     const SQL: &str = select!("order by g.created_at desc, g.id desc, gf.position");
     fetch!(all, conn, scope, Row, SQL).map(fold)
 }
 
 /// One Group.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Group>, Error> {
     const SQL: &str = select!("and g.id = $3 order by gf.position");
     let rows = fetch!(all, conn, scope, Row, SQL, id)?;
@@ -228,9 +222,6 @@ async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid])
 }
 
 /// Deletes a Group with its associations (the Flows remain); whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from groups where merchant_id = $1 and sandbox = $2 and id = $3";
     Ok(execute!(tx, scope, SQL, id)? == 1)

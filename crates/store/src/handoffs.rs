@@ -46,7 +46,7 @@ pub enum HandoffToken {
 /// Makes a session's hand-off, in place of an earlier one; its token is shown this once.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown account; database errors.
+/// [`Error::Missing`] for an unknown account.
 pub async fn create(
     tx: &mut Tx,
     scope: Scope,
@@ -85,7 +85,7 @@ struct Row {
 /// What a token is worth, using nothing up.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn peek(conn: &mut Conn, token: &str) -> Result<HandoffToken, Error> {
     let Some(merchant) = sessions::owner(conn, token).await? else {
         return Ok(HandoffToken::Invalid);
@@ -135,7 +135,7 @@ async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffTo
 /// the second device's access token, which is shown this once.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<SecretString>), Error> {
     let Some(merchant) = sessions::owner(tx, token).await? else {
         return Ok((HandoffToken::Invalid, None));
@@ -165,9 +165,6 @@ pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<Sec
 }
 
 /// Where a session's hand-off stands; none before the first and after a rejection.
-///
-/// # Errors
-/// Database errors.
 pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<Handoff>, Error> {
     let row = fetch!(
         optional,
@@ -187,9 +184,6 @@ pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Resu
 }
 
 /// Whether an access token is the one that the session's second device got.
-///
-/// # Errors
-/// Database errors.
 pub async fn is_second_device(
     conn: &mut Conn,
     scope: Scope,
@@ -204,9 +198,6 @@ pub async fn is_second_device(
 }
 
 /// Ends the second device's access token; whether it was that of this session.
-///
-/// # Errors
-/// Database errors.
 pub async fn reject(tx: &mut Tx, scope: Scope, session_id: Uuid, token: &str) -> Result<bool, Error> {
     let access_ref = sessions::token_ref(tx, token);
     const SQL: &str = "update handoffs set access_ref = null

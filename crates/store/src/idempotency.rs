@@ -65,7 +65,7 @@ pub enum Describes<'a> {
 /// Claims a key for `lease_ms`. `operation` keeps endpoints apart; `fingerprint` identifies the content of the request.
 ///
 /// # Errors
-/// [`Error::Sealed`] when the stored answer does not open; database errors.
+/// [`Error::Sealed`] when the stored answer does not open.
 pub async fn begin(
     tx: &mut Tx,
     scope: Scope,
@@ -83,14 +83,25 @@ pub async fn begin(
         .to_vec();
     let (now, lease_id) = (tx.now(), Uuid::new_v4());
     // Inserts the row, or takes over one that has expired or whose lease has ended.
-    let claimed = execute!(tx, scope, "insert into idempotency_keys as k
+    let claimed = execute!(
+        tx,
+        scope,
+        "insert into idempotency_keys as k
              (merchant_id, sandbox, key_ref, body_ref, started_at, expires_at, lease_id, lease_until)
          values ($1, $2, $3, $4, $5, $6, $7, $8)
          on conflict (merchant_id, sandbox, key_ref) do update
              set body_ref = excluded.body_ref, status = null, answer_sealed = null, attempt_id = null,
                  label_ref = null, started_at = excluded.started_at, expires_at = excluded.expires_at,
                  lease_id = excluded.lease_id, lease_until = excluded.lease_until
-             where k.expires_at <= $5 or (k.status is null and coalesce(k.lease_until, k.started_at + $9) <= $5)", &key_ref, &body_ref, now, now + KEPT_MS, lease_id, now + lease_ms, EARLIER_LEASE_MS)?;
+             where k.expires_at <= $5 or (k.status is null and coalesce(k.lease_until, k.started_at + $9) <= $5)",
+        &key_ref,
+        &body_ref,
+        now,
+        now + KEPT_MS,
+        lease_id,
+        now + lease_ms,
+        EARLIER_LEASE_MS,
+    )?;
     if claimed == 1 {
         return Ok(Begin::Fresh(Ticket { key_ref, lease_id }));
     }
@@ -145,9 +156,6 @@ fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
 }
 
 /// Renews a lease for `lease_ms` from now. `false`: the lease is not this ticket's any more, or the request was answered.
-///
-/// # Errors
-/// Database errors.
 pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) -> Result<bool, Error> {
     let until = tx.now() + lease_ms;
     let renewed = execute!(
@@ -204,9 +212,6 @@ pub async fn complete(
 }
 
 /// Forgets the key, so that the request may be tried again: for answers such as 429 and 503.
-///
-/// # Errors
-/// Database errors.
 pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), Error> {
     execute!(
         tx,
@@ -246,9 +251,6 @@ pub(crate) async fn erase_earlier(tx: &mut Tx, scope: Scope) -> Result<(), Error
 }
 
 /// Deletes what has expired; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     execute!(

@@ -103,25 +103,16 @@ macro_rules! tallied {
 }
 
 /// By day (UTC; days since 1970), oldest first; days without attempts are left out.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_day(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i64, Tally)>, Error> {
     tallied!(conn, scope, range, "created_at / 86400000", i64)
 }
 
 /// By Flow.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_flow(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(Uuid, Tally)>, Error> {
     tallied!(conn, scope, range, "flow_id", Uuid)
 }
 
 /// By the document's country (alpha-3); none where no document was read.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_country(
     conn: &mut Conn,
     scope: Scope,
@@ -131,9 +122,6 @@ pub async fn by_country(
 }
 
 /// By the documents submitted, as JSON.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_documents(
     conn: &mut Conn,
     scope: Scope,
@@ -143,9 +131,6 @@ pub async fn by_documents(
 }
 
 /// By the codes that applied, as JSON.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_codes(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(String, Tally)>, Error> {
     tallied!(conn, scope, range, "codes", String)
 }
@@ -154,9 +139,6 @@ pub async fn by_codes(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec
 pub const TIME_STEP_MS: i64 = 25;
 
 /// How many attempts took so long: day (UTC, since 1970), time in steps of [`TIME_STEP_MS`], number.
-///
-/// # Errors
-/// Database errors.
 pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i64, i64, i64)>, Error> {
     type Row = (i64, i64, i64);
     fetch!(
@@ -176,9 +158,6 @@ pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i
 }
 
 /// How many attempts wait for a reviewer, and since when the oldest does (ms).
-///
-/// # Errors
-/// Database errors.
 pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>), Error> {
     type Row = (i64, Option<i64>);
     const SQL: &str = "select count(*), min(created_at) from attempts
@@ -187,9 +166,6 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>)
 }
 
 /// Whether there is any attempt at all.
-///
-/// # Errors
-/// Database errors.
 pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 limit 1";
     let found = fetch!(optional, conn, scope, (i64,), SQL)?;
@@ -197,9 +173,6 @@ pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool, Error> {
 }
 
 /// Webhook events since a time (ms) whose last try failed: those that will be tried again, and those given up.
-///
-/// # Errors
-/// Database errors.
 pub async fn webhook_failures(conn: &mut Conn, scope: Scope, since: i64) -> Result<(i64, i64), Error> {
     type Row = (i64, i64);
     fetch!(

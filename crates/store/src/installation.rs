@@ -24,9 +24,6 @@ pub enum Standing {
 }
 
 /// Whether the database holds an installation: a check value, an account or a member of staff. Any schema will do, also none.
-///
-/// # Errors
-/// Database errors.
 pub async fn exists(db: &Db) -> Result<bool, Error> {
     let mut conn = db.read().await?;
     for (table, sql) in [
@@ -59,8 +56,7 @@ pub async fn exists(db: &Db) -> Result<bool, Error> {
 /// Checks the keyring of a connection against the database. It writes nothing.
 ///
 /// # Errors
-/// [`Error::ForeignKey`], [`Error::OutdatedKey`]; [`Error::Unreadable`] for a check value that no version of this program wrote so;
-/// database errors.
+/// [`Error::ForeignKey`], [`Error::OutdatedKey`]; [`Error::Unreadable`] for a check value that no version of this program wrote so.
 pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
     if has_table(conn, "installation").await? {
         const SQL: &str = "select key_root, key_sealed from installation where id = $1";
@@ -109,9 +105,6 @@ pub async fn rewrap_check(tx: &mut Tx) -> Result<(), Error> {
 }
 
 /// How many accounts have a key that this keyring does not open, and how many accounts there are.
-///
-/// # Errors
-/// Database errors.
 pub async fn unopened_accounts(conn: &mut Conn) -> Result<(u64, u64), Error> {
     let rows = fetch!(
         all,

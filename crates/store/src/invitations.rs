@@ -164,9 +164,23 @@ pub async fn create(
         }
         None => None,
     };
-    execute!(tx, across_accounts("an operator's invitation belongs to no account"), "insert into invitations
+    execute!(
+        tx,
+        across_accounts("an operator's invitation belongs to no account"),
+        "insert into invitations
              (token_ref, id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", &token_ref, invitation.id, kind.as_str(), merchant_id, staff_id, role, &email_sealed, invited_by, invitation.created_at, invitation.expires_at)?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        &token_ref,
+        invitation.id,
+        kind.as_str(),
+        merchant_id,
+        staff_id,
+        role,
+        &email_sealed,
+        invited_by,
+        invitation.created_at,
+        invitation.expires_at,
+    )?;
     Ok((invitation, SecretString::from(token)))
 }
 
@@ -211,11 +225,18 @@ impl Row {
 /// What a token is worth, using nothing up.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error> {
     let token_ref = token_ref(conn, token);
-    let row = fetch!(optional, conn, across_accounts("the link's token does not carry the account"), Row, "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
-         from invitations where token_ref = $1", &token_ref)?;
+    let row = fetch!(
+        optional,
+        conn,
+        across_accounts("the link's token does not carry the account"),
+        Row,
+        "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
+         from invitations where token_ref = $1",
+        &token_ref,
+    )?;
     match row {
         None => Ok(InvitationToken::Invalid),
         Some(row) if row.used_at.is_some() => Ok(InvitationToken::Used),
@@ -227,12 +248,20 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
 /// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`InvitationToken::Good`].
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
     let token_ref = token_ref(tx, token);
     let now = tx.now();
-    let row = fetch!(optional, tx, across_accounts("the link's token does not carry the account"), Row, "update invitations set used_at = $2 where token_ref = $1 and used_at is null and expires_at > $2
-         returning id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at", &token_ref, now)?;
+    let row = fetch!(
+        optional,
+        tx,
+        across_accounts("the link's token does not carry the account"),
+        Row,
+        "update invitations set used_at = $2 where token_ref = $1 and used_at is null and expires_at > $2
+         returning id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at",
+        &token_ref,
+        now,
+    )?;
     match row {
         Some(row) => Ok(InvitationToken::Good(row.open(tx).await?)),
         None => peek(tx, token).await,
@@ -242,11 +271,18 @@ pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
 /// An account's links that can still be used, newest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Invitation>, Error> {
     let now = conn.now();
-    let rows = fetch!(all, conn, merchant(merchant_id), Row, "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
-         from invitations where merchant_id = $1 and used_at is null and expires_at > $2 order by id desc", now)?;
+    let rows = fetch!(
+        all,
+        conn,
+        merchant(merchant_id),
+        Row,
+        "select id, kind, merchant_id, staff_id, role, email_sealed, invited_by, created_at, expires_at, used_at
+         from invitations where merchant_id = $1 and used_at is null and expires_at > $2 order by id desc",
+        now,
+    )?;
     let mut open = Vec::with_capacity(rows.len());
     for row in rows {
         open.push(row.open(conn).await?);
@@ -255,18 +291,12 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Invit
 }
 
 /// Voids an account's link; whether there was one that could be used.
-///
-/// # Errors
-/// Database errors.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from invitations where merchant_id = $1 and id = $2 and used_at is null";
     Ok(execute!(tx, merchant(merchant_id), SQL, id)? == 1)
 }
 
 /// Voids the links that set a member's password or address, of every kind: because something about how they sign in did change.
-///
-/// # Errors
-/// Database errors.
 pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from invitations where staff_id = $1 and used_at is null";
     execute!(
@@ -278,9 +308,6 @@ pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
 }
 
 /// Voids the links that a member made for others, to join an account or to set a password: whoever loses a right leaves no door open.
-///
-/// # Errors
-/// Database errors.
 pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from invitations
                where invited_by = $2 and used_at is null and (merchant_id = $1 or kind = 'password')";
@@ -288,9 +315,6 @@ pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Res
 }
 
 /// Voids every unused link to become an operator: the console shows the latest only.
-///
-/// # Errors
-/// Database errors.
 pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
     execute!(
         tx,
@@ -300,9 +324,6 @@ pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
 }
 
 /// Deletes the links that could be used until some time ago; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,

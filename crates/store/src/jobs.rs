@@ -37,9 +37,6 @@ pub struct Job {
 }
 
 /// Writes a job; whether it is a new one (see [`NewJob::unique_name`]).
-///
-/// # Errors
-/// Database errors.
 pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
     let now = tx.now();
     let inserted = execute!(
@@ -72,9 +69,6 @@ macro_rules! claim {
 }
 
 /// Leases the next due job of a kind. What is neither [`finish`]ed nor [`retry`]ed within `lease_ms` is leased again.
-///
-/// # Errors
-/// Database errors.
 pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>, Error> {
     let now = tx.now();
     let sql = if tx.is_postgres() {
@@ -95,9 +89,6 @@ pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>
 }
 
 /// Reports a job done. Answers `false` when the lease was lost meanwhile.
-///
-/// # Errors
-/// Database errors.
 pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
     Ok(execute!(
         tx,
@@ -109,9 +100,6 @@ pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
 }
 
 /// Puts a job back, to be run again at `run_at` (ms). Answers `false` when the lease was lost meanwhile.
-///
-/// # Errors
-/// Database errors.
 pub async fn retry(tx: &mut Tx, job: &Job, run_at: i64, error: &str) -> Result<bool, Error> {
     const SQL: &str =
         "update jobs set leased_until = null, run_at = $3, last_error = $4 where id = $1 and tries = $2";
@@ -148,9 +136,6 @@ pub struct JobState {
 }
 
 /// The jobs that are not done, those that failed most often first, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
     fetch!(
         all,
@@ -164,9 +149,6 @@ pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
 }
 
 /// Makes a job that nobody works on due now; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn run_now(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =

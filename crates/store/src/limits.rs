@@ -73,9 +73,6 @@ impl Quota {
 }
 
 /// Takes one token, if there is one.
-///
-/// # Errors
-/// Database errors.
 pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
     let now = tx.now() * 1000;
     let taken = fetch!(
@@ -103,9 +100,6 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
 }
 
 /// Whether there is a token, taking none: to refuse before the work whose failures are counted.
-///
-/// # Errors
-/// Database errors.
 pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
     let now = conn.now() * 1000;
     const SQL: &str = "select full_at from rate_limits where merchant_id = $1 and bucket = $2";
@@ -123,9 +117,6 @@ pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<V
 }
 
 /// Deletes the buckets that are full, which are as good as absent; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now() * 1000;
     execute!(

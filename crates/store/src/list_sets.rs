@@ -34,7 +34,7 @@ pub struct ListSet {
 /// The installation's list set; none was ever recorded: `None`.
 ///
 /// # Errors
-/// [`Error::Unreadable`] for rows that no version of this program wrote so; database errors.
+/// [`Error::Unreadable`] for rows that no version of this program wrote so.
 pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
     // One statement sees one state. It answers at least one row; members without a set are seen too.
     const SQL: &str = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
@@ -59,9 +59,6 @@ pub async fn for_update(tx: &mut Tx) -> Result<Option<ListSet>, Error> {
 }
 
 /// Replaces the set, after [`for_update`] in the same transaction.
-///
-/// # Errors
-/// Database errors.
 pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Result<ListSet, Error> {
     let now = tx.now();
     const SQL: &str =

@@ -17,9 +17,6 @@ pub struct Logo {
 }
 
 /// A merchant's logo, if it has one.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Error> {
     const SQL: &str = "select media_type, bytes, version from merchant_logos where merchant_id = $1";
     fetch!(optional, conn, merchant(merchant_id), Logo, SQL)
@@ -44,9 +41,6 @@ pub async fn set(tx: &mut Tx, merchant_id: Uuid, logo: &Logo) -> Result<(), Erro
 }
 
 /// Removes a merchant's logo.
-///
-/// # Errors
-/// Database errors.
 pub async fn delete(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     execute!(
         tx,

@@ -33,7 +33,7 @@ fn place(merchant_id: &Uuid) -> Place<'_> {
 /// A merchant's profile, if it has begun one.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantProfile>, Error> {
     type Row = (Vec<u8>, Option<i64>, Option<i64>, Option<String>, i64);
     const SQL: &str = "select profile_sealed, submitted_at, decided_at, reason, updated_at
@@ -61,15 +61,18 @@ pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), E
     let key = merchants::key(tx, merchant_id).await?;
     let sealed = key.seal(&place(&merchant_id), profile.as_bytes());
     let now = tx.now();
-    execute!(tx, merchant(merchant_id), "insert into merchant_profiles (merchant_id, profile_sealed, updated_at) values ($1, $2, $3)
-         on conflict (merchant_id) do update set profile_sealed = excluded.profile_sealed, updated_at = excluded.updated_at", &sealed, now)
+    execute!(
+        tx,
+        merchant(merchant_id),
+        "insert into merchant_profiles (merchant_id, profile_sealed, updated_at) values ($1, $2, $3)
+         on conflict (merchant_id) do update set profile_sealed = excluded.profile_sealed, updated_at = excluded.updated_at",
+        &sealed,
+        now,
+    )
     .map(|_| ())
 }
 
 /// Remembers that the profile was handed in; whether there is one.
-///
-/// # Errors
-/// Database errors.
 pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";

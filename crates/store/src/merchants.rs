@@ -55,7 +55,7 @@ macro_rules! select {
 /// Makes an account with its data key.
 ///
 /// # Errors
-/// As [`installation::confirm`]; database errors.
+/// As [`installation::confirm`].
 pub async fn create(
     tx: &mut Tx,
     name: &str,
@@ -101,9 +101,6 @@ pub async fn create(
 }
 
 /// One account, by its id.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
     fetch!(
         optional,
@@ -116,9 +113,6 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
 }
 
 /// One account, whose row stays locked until the transaction's end.
-///
-/// # Errors
-/// Database errors.
 pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, Error> {
     execute!(
         tx,
@@ -130,9 +124,6 @@ pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, E
 }
 
 /// One account, by the short id that its keys and tokens carry.
-///
-/// # Errors
-/// Database errors.
 pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merchant>, Error> {
     fetch!(
         optional,
@@ -145,9 +136,6 @@ pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merch
 }
 
 /// All accounts, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
     fetch!(
         all,
@@ -159,9 +147,6 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
 }
 
 /// The ids of all accounts, newest first. An account whose row cannot be read is among them.
-///
-/// # Errors
-/// Database errors.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>, Error> {
     const SQL: &str = "select id from merchants order by created_at desc, id desc";
     let rows = fetch!(all, conn, installation, (Uuid,), SQL)?;
@@ -169,9 +154,6 @@ pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>, Error> {
 }
 
 /// Accounts whose name holds a text (or whose id it is), with this status or any, newest first, at most `limit` from `skip` on.
-///
-/// # Errors
-/// Database errors.
 pub async fn search(
     conn: &mut Conn,
     text: &str,
@@ -204,9 +186,6 @@ pub async fn search(
 }
 
 /// Sets where the application stands; whether there was such an account.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchants set status = $2, updated_at = $3 where id = $1";
@@ -214,9 +193,6 @@ pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result
 }
 
 /// Replaces the settings (JSON); whether there was such an account.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchants set settings = $2, updated_at = $3 where id = $1";

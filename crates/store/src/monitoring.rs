@@ -172,9 +172,27 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
     let score_millis = screening.score.map(millis);
     let (seen, bound_millis) = screening.seen.map(|(seen, bound)| (seen, millis(bound))).unzip();
     let now = tx.now();
-    execute!(tx, scope, "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
+    execute!(
+        tx,
+        scope,
+        "insert into screenings (merchant_id, sandbox, id, kind, currency, query_ref, label_ref, status, score_millis,
              query_sealed, label_sealed, response_sealed, created_at, failed, seen, bound_millis)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)", screening.id, screening.kind, screening.currency, &query_ref, &label_ref, i64::from(screening.status), score_millis, &query, &label, &response, now, screening.failed, seen, bound_millis)?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        screening.id,
+        screening.kind,
+        screening.currency,
+        &query_ref,
+        &label_ref,
+        i64::from(screening.status),
+        score_millis,
+        &query,
+        &label,
+        &response,
+        now,
+        screening.failed,
+        seen,
+        bound_millis,
+    )?;
     let Some(evidence) = screening.evidence else {
         return Ok(());
     };
@@ -192,7 +210,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
 /// What led to a screening's score; `None` when there is no such screening, or none with a score.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<String>, Error> {
     const SQL: &str =
         "select evidence_sealed from screening_evidence where merchant_id = $1 and sandbox = $2 and id = $3";
@@ -206,7 +224,7 @@ pub async fn evidence(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<
 /// One screening.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Screening>, Error> {
     const SQL: &str = select!("and id = $3");
     let rows = fetch!(all, conn, scope, Row, SQL, id)?;
@@ -216,7 +234,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Scree
 /// The newest screenings that a filter lets through, newest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn list(
     conn: &mut Conn,
     scope: Scope,

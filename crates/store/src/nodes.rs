@@ -27,7 +27,7 @@ pub struct Node {
 /// Registers a process, or renews what it reports. One whose key does not belong to this database writes nothing.
 ///
 /// # Errors
-/// As [`installation::confirm`]; database errors.
+/// As [`installation::confirm`].
 pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
     installation::confirm(tx).await?;
     let now = tx.now();
@@ -50,9 +50,6 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
 }
 
 /// All that are known, the youngest start first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
     const SQL: &str = "select id, name, version, report, key_fingerprint, started_at, seen_at
                from nodes order by started_at desc, id";
@@ -60,17 +57,11 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
 }
 
 /// Forgets one process, because it stops.
-///
-/// # Errors
-/// Database errors.
 pub async fn forget(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     execute!(tx, installation, "delete from nodes where id = $1", id).map(|_| ())
 }
 
 /// Forgets the processes that last reported before a time (ms); answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(tx, installation, "delete from nodes where seen_at < $1", before)
 }

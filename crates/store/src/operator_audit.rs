@@ -40,7 +40,7 @@ impl From<Row> for AuditRow {
 /// Appends a row. A process whose key does not belong to this database writes nothing: its link would break the chain.
 ///
 /// # Errors
-/// As [`installation::confirm`]; database errors.
+/// As [`installation::confirm`].
 pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     installation::confirm(tx).await?;
     // Also makes whoever writes next wait. The first row begins the chain.
@@ -89,18 +89,12 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
 }
 
 /// Whether the trail has an act of a kind.
-///
-/// # Errors
-/// Database errors.
 pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
     const SQL: &str = "select seq from operator_audit where action = $1 limit 1";
     Ok(fetch!(optional, conn, installation, (i64,), SQL, action)?.is_some())
 }
 
 /// The newest rows before a place (or of all), newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Vec<AuditRow>, Error> {
     const SQL: &str = "select seq, at, actor, action, subject, detail, hash from operator_audit
                where seq < $1 order by seq desc limit $2";
@@ -117,9 +111,6 @@ pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Ve
 }
 
 /// Checks the whole chain. Whoever becomes an operator leaves a row: where there is one, an empty chain was emptied.
-///
-/// # Errors
-/// Database errors.
 pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
     let head = fetch!(
         optional,

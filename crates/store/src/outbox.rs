@@ -74,9 +74,19 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = key.seal(&place(scope.merchant_id, &id), event.body.as_bytes());
     let now = tx.now();
-    execute!(tx, scope, "insert into outbox
+    execute!(
+        tx,
+        scope,
+        "insert into outbox
              (merchant_id, sandbox, id, flow_id, kind, body_sealed, tries, next_try_at, created_at, facemap_id)
-         values ($1, $2, $3, $4, $5, $6, 0, $7, $7, $8)", id, event.flow_id, event.kind, &sealed, now, event.facemap_id.unwrap_or(Uuid::nil()))?;
+         values ($1, $2, $3, $4, $5, $6, 0, $7, $7, $8)",
+        id,
+        event.flow_id,
+        event.kind,
+        &sealed,
+        now,
+        event.facemap_id.unwrap_or(Uuid::nil()),
+    )?;
     Ok(id)
 }
 
@@ -122,7 +132,7 @@ macro_rules! claim {
 /// Claims what is due. What is neither [`delivered`] nor [`failed`] within `lease_ms` becomes due again.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Delivery>, Error> {
     let now = tx.now();
     let sql = if tx.is_postgres() {
@@ -169,9 +179,6 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
 }
 
 /// Whether an event is due: a look before [`claim`], which writes.
-///
-/// # Errors
-/// Database errors.
 pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
     let now = conn.now();
     const SQL: &str = "select count(*) from (select 1 from outbox where next_try_at <= $1 limit 1) due";
@@ -187,9 +194,6 @@ pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
 }
 
 /// Reports that a claimed event was delivered.
-///
-/// # Errors
-/// Database errors.
 pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<(), Error> {
     let now = tx.now();
     execute!(
@@ -206,9 +210,6 @@ pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<
 }
 
 /// Reports that a try failed; `retry_at` (ms) is when to try again, `None` gives up.
-///
-/// # Errors
-/// Database errors.
 pub async fn failed(
     tx: &mut Tx,
     delivery: &Delivery,
@@ -231,9 +232,6 @@ pub async fn failed(
 }
 
 /// Gives a claimed event back untried, due at a time (ms).
-///
-/// # Errors
-/// Database errors.
 pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
     execute!(
         tx,
@@ -258,9 +256,6 @@ macro_rules! select {
 }
 
 /// The newest events, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<EventState>, Error> {
     find(conn, scope, &EventFilter::default(), limit).await
 }
@@ -309,9 +304,6 @@ pub struct EventFilter {
 }
 
 /// Events that a filter lets through, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn find(
     conn: &mut Conn,
     scope: Scope,
@@ -339,9 +331,6 @@ pub async fn find(
 }
 
 /// One event, with its body unless that cannot be opened.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(
     conn: &mut Conn,
     scope: Scope,
@@ -364,9 +353,6 @@ pub async fn get(
 }
 
 /// Makes every event due again that was given up and happened at or after a time (ms), of one Flow or of all; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn resend_given_up(
     tx: &mut Tx,
     scope: Scope,
@@ -374,14 +360,18 @@ pub async fn resend_given_up(
     since: i64,
 ) -> Result<u64, Error> {
     let now = tx.now();
-    execute!(tx, scope, "update outbox set next_try_at = $5 where merchant_id = $1 and sandbox = $2 and flow_id = coalesce($3, flow_id)
-             and created_at >= $4 and delivered_at is null and next_try_at is null", flow_id, since, now)
+    execute!(
+        tx,
+        scope,
+        "update outbox set next_try_at = $5 where merchant_id = $1 and sandbox = $2 and flow_id = coalesce($3, flow_id)
+             and created_at >= $4 and delivered_at is null and next_try_at is null",
+        flow_id,
+        since,
+        now,
+    )
 }
 
 /// Makes an event due again, delivered or not; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =
@@ -403,20 +393,21 @@ pub struct Backlog {
 }
 
 /// How deliveries stand over all accounts, each figure counted to `at_most` at most.
-///
-/// # Errors
-/// Database errors.
 pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
-    fetch!(one, conn, across_accounts("operators watch the backlog of all accounts"), Backlog, "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
+    fetch!(
+        one,
+        conn,
+        across_accounts("operators watch the backlog of all accounts"),
+        Backlog,
+        "select count(*) as waiting, count(case when tries > 0 then 1 end) as failing, min(created_at) as oldest,
              (select count(*) from (select id from outbox
                   where next_try_at is null and delivered_at is null limit $1) g) as given_up
-         from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w", at_most)
+         from (select tries, created_at from outbox where next_try_at is not null order by next_try_at limit $1) w",
+        at_most,
+    )
 }
 
 /// Deletes the events that need no more tries and happened before a time (ms); answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,

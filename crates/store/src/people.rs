@@ -50,13 +50,17 @@ pub async fn create(tx: &mut Tx, scope: Scope, proven: bool) -> Result<Person, E
 }
 
 /// The person behind a facemap id or an alias of one.
-///
-/// # Errors
-/// Database errors.
 pub async fn resolve(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
-    fetch!(optional, conn, scope, Person, "select facemap_id, proven, created_at from people
+    fetch!(
+        optional,
+        conn,
+        scope,
+        Person,
+        "select facemap_id, proven, created_at from people
          where merchant_id = $1 and sandbox = $2 and (facemap_id = $3 or facemap_id =
-             (select facemap_id from facemap_aliases where merchant_id = $1 and sandbox = $2 and alias = $3))", facemap_id)
+             (select facemap_id from facemap_aliases where merchant_id = $1 and sandbox = $2 and alias = $3))",
+        facemap_id,
+    )
 }
 
 /// Notes that a provisional facemap's face is proven: it keeps its id.
@@ -190,9 +194,6 @@ async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error
 }
 
 /// Makes a person findable by whole words of a name, which the caller has normalised.
-///
-/// # Errors
-/// Database errors.
 pub async fn index_name(
     tx: &mut Tx,
     scope: Scope,
@@ -219,9 +220,6 @@ pub(crate) fn word_ref(keyring: &Keyring, scope: Scope, word: &str) -> Vec<u8> {
 }
 
 /// The people whose names hold this whole normalised word, at most `limit`.
-///
-/// # Errors
-/// Database errors.
 pub async fn find_by_name_word(
     conn: &mut Conn,
     scope: Scope,
@@ -241,9 +239,6 @@ pub const MOST_NAME_WORDS: usize = 5;
 
 /// The people whose names hold all of these whole normalised words (the first [`MOST_NAME_WORDS`] of them), at most `limit`; and
 /// whether that is all: of the rarest word only the first `at_most` people are looked at.
-///
-/// # Errors
-/// Database errors.
 pub async fn find_by_name_words(
     conn: &mut Conn,
     scope: Scope,
@@ -300,9 +295,6 @@ pub async fn find_by_name_words(
 }
 
 /// The ids that a person had before merges.
-///
-/// # Errors
-/// Database errors.
 pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
     const SQL: &str = "select alias from facemap_aliases
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by alias";

@@ -125,9 +125,22 @@ pub async fn create(tx: &mut Tx, new: &NewSession<'_>) -> Result<(Uuid, SecretSt
     let key = staff::key(tx, new.staff_id).await?;
     let device = key.seal(&staff::place(&id, DEVICE), new.device.as_bytes());
     let now = tx.now();
-    execute!(tx, across_accounts("a portal session belongs to a member of staff"), "insert into portal_sessions
+    execute!(
+        tx,
+        across_accounts("a portal session belongs to a member of staff"),
+        "insert into portal_sessions
              (token_ref, id, staff_id, merchant_id, sandbox, stage, device_sealed, created_at, seen_at, expires_at, proved_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $8)", &token_ref, id, new.staff_id, new.merchant_id, new.sandbox, new.stage.as_str(), &device, now, now + life(new.stage))?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $8)",
+        &token_ref,
+        id,
+        new.staff_id,
+        new.merchant_id,
+        new.sandbox,
+        new.stage.as_str(),
+        &device,
+        now,
+        now + life(new.stage),
+    )?;
     Ok((id, token))
 }
 
@@ -148,15 +161,24 @@ struct Row {
 /// Who a token belongs to; nobody when it is unknown, expired or revoked, or the member was shut out.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Error> {
     let token_ref = token_ref(conn, token);
     let now = conn.now();
-    let row = fetch!(optional, conn, across_accounts("a portal session belongs to a member of staff"), Row, "select p.id, p.staff_id, p.merchant_id, p.sandbox, p.stage, p.seen_at, p.expires_at, p.proved_at, m.role
+    let row = fetch!(
+        optional,
+        conn,
+        across_accounts("a portal session belongs to a member of staff"),
+        Row,
+        "select p.id, p.staff_id, p.merchant_id, p.sandbox, p.stage, p.seen_at, p.expires_at, p.proved_at, m.role
          from portal_sessions p
          left join memberships m
              on m.merchant_id = p.merchant_id and m.staff_id = p.staff_id and m.disabled_at is null
-         where p.token_ref = $1 and p.expires_at > $2 and p.seen_at > $3", &token_ref, now, now - IDLE_MS)?;
+         where p.token_ref = $1 and p.expires_at > $2 and p.seen_at > $3",
+        &token_ref,
+        now,
+        now - IDLE_MS,
+    )?;
     let Some(row) = row else { return Ok(None) };
     let Some(staff) = staff::get(conn, row.staff_id).await? else {
         return Ok(None);
@@ -182,9 +204,6 @@ pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Erro
 }
 
 /// Writes down that a session was used, at most once a minute.
-///
-/// # Errors
-/// Database errors.
 pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "update portal_sessions set seen_at = $2 where id = $1 and seen_at <= $3";
@@ -247,9 +266,6 @@ pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
 }
 
 /// Chooses the account and mode that a session looks at.
-///
-/// # Errors
-/// Database errors.
 pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
     const SQL: &str = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
     execute!(
@@ -275,7 +291,7 @@ pub struct Shown {
 /// Keeps what a form made for the next page of its session to show, for [`SHOWN_MS`], in place of what was kept before.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown member; database errors.
+/// [`Error::Missing`] for an unknown member.
 pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
     let key = staff::key(tx, staff_id).await?;
     let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
@@ -297,7 +313,7 @@ pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Re
 /// What [`keep_shown`] kept, if anything, and in time.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<Shown>, Error> {
     let now = conn.now();
     const SQL: &str =
@@ -321,9 +337,6 @@ pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<S
 }
 
 /// Forgets what [`shown`] found; whether it was still there. Of any number of simultaneous calls one gets `true`.
-///
-/// # Errors
-/// Database errors.
 pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, Error> {
     const SQL: &str = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
     Ok(execute!(
@@ -338,7 +351,7 @@ pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, 
 /// A member's sessions that have not ended, the one used last first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>, Error> {
     let key = staff::key(conn, staff_id).await?;
     let now = conn.now();
@@ -367,9 +380,6 @@ pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>,
 }
 
 /// Ends one of a member's sessions; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from portal_sessions where staff_id = $1 and id = $2";
     Ok(execute!(
@@ -382,9 +392,6 @@ pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
 }
 
 /// Ends all of a member's sessions but one (or none); answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u64, Error> {
     const SQL: &str = "delete from portal_sessions where staff_id = $1 and id <> $2";
     execute!(
@@ -397,9 +404,6 @@ pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u
 }
 
 /// Ends a member's sessions in one account; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
     execute!(
@@ -411,9 +415,6 @@ pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u6
 }
 
 /// Deletes the sessions that have ended, and what nobody came to be shown; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     let ended = execute!(

@@ -77,9 +77,6 @@ async fn key(conn: &mut Conn, scope: Scope, log_id: Option<i64>) -> Result<DataK
 }
 
 /// Adds a proposal, in place of an earlier one of the same kind for the same subject.
-///
-/// # Errors
-/// Database errors.
 pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uuid, Error> {
     let key = match new.attempt {
         Some(attempt) => attempt.key.clone(),
@@ -90,8 +87,19 @@ pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uui
     const SQL: &str =
         "delete from proposals where merchant_id = $1 and sandbox = $2 and kind = $3 and subject = $4";
     execute!(tx, scope, SQL, new.kind, new.subject)?;
-    execute!(tx, scope, "insert into proposals (merchant_id, sandbox, id, kind, subject, log_id, staff_id, payload_sealed, at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", id, new.kind, new.subject, new.attempt.map(|attempt| attempt.log_id), new.staff_id, &sealed, now)?;
+    execute!(
+        tx,
+        scope,
+        "insert into proposals (merchant_id, sandbox, id, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        id,
+        new.kind,
+        new.subject,
+        new.attempt.map(|attempt| attempt.log_id),
+        new.staff_id,
+        &sealed,
+        now,
+    )?;
     Ok(id)
 }
 
@@ -123,7 +131,7 @@ async fn open(conn: &mut Conn, scope: Scope, row: Row) -> Result<Proposed, Error
 /// The proposals of an account and mode, oldest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error> {
     const SQL: &str = select!("order by at, id");
     let rows = fetch!(all, conn, scope, Row, SQL)?;
@@ -137,7 +145,7 @@ pub async fn list(conn: &mut Conn, scope: Scope) -> Result<Vec<Proposed>, Error>
 /// One proposal.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Proposed>, Error> {
     const SQL: &str = select!("and id = $3");
     let row = fetch!(optional, conn, scope, Row, SQL, id)?;
@@ -148,9 +156,6 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Propo
 }
 
 /// Whether an act of a kind waits for a subject that begins so; `subject` has no `%` and no `_`.
-///
-/// # Errors
-/// Database errors.
 pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> Result<bool, Error> {
     let pattern = format!("{subject}%");
     const SQL: &str = "select count(*) from proposals
@@ -160,9 +165,6 @@ pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> 
 }
 
 /// Makes a member of staff the proposer of an act that the command line proposed; whether it still had none.
-///
-/// # Errors
-/// Database errors.
 pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $4, at = $5
@@ -173,9 +175,6 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Resul
 
 /// Removes a proposal; returns whether there was one. Of two people who act at once, only one receives
 /// `true`.
-///
-/// # Errors
-/// Database errors.
 pub async fn take(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from proposals where merchant_id = $1 and sandbox = $2 and id = $3";
     Ok(execute!(tx, scope, SQL, id)? > 0)
@@ -198,9 +197,6 @@ pub struct InstallationProposal {
 }
 
 /// Adds an act on the installation, unless one of its kind waits for the same subject.
-///
-/// # Errors
-/// Database errors.
 pub async fn put_installation(
     tx: &mut Tx,
     kind: &str,
@@ -216,15 +212,23 @@ pub async fn put_installation(
     }
     let (id, now) = (Uuid::now_v7(), tx.now());
     let nothing: &[u8] = &[];
-    execute!(tx, across_accounts("a proposal on the installation belongs to no account"), "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
-         values ($1, null, $2, $3, $4, null, $7, $5, $6)", id, false, kind, subject, nothing, now, staff_id)
+    execute!(
+        tx,
+        across_accounts("a proposal on the installation belongs to no account"),
+        "insert into proposals (id, merchant_id, sandbox, kind, subject, log_id, staff_id, payload_sealed, at)
+         values ($1, null, $2, $3, $4, null, $7, $5, $6)",
+        id,
+        false,
+        kind,
+        subject,
+        nothing,
+        now,
+        staff_id,
+    )
     .map(|_| ())
 }
 
 /// The acts on the installation that wait, oldest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
     const SQL: &str =
         "select id, kind, subject, staff_id, at from proposals where merchant_id is null order by at, id";
@@ -238,9 +242,6 @@ pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, 
 }
 
 /// As [`adopt`], for an act on the installation.
-///
-/// # Errors
-/// Database errors.
 pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $2, at = $3
@@ -256,9 +257,6 @@ pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result
 }
 
 /// As [`take`], for an act on the installation.
-///
-/// # Errors
-/// Database errors.
 pub async fn take_installation(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from proposals where merchant_id is null and id = $1";
     Ok(execute!(

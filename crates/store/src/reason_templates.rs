@@ -22,7 +22,7 @@ pub struct ReasonTemplate {
 /// Adds a reason.
 ///
 /// # Errors
-/// [`Error::LimitReached`] when the account has `limit`; database errors.
+/// [`Error::LimitReached`] when the account has `limit`.
 pub async fn add(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -54,18 +54,12 @@ pub async fn add(
 }
 
 /// Removes a reason; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from reason_templates where merchant_id = $1 and id = $2";
     Ok(execute!(tx, merchant(merchant_id), SQL, id)? > 0)
 }
 
 /// An account's, oldest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<ReasonTemplate>, Error> {
     const SQL: &str =
         "select id, decision, body from reason_templates where merchant_id = $1 order by created_at, id";

@@ -157,7 +157,7 @@ pub async fn create(
 /// The registration of a label in a group.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn find(
     conn: &mut Conn,
     scope: Scope,
@@ -174,7 +174,7 @@ pub async fn find(
 /// One registration.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Registration>, Error> {
     let rows = fetch!(all, conn, scope, Row, select!("and r.id = $3"), id)?;
     Ok(open_all(conn, scope, rows).await?.pop())
@@ -183,7 +183,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Regis
 /// A person's registrations, most recently active first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Registration>, Error> {
     const SQL: &str = select!("and r.facemap_id = $3 order by r.last_active desc, r.id desc");
     let rows = fetch!(all, conn, scope, Row, SQL, facemap_id)?;
@@ -212,7 +212,7 @@ pub(crate) async fn labels_of_facemap(
 /// The registrations of a label in all groups, most recently active first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn of_external_user_id(
     conn: &mut Conn,
     scope: Scope,

@@ -173,7 +173,7 @@ fn patterns(filter: &Filter) -> (Option<String>, Option<String>) {
 /// A page of the queue, at most `limit` long, after an attempt ([`After::default`]: from the start).
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn queue(
     conn: &mut Conn,
     scope: Scope,
@@ -254,9 +254,6 @@ pub async fn queue(
 }
 
 /// How many wait, counted to `at_most` at most.
-///
-/// # Errors
-/// Database errors.
 pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64) -> Result<i64, Error> {
     let now = conn.now();
     let (code, document_type) = patterns(filter);
@@ -283,9 +280,6 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
 }
 
 /// How many wait in all, counted to `at_most` at most.
-///
-/// # Errors
-/// Database errors.
 pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
     const SQL: &str = "select count(*) from (select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' limit $3) q";
@@ -305,11 +299,21 @@ pub async fn claim(
     until: i64,
 ) -> Result<bool, Error> {
     let now = tx.now();
-    let claimed = fetch!(optional, tx, scope, (Uuid,), "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+    let claimed = fetch!(
+        optional,
+        tx,
+        scope,
+        (Uuid,),
+        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
          on conflict (merchant_id, sandbox, log_id) do update
              set staff_id = excluded.staff_id, until = excluded.until
              where review_claims.until <= $6 or review_claims.staff_id = excluded.staff_id
-         returning staff_id", log_id, staff_id, until, now)?;
+         returning staff_id",
+        log_id,
+        staff_id,
+        until,
+        now,
+    )?;
     Ok(claimed.is_some())
 }
 
@@ -324,16 +328,20 @@ pub async fn take_over(
     staff_id: Uuid,
     until: i64,
 ) -> Result<(), Error> {
-    execute!(tx, scope, "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
+    execute!(
+        tx,
+        scope,
+        "insert into review_claims (merchant_id, sandbox, log_id, staff_id, until) values ($1, $2, $3, $4, $5)
          on conflict (merchant_id, sandbox, log_id) do update
-             set staff_id = excluded.staff_id, until = excluded.until", log_id, staff_id, until)
+             set staff_id = excluded.staff_id, until = excluded.until",
+        log_id,
+        staff_id,
+        until,
+    )
     .map(|_| ())
 }
 
 /// Ends the claim on an attempt: of one member of staff, or (`None`) whoever's it is.
-///
-/// # Errors
-/// Database errors.
 pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uuid>) -> Result<(), Error> {
     const SQL: &str = "delete from review_claims where merchant_id = $1 and sandbox = $2 and log_id = $3
                and ($4 is null or staff_id = $4)";
@@ -341,9 +349,6 @@ pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uu
 }
 
 /// Who looks at an attempt now.
-///
-/// # Errors
-/// Database errors.
 pub async fn claim_of(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Claim>, Error> {
     let now = conn.now();
     const SQL: &str = "select staff_id, until from review_claims
@@ -373,9 +378,6 @@ fn note_place(scope: Scope, id: &Uuid) -> Place<'_> {
 }
 
 /// Adds a note to an attempt.
-///
-/// # Errors
-/// Database errors.
 pub async fn add_note(
     tx: &mut Tx,
     scope: Scope,
@@ -403,7 +405,7 @@ pub async fn add_note(
 /// The notes on an attempt, oldest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Note>, Error> {
     const SQL: &str = "select id, staff_id, text_sealed, at from review_notes
                where merchant_id = $1 and sandbox = $2 and log_id = $3 order by at, id";
@@ -481,7 +483,7 @@ pub async fn propose(
 /// The decision that waits for a second person, if there is one.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Option<Proposal>, Error> {
     const SQL: &str = "select decision, staff_id, reason_sealed, at from review_proposals
                where merchant_id = $1 and sandbox = $2 and log_id = $3";
@@ -503,9 +505,6 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
 }
 
 /// Makes a member of staff the proposer of a decision that the command line proposed; whether it still had none.
-///
-/// # Errors
-/// Database errors.
 pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update review_proposals set staff_id = $4, at = $5
@@ -515,9 +514,6 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Re
 }
 
 /// Takes a proposed decision away; whether there was one.
-///
-/// # Errors
-/// Database errors.
 pub async fn drop_proposal(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<bool, Error> {
     const SQL: &str = "delete from review_proposals where merchant_id = $1 and sandbox = $2 and log_id = $3";
     Ok(execute!(tx, scope, SQL, log_id)? > 0)

@@ -17,9 +17,6 @@ pub struct RiskProfile {
 }
 
 /// The newest version; `None` when the account never set one.
-///
-/// # Errors
-/// Database errors.
 pub async fn newest(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<RiskProfile>, Error> {
     const SQL: &str = "select version, profile, created_at from risk_profiles where merchant_id = $1
                order by version desc limit 1";
@@ -27,9 +24,6 @@ pub async fn newest(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<RiskPro
 }
 
 /// One version.
-///
-/// # Errors
-/// Database errors.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid, version: i64) -> Result<Option<RiskProfile>, Error> {
     const SQL: &str =
         "select version, profile, created_at from risk_profiles where merchant_id = $1 and version = $2";

@@ -17,7 +17,7 @@ pub struct SavedView {
 /// Keeps a filter, in place of an earlier one of that name.
 ///
 /// # Errors
-/// [`Error::LimitReached`] when the member has `limit` others; database errors.
+/// [`Error::LimitReached`] when the member has `limit` others.
 pub async fn put(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -46,18 +46,12 @@ pub async fn put(
 }
 
 /// Forgets one.
-///
-/// # Errors
-/// Database errors.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
     const SQL: &str = "delete from saved_views where merchant_id = $1 and staff_id = $2 and name = $3";
     execute!(tx, merchant(merchant_id), SQL, staff_id, name).map(|_| ())
 }
 
 /// A member's, by name.
-///
-/// # Errors
-/// Database errors.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Vec<SavedView>, Error> {
     const SQL: &str =
         "select name, query from saved_views where merchant_id = $1 and staff_id = $2 order by name";

@@ -37,9 +37,6 @@ pub struct Source<'a> {
 ///
 /// The page's clock counts from its own opening, so it only says how long before the batch's last event each one was; when that was is
 /// this server's to say.
-///
-/// # Errors
-/// Database errors.
 pub async fn append(
     tx: &mut Tx,
     scope: Scope,
@@ -79,15 +76,19 @@ now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS)
 }
 
 /// The step that a session's second device reached last.
-///
-/// # Errors
-/// Database errors.
 pub async fn handoff_step(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<String>, Error> {
-    let step = fetch!(optional, conn, scope, (String,), "select step from session_events
+    let step = fetch!(
+        optional,
+        conn,
+        scope,
+        (String,),
+        "select step from session_events
          where merchant_id = $1 and sandbox = $2 and session_id = $3 and handoff and kind = 'reached'
              and at >= (select claimed_at from handoffs
                         where merchant_id = $1 and sandbox = $2 and session_id = $3 and access_ref is not null)
-         order by id desc limit 1", session_id)?;
+         order by id desc limit 1",
+        session_id,
+    )?;
     Ok(step.map(|(step,)| step))
 }
 
@@ -172,9 +173,6 @@ macro_rules! funnel {
 }
 
 /// How sessions get through their steps, and where they end: steps by name, and within a step by part.
-///
-/// # Errors
-/// Database errors.
 pub async fn funnel(
     conn: &mut Conn,
     scope: Scope,
@@ -230,9 +228,6 @@ pub async fn funnel(
 }
 
 /// What happened in a session, in order: step, kind, milliseconds since the page was opened, why, device.
-///
-/// # Errors
-/// Database errors.
 pub async fn of_session(
     conn: &mut Conn,
     scope: Scope,

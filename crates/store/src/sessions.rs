@@ -60,9 +60,20 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
     );
     let now = tx.now();
     let user_ref = external_ref(tx, scope, &link.user_id);
-    execute!(tx, scope, "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
+    execute!(
+        tx,
+        scope,
+        "insert into link_tokens (merchant_id, sandbox, token_ref, group_id, flow_id, user_id_sealed, created_at,
              expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)", &token_ref, link.group_id, link.flow_id, &sealed, now, now + ttl_ms, &user_ref)?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        &token_ref,
+        link.group_id,
+        link.flow_id,
+        &sealed,
+        now,
+        now + ttl_ms,
+        &user_ref,
+    )?;
     Ok(token)
 }
 
@@ -109,7 +120,7 @@ struct LinkRow {
 /// What a token is worth, using nothing up: for checks that come before the exchange.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn peek_link(conn: &mut Conn, token: &str) -> Result<LinkToken, Error> {
     let Some(merchant) = owner(conn, token).await? else {
         return Ok(LinkToken::Invalid);
@@ -164,7 +175,7 @@ async fn good(
 /// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`LinkToken::Good`].
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
     let Some(merchant) = owner(tx, token).await? else {
         return Ok(LinkToken::Invalid);
@@ -277,9 +288,24 @@ pub async fn create(
     let key = merchants::key(tx, scope.merchant_id).await?;
     let sealed = seal_user_id(&key, scope.merchant_id, &session.id, &session.link.user_id);
     let user_ref = external_ref(tx, scope, &session.link.user_id);
-    execute!(tx, scope, "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
+    execute!(
+        tx,
+        scope,
+        "insert into sessions (merchant_id, sandbox, id, token_ref, group_id, flow_id, user_id_sealed, status, stage,
              attempts, max_attempts, created_at, expires_at, user_ref)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)", session.id, &token_ref, session.link.group_id, session.link.flow_id, &sealed, session.status.as_str(), session.stage.as_str(), session.max_attempts, session.created_at, session.expires_at, &user_ref)?;
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11, $12, $13)",
+        session.id,
+        &token_ref,
+        session.link.group_id,
+        session.link.flow_id,
+        &sealed,
+        session.status.as_str(),
+        session.stage.as_str(),
+        session.max_attempts,
+        session.created_at,
+        session.expires_at,
+        &user_ref,
+    )?;
     Ok((session, token))
 }
 
@@ -352,7 +378,7 @@ fn open_with(key: &DataKey, merchant_id: Uuid, row: Row) -> Result<Session, Erro
 /// The newest sessions, newest first.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Session>, Error> {
     const SQL: &str = select!("and sandbox = $2 order by created_at desc, id limit $3");
     let rows = fetch!(all, conn, scope, Row, SQL, limit)?;
@@ -365,7 +391,7 @@ pub async fn recent(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Ses
 /// One session.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Session>, Error> {
     const SQL: &str = select!("and sandbox = $2 and id = $3");
     match fetch!(optional, conn, scope, Row, SQL, id)? {
@@ -378,7 +404,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Sessi
 /// session's second device got for its hand-off.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn by_access_token(
     conn: &mut Conn,
     token: &str,
@@ -429,9 +455,6 @@ pub async fn by_access_token(
 }
 
 /// Moves a pending session on; whether it was pending. A terminal status also notes the time.
-///
-/// # Errors
-/// Database errors.
 pub async fn advance(
     tx: &mut Tx,
     scope: Scope,
@@ -456,9 +479,6 @@ pub async fn advance(
 }
 
 /// Deletes the link tokens that expired before a time (ms); answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,
@@ -469,9 +489,6 @@ pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
 }
 
 /// Deletes the sessions that ended before a time (ms) without an attempt, with all that their pages left; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     const SQL: &str = "delete from sessions where attempts = 0 and status <> 'pending' and expires_at < $1";
     execute!(

@@ -103,9 +103,6 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
 }
 
 /// Makes the link of a request that has none; its token is shown this once. `None` when there is no such request.
-///
-/// # Errors
-/// Database errors.
 pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<SecretString>, Error> {
     let token = URL_SAFE_NO_PAD.encode(random::<32>());
     let token_ref = token_ref(tx, &token);
@@ -125,7 +122,7 @@ pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<Sec
 /// The requests that wait for a link, oldest first, at most `limit`.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> {
     let now = conn.now();
     let rows = fetch!(
@@ -144,7 +141,7 @@ pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> 
 /// The request that a link opens, using nothing up.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn by_token(conn: &mut Conn, token: &str) -> Result<Option<SignUp>, Error> {
     let (token_ref, now) = (token_ref(conn, token), conn.now());
     let row = fetch!(
@@ -161,17 +158,11 @@ pub async fn by_token(conn: &mut Conn, token: &str) -> Result<Option<SignUp>, Er
 }
 
 /// Deletes a request, with its link; whether there was one. Of any number of simultaneous calls one gets `true`.
-///
-/// # Errors
-/// Database errors.
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     Ok(execute!(tx, installation, "delete from sign_ups where id = $1", id)? == 1)
 }
 
 /// Deletes the requests that nobody answered in time; answers how many.
-///
-/// # Errors
-/// Database errors.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     execute!(

@@ -148,15 +148,27 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
     let key = DataKey::generate();
     let wrapped = tx.keyring().wrap(&place(&member.id, KEY), &key);
     let email_ref = email_ref(tx, new.email);
-    execute!(tx, installation, "insert into staff (id, email_ref, wrapped_key, email_sealed, name_sealed, password_hash, recovery, operator, created_at)
-         values ($1, $2, $3, $4, $5, $6, '[]', $7, $8)", member.id, &email_ref, &wrapped, &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()), &key.seal(&place(&member.id, NAME), member.name.as_bytes()), new.password_hash, member.operator, member.created_at)?;
+    execute!(
+        tx,
+        installation,
+        "insert into staff (id, email_ref, wrapped_key, email_sealed, name_sealed, password_hash, recovery, operator, created_at)
+         values ($1, $2, $3, $4, $5, $6, '[]', $7, $8)",
+        member.id,
+        &email_ref,
+        &wrapped,
+        &key.seal(&place(&member.id, EMAIL), member.email.as_bytes()),
+        &key.seal(&place(&member.id, NAME), member.name.as_bytes()),
+        new.password_hash,
+        member.operator,
+        member.created_at,
+    )?;
     Ok(member)
 }
 
 /// One member.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<StaffMember>, Error> {
     let row = fetch!(optional, conn, installation, Row, select!("where s.id = $1"), id)?;
     row.map(|row| row.open(conn)).transpose()
@@ -195,9 +207,6 @@ pub async fn operators(conn: &mut Conn) -> Result<Vec<StaffMember>, Error> {
 }
 
 /// Makes somebody an operator, or no longer one.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), Error> {
     execute!(
         tx,
@@ -210,9 +219,6 @@ pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), E
 }
 
 /// Shuts a member out of everything, or lets them in again.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), Error> {
     let at = disabled.then_some(tx.now());
     execute!(
@@ -226,9 +232,6 @@ pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), E
 }
 
 /// Remembers that a member signed in.
-///
-/// # Errors
-/// Database errors.
 pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     execute!(
@@ -299,7 +302,7 @@ pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> 
 /// Argon2id of a member's password, in PHC form.
 ///
 /// # Errors
-/// [`Error::Missing`]; database errors.
+/// [`Error::Missing`].
 pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
     const SQL: &str = "select password_hash from staff where id = $1";
     let (hash,) =
@@ -309,18 +312,12 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
 
 /// Whether a member's password still has this hash. Their row stays locked until the transaction's end: a session that begins in it is
 /// there before the password changes, and ends with it.
-///
-/// # Errors
-/// Database errors.
 pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Error> {
     const SQL: &str = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
     Ok(execute!(tx, installation, SQL, id, hash)? == 1)
 }
 
 /// Sets a member's password.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error> {
     execute!(
         tx,
@@ -357,18 +354,12 @@ pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result
 }
 
 /// Asks a member for codes no more; the recovery codes go too.
-///
-/// # Errors
-/// Database errors.
 pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     const SQL: &str = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
     execute!(tx, installation, SQL, id).map(|_| ())
 }
 
 /// Uses up the code of a time step, in one conditional update; whether it, and every later one, was unused.
-///
-/// # Errors
-/// Database errors.
 pub async fn use_totp_step(tx: &mut Tx, id: Uuid, step: i64) -> Result<bool, Error> {
     const SQL: &str =
         "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
@@ -395,9 +386,6 @@ async fn recovery(conn: &mut Conn, id: Uuid) -> Result<(String, Recovery), Error
 }
 
 /// Replaces a member's recovery codes.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(), Error> {
     let hashes: Vec<String> = codes.iter().map(|code| recovery_ref(tx, id, code)).collect();
     let text = serde_json::Value::from(hashes).to_string();
@@ -414,7 +402,7 @@ pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(),
 /// Uses a recovery code up; whether it was one. Of any number of simultaneous uses one succeeds.
 ///
 /// # Errors
-/// [`Error::Missing`]; database errors.
+/// [`Error::Missing`].
 pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Error> {
     let used = recovery_ref(tx, id, code);
     let (before, codes) = recovery(tx, id).await?;
@@ -430,7 +418,7 @@ pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Err
 /// How many recovery codes a member has left.
 ///
 /// # Errors
-/// [`Error::Missing`]; database errors.
+/// [`Error::Missing`].
 pub async fn recovery_left(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
     Ok(recovery(conn, id).await?.1.0.len())
 }
@@ -457,18 +445,12 @@ pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) ->
 }
 
 /// Gives a member another role; whether there was such a member.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_role(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<bool, Error> {
     const SQL: &str = "update memberships set role = $3 where merchant_id = $1 and staff_id = $2";
     Ok(execute!(tx, merchant(merchant_id), SQL, staff_id, role)? == 1)
 }
 
 /// Shuts a member out of a merchant, or lets them in again; whether there was such a member.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_membership_disabled(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -482,9 +464,6 @@ pub async fn set_membership_disabled(
 
 /// A member's role, unless they are shut out. Their row stays locked until the transaction's end: what they do in it is there before
 /// they are shut out, and can be undone with that.
-///
-/// # Errors
-/// Database errors.
 pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<String>, Error> {
     const SQL: &str =
         "update memberships set role = role where merchant_id = $1 and staff_id = $2 and disabled_at is null
@@ -494,9 +473,6 @@ pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Resu
 }
 
 /// Whether somebody is an operator and not shut out; locked as by [`lock_member`].
-///
-/// # Errors
-/// Database errors.
 pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     const SQL: &str =
         "update staff set operator = operator where id = $1 and operator and disabled_at is null";
@@ -505,9 +481,6 @@ pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
 
 /// How many members have a role and are not shut out. Their rows stay locked until the transaction's end, so that of two people who
 /// each take the other's role one finds that nobody else has it.
-///
-/// # Errors
-/// Database errors.
 pub async fn lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
     const SQL: &str = "update memberships set role = $2
                where merchant_id = $1 and role = $2 and disabled_at is null
@@ -575,9 +548,6 @@ pub async fn member(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Resul
 }
 
 /// The merchants that a member may enter, with the role there, by name.
-///
-/// # Errors
-/// Database errors.
 pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Merchant, String)>, Error> {
     #[derive(sqlx::FromRow)]
     struct Entry {
@@ -599,9 +569,6 @@ pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Mercha
 }
 
 /// Whether a member belongs to another merchant too, shut out there or not.
-///
-/// # Errors
-/// Database errors.
 pub async fn belongs_elsewhere(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select count(*) from memberships where staff_id = $1 and merchant_id <> $2";
     let (others,) = fetch!(

@@ -34,19 +34,28 @@ pub async fn put(
     facemap_id: Uuid,
     suppression: &Suppression,
 ) -> Result<(), Error> {
-    execute!(tx, scope, "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
+    execute!(
+        tx,
+        scope,
+        "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
                                    confirmed_by)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
          on conflict (merchant_id, sandbox, facemap_id, list, entity_id) do update set score = excluded.score,
              staff_id = excluded.staff_id, reason = excluded.reason, at = excluded.at,
-             confirmed_by = excluded.confirmed_by", facemap_id, &suppression.list, &suppression.entity_id, suppression.score, suppression.staff_id, &suppression.reason, suppression.at, suppression.confirmed_by)
+             confirmed_by = excluded.confirmed_by",
+        facemap_id,
+        &suppression.list,
+        &suppression.entity_id,
+        suppression.score,
+        suppression.staff_id,
+        &suppression.reason,
+        suppression.at,
+        suppression.confirmed_by,
+    )
     .map(|_| ())
 }
 
 /// Forgets it; whether there was something to forget.
-///
-/// # Errors
-/// Database errors.
 pub async fn remove(
     tx: &mut Tx,
     scope: Scope,
@@ -61,9 +70,6 @@ pub async fn remove(
 }
 
 /// The listings that do not mean a person, newest first.
-///
-/// # Errors
-/// Database errors.
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
     const SQL: &str = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";

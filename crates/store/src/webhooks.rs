@@ -31,7 +31,7 @@ struct Row {
 /// A Flow's endpoint; its first secret is made when it is first asked for. `None` when there is no such Flow.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn get_or_create(tx: &mut Tx, scope: Scope, flow_id: Uuid) -> Result<Option<Endpoint>, Error> {
     if let Some(endpoint) = get(tx, scope, flow_id).await? {
         return Ok(Some(endpoint));
@@ -94,7 +94,7 @@ fn new_secret() -> SecretString {
 /// Replaces the secret, by a new one unless one is given; the old one signs too for `overlap_ms`. `None` when there is no such Flow.
 ///
 /// # Errors
-/// [`Error::Sealed`]; database errors.
+/// [`Error::Sealed`].
 pub async fn rotate(
     tx: &mut Tx,
     scope: Scope,
@@ -108,15 +108,19 @@ pub async fn rotate(
     let secret = secret.unwrap_or_else(new_secret);
     let sealed = seal(tx, scope, flow_id, &secret).await?;
     let until = tx.now() + overlap_ms;
-    execute!(tx, scope, "update webhook_endpoints set previous_sealed = secret_sealed, previous_until = $5, secret_sealed = $4
-         where merchant_id = $1 and sandbox = $2 and flow_id = $3", flow_id, &sealed, until)?;
+    execute!(
+        tx,
+        scope,
+        "update webhook_endpoints set previous_sealed = secret_sealed, previous_until = $5, secret_sealed = $4
+         where merchant_id = $1 and sandbox = $2 and flow_id = $3",
+        flow_id,
+        &sealed,
+        until,
+    )?;
     Ok(Some(secret))
 }
 
 /// The Flows whose receiver wants no more messages, with its address.
-///
-/// # Errors
-/// Database errors.
 pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)>, Error> {
     const SQL: &str = "select flow_id, stopped_url from webhook_endpoints
                where merchant_id = $1 and sandbox = $2 and stopped_url is not null";
@@ -124,10 +128,13 @@ pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)
 }
 
 /// Notes the address that wants no more messages, or that there is none.
-///
-/// # Errors
-/// Database errors.
 pub async fn set_stopped(tx: &mut Tx, scope: Scope, flow_id: Uuid, url: Option<&str>) -> Result<(), Error> {
-    execute!(tx, scope, "update webhook_endpoints set stopped_url = $4 where merchant_id = $1 and sandbox = $2 and flow_id = $3", flow_id, url)
+    execute!(
+        tx,
+        scope,
+        "update webhook_endpoints set stopped_url = $4 where merchant_id = $1 and sandbox = $2 and flow_id = $3",
+        flow_id,
+        url,
+    )
     .map(|_| ())
 }
