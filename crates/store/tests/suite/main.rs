@@ -11,10 +11,12 @@ mod bulk;
 mod configuration;
 mod durability;
 mod erasure;
+mod hits;
 mod hosted;
 mod installation;
 mod monitoring;
 mod people;
+mod portal_sessions;
 mod processes;
 mod review;
 mod schema;
@@ -71,16 +73,16 @@ on_every_database! {
         of_keys_at_once_one_is_recorded, a_broken_off_rewrap_changes_nothing, a_changed_list_set_is_not_believed;
     monitoring: screenings_are_found, a_profile_is_followed_by_another;
     staff: members_are_found_by_address_and_sealed, rotated_master_keys_rewrap_staff, codes_count_once,
-        sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
         two_owners_cannot_demote_each_other, an_invitation_is_used_once, who_is_shut_out_stays_out,
-        a_changed_password_ends_sessions_that_begin_with_the_old, the_operators_trail_is_a_chain_of_its_own,
-        a_sign_up_waits_for_its_link, a_new_password_link_voids_the_earlier,
-        a_profile_is_written_handed_in_and_decided, what_is_to_be_shown_waits_five_minutes;
+        the_operators_trail_is_a_chain_of_its_own, a_sign_up_waits_for_its_link,
+        a_new_password_link_voids_the_earlier, a_profile_is_written_handed_in_and_decided;
+    portal_sessions: sessions_idle_out_and_end, every_proof_brings_another_token, sessions_end_with_the_member,
+        a_changed_password_ends_sessions_that_begin_with_the_old, what_is_to_be_shown_waits_five_minutes;
     statuses: an_unknown_status_or_decision_is_an_error, an_unknown_status_prevents_no_erasure,
         every_status_and_decision_comes_back;
-    review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed,
-        dispositions_and_acts_wait_sealed,
-        suppressions_stay_with_their_person, people_are_found_by_several_words, reviewers_keep_views_and_reasons;
+    review: the_queue_is_filtered_and_paged, a_claim_is_one_persons, notes_and_proposals_are_sealed, people_are_found_by_several_words,
+        reviewers_keep_views_and_reasons;
+    hits: dispositions_and_acts_wait_sealed, suppressions_stay_with_their_person;
     schema: migrating_twice_changes_nothing, several_nodes_may_migrate_at_once, an_aborted_transaction_leaves_nothing,
         what_cannot_be_serialised_runs_again;
     processes: two_processes_make_one_person, a_killed_process_leaves_nobody_half_registered;
