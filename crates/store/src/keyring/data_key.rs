@@ -1,0 +1,224 @@
+//! Data keys: what they seal opens only under them and in its place, and they wrap one another.
+
+use rand::TryRng as _;
+use sealing::Cipher;
+use uuid::Uuid;
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// The format of sealed bytes.
+const VERSION: u8 = 1;
+const NONCE_LEN: usize = Cipher::NONCE;
+const HEADER_LEN: usize = 1 + 4 + NONCE_LEN;
+pub(super) const KEY_LEN: usize = Cipher::KEY;
+
+/// Fills an array from the operating system's random source.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[expect(
+        clippy::expect_used,
+        reason = "without the system's random source no key may be made at all"
+    )]
+    rand::rngs::SysRng
+        .try_fill_bytes(&mut bytes)
+        .expect("the operating system has random bytes");
+    bytes
+}
+
+/// `N` random letters and digits (5 bits each), without those that people mistake for one another.
+pub(crate) fn random_text<const N: usize>() -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    random::<N>()
+        .iter()
+        .map(|byte| char::from(ALPHABET[usize::from(byte & 31)]))
+        .collect()
+}
+
+/// Where sealed bytes belong: they open only there.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The merchant account (nil for what belongs to none).
+    pub merchant_id: Uuid,
+    /// The table and column, or the kind of object.
+    pub what: &'a str,
+    /// The row, or the object's path.
+    pub id: &'a [u8],
+}
+
+impl Place<'_> {
+    fn associated_data(&self) -> Vec<u8> {
+        // Lengths first, so that no two places share their bytes.
+        let mut data = Vec::with_capacity(16 + 8 + self.what.len() + self.id.len());
+        data.extend_from_slice(self.merchant_id.as_bytes());
+        data.extend_from_slice(&(self.what.len() as u64).to_be_bytes());
+        data.extend_from_slice(self.what.as_bytes());
+        data.extend_from_slice(self.id);
+        data
+    }
+}
+
+/// A 256-bit key with the id by which sealed bytes name it. Wiped when dropped; never printed.
+#[derive(Clone)]
+pub struct DataKey {
+    pub(super) id: u32,
+    pub(super) bytes: Zeroizing<[u8; KEY_LEN]>,
+}
+
+impl std::fmt::Debug for DataKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DataKey({:08x})", self.id)
+    }
+}
+
+impl DataKey {
+    /// A fresh random key.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self {
+            id: u32::from_be_bytes(random()),
+            bytes: Zeroizing::new(random()),
+        }
+    }
+
+    /// Seals bytes for one place. Sealing the same bytes twice gives different ciphertexts.
+    #[must_use]
+    pub fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Vec<u8> {
+        let nonce: [u8; NONCE_LEN] = random();
+        #[expect(
+            clippy::expect_used,
+            reason = "fails only above 64 GiB, far beyond what fits in memory here"
+        )]
+        let sealed = self
+            .cipher()
+            .seal(nonce, &place.associated_data(), plain)
+            .expect("shorter than 64 GiB");
+        let mut bytes = Vec::with_capacity(HEADER_LEN + sealed.len());
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&self.id.to_be_bytes());
+        bytes.extend_from_slice(&nonce);
+        bytes.extend_from_slice(&sealed);
+        bytes
+    }
+
+    /// Opens what [`DataKey::seal`] sealed for this place.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] for anything else.
+    pub fn open(&self, place: &Place<'_>, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+        if sealing_key_id(sealed)? != self.id {
+            return Err(Error::Sealed);
+        }
+        let (header, message) = sealed.split_at(HEADER_LEN);
+        let nonce: [u8; NONCE_LEN] = header[5..].try_into().map_err(|_| Error::Sealed)?;
+        let plain = self
+            .cipher()
+            .open(nonce, &place.associated_data(), message)
+            .map_err(|_| Error::Sealed)?;
+        Ok(Zeroizing::new(plain))
+    }
+
+    /// Opens sealed UTF-8.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] when it does not open or is no UTF-8.
+    pub fn open_text(&self, place: &Place<'_>, sealed: &[u8]) -> Result<String, Error> {
+        let plain = self.open(place, sealed)?;
+        std::str::from_utf8(&plain)
+            .map(str::to_owned)
+            .map_err(|_| Error::Sealed)
+    }
+
+    /// Seals another key under this one.
+    #[must_use]
+    pub fn wrap(&self, place: &Place<'_>, key: &Self) -> Vec<u8> {
+        let mut plain = Zeroizing::new(Vec::with_capacity(4 + KEY_LEN));
+        plain.extend_from_slice(&key.id.to_be_bytes());
+        plain.extend_from_slice(key.bytes.as_slice());
+        self.seal(place, &plain)
+    }
+
+    /// Opens a key that this one wrapped.
+    ///
+    /// # Errors
+    /// [`Error::Sealed`] for anything else.
+    pub fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<Self, Error> {
+        let plain = self.open(place, wrapped)?;
+        let (id, bytes) = plain.split_first_chunk::<4>().ok_or(Error::Sealed)?;
+        let bytes = bytes.try_into().map_err(|_| Error::Sealed)?;
+        Ok(Self {
+            id: u32::from_be_bytes(*id),
+            bytes: Zeroizing::new(bytes),
+        })
+    }
+
+    fn cipher(&self) -> Cipher {
+        Cipher::new(&self.bytes)
+    }
+}
+
+/// The id of the key that sealed these bytes.
+pub(super) fn sealing_key_id(sealed: &[u8]) -> Result<u32, Error> {
+    match sealed {
+        [VERSION, a, b, c, d, ..] if sealed.len() > HEADER_LEN => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => Err(Error::Sealed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(id: &[u8]) -> Place<'_> {
+        Place {
+            merchant_id: Uuid::nil(),
+            what: "test",
+            id,
+        }
+    }
+
+    #[test]
+    fn opens_only_in_its_place_under_its_key_and_unchanged() {
+        let key = DataKey::generate();
+        let sealed = key.seal(&place(b"1"), b"secret");
+        assert_eq!(key.open(&place(b"1"), &sealed).unwrap().as_slice(), b"secret");
+        assert!(matches!(key.open(&place(b"2"), &sealed), Err(Error::Sealed)));
+        assert!(matches!(
+            DataKey::generate().open(&place(b"1"), &sealed),
+            Err(Error::Sealed)
+        ));
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert!(
+                matches!(key.open(&place(b"1"), &changed), Err(Error::Sealed)),
+                "byte {at}"
+            );
+            assert!(
+                matches!(key.open(&place(b"1"), &sealed[..at]), Err(Error::Sealed)),
+                "cut at {at}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_open_to_an_error(bytes: Vec<u8>) {
+            let key = DataKey::generate();
+            let _ = key.open(&place(b"1"), &bytes).unwrap_err();
+            // Also behind a header of this very key.
+            let mut sealed = key.seal(&place(b"1"), b"");
+            sealed.truncate(HEADER_LEN);
+            sealed.extend_from_slice(&bytes);
+            let _ = key.open(&place(b"1"), &sealed).unwrap_err();
+        }
+
+        #[test]
+        fn any_bytes_come_back(bytes: Vec<u8>, id: Vec<u8>) {
+            let key = DataKey::generate();
+            let sealed = key.seal(&place(&id), &bytes);
+            let opened = key.open(&place(&id), &sealed).unwrap();
+            proptest::prop_assert_eq!(opened.as_slice(), bytes.as_slice());
+        }
+    }
+}
