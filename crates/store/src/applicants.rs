@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::registrations::{external_ref, from_column};
+use crate::labels::{external_ref, from_column};
 use crate::sql::fetch;
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};

@@ -5,11 +5,17 @@
 //! Each attempt has a key of its own, made by the caller before anything is stored, since the attempt's objects are
 //! sealed under it first; the row holds it wrapped by the person's key.
 
-use reference::status::{self, AttemptStatus};
+mod decision;
+mod sealing;
+
+use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place};
-use crate::registrations::{external_ref, from_column, to_column};
+pub use self::decision::{Decision, decide, decisions};
+use self::sealing::place;
+pub(crate) use self::sealing::{Personal, Sealed, key, open_external_id, seal, seal_reason, unwrap};
+use crate::keyring::DataKey;
+use crate::labels::{external_ref, from_column, to_column};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, people};
@@ -197,27 +203,6 @@ fn open(merchant_key: &DataKey, scope: Scope, row: Row) -> Result<Attempt, Error
     })
 }
 
-/// An attempt's key, from the keys above it: each an id and what is wrapped for it.
-pub(crate) fn unwrap(
-    merchant_key: &DataKey,
-    scope: Scope,
-    (facemap_id, person_key): (&Uuid, &[u8]),
-    (id, wrapped): (&Uuid, &[u8]),
-) -> Result<DataKey, Error> {
-    let person_key = people::unwrap_key(merchant_key, scope, facemap_id, person_key)?;
-    person_key.unwrap_key(&place(scope, "attempts.wrapped_key", id), wrapped)
-}
-
-/// The label of an attempt.
-pub(crate) fn open_external_id(
-    key: &DataKey,
-    scope: Scope,
-    id: &Uuid,
-    sealed: &[u8],
-) -> Result<String, Error> {
-    key.open_text(&place(scope, "attempts.external_id", id), sealed)
-}
-
 async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<Attempt>, Error> {
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -226,48 +211,6 @@ async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<A
     rows.into_iter()
         .map(|row| open(&merchant_key, scope, row))
         .collect()
-}
-
-fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
-    Place {
-        merchant_id: scope.merchant_id,
-        what,
-        id: id.as_bytes(),
-    }
-}
-
-/// An attempt's sealed columns.
-pub(crate) struct Sealed {
-    pub(crate) wrapped_key: Vec<u8>,
-    pub(crate) external_id: Vec<u8>,
-    pub(crate) request: Vec<u8>,
-    pub(crate) response: Vec<u8>,
-    pub(crate) detail: Vec<u8>,
-}
-
-/// What is personal in an attempt.
-pub(crate) struct Personal<'a> {
-    pub(crate) external_user_id: &'a str,
-    pub(crate) request: &'a str,
-    pub(crate) response: &'a str,
-    pub(crate) detail: &'a str,
-}
-
-/// Seals what is personal in an attempt under its key, and that one under the person's.
-pub(crate) fn seal(
-    scope: Scope,
-    person_key: &DataKey,
-    (id, key): (&Uuid, &DataKey),
-    personal: &Personal<'_>,
-) -> Sealed {
-    let seal = |what, text: &str| key.seal(&place(scope, what, id), text.as_bytes());
-    Sealed {
-        wrapped_key: person_key.wrap(&place(scope, "attempts.wrapped_key", id), key),
-        external_id: seal("attempts.external_id", personal.external_user_id),
-        request: seal("attempts.request", personal.request),
-        response: seal("attempts.response", personal.response),
-        detail: seal("attempts.detail", personal.detail),
-    }
 }
 
 /// Logs an attempt and notes its registration's activity; answers the attempt's number. The caller holds the
@@ -341,23 +284,6 @@ pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Err
     const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
     let found = fetch!(optional, conn, scope, (i64,), SQL, id)?;
     Ok(found.is_some())
-}
-
-/// An attempt's key.
-///
-/// # Errors
-/// [`Error::Sealed`].
-pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<DataKey>, Error> {
-    const SQL: &str = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
-                   on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
-               where a.merchant_id = $1 and a.sandbox = $2 and a.id = $3";
-    type Row = (Uuid, Vec<u8>, Vec<u8>);
-    let found = fetch!(optional, conn, scope, Row, SQL, id)?;
-    let Some((facemap_id, person_key, wrapped)) = found else {
-        return Ok(None);
-    };
-    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
-    unwrap(&merchant_key, scope, (&facemap_id, &person_key), (&id, &wrapped)).map(Some)
 }
 
 /// When the newest attempt was made (ms).
@@ -617,78 +543,6 @@ pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &s
         0 => Err(Error::Missing("attempt")),
         _ => Ok(()),
     }
-}
-
-/// A person's decision on an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// What was decided.
-    pub decision: status::Decision,
-    /// Who decided.
-    pub actor: String,
-    /// Why (sealed).
-    pub reason: Option<String>,
-    /// When (ms); set by [`decide`].
-    pub at: i64,
-}
-
-/// A decision's reason as the row holds it.
-pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason: &str) -> Vec<u8> {
-    key.seal(&place(scope, "decisions.reason", attempt_id), reason.as_bytes())
-}
-
-/// Writes a decision and the status that it gives the attempt, which came from [`get_for_update`].
-pub async fn decide(
-    tx: &mut Tx,
-    scope: Scope,
-    attempt: &Attempt,
-    status: AttemptStatus,
-    decision: status::Decision,
-    actor: &str,
-    reason: Option<&str>,
-) -> Result<(), Error> {
-    let reason = reason.map(|reason| seal_reason(scope, &attempt.key, &attempt.id, reason));
-    let now = tx.now();
-    const SQL: &str = "update attempts set status = $4, decided_at = $5
-               where merchant_id = $1 and sandbox = $2 and log_id = $3";
-    execute!(tx, scope, SQL, attempt.log_id, status.as_str(), now)?;
-    execute!(
-        tx,
-        scope,
-        "insert into decisions (merchant_id, sandbox, log_id, seq, decision, actor, reason_sealed, at)
-         select $1, $2, $3, count(*) + 1, $4, $5, $6, $7 from decisions
-         where merchant_id = $1 and sandbox = $2 and log_id = $3",
-        attempt.log_id,
-        decision.as_str(),
-        actor,
-        reason.as_deref(),
-        now
-    )
-    .map(|_| ())
-}
-
-/// The decisions on an attempt, oldest first.
-///
-/// # Errors
-/// [`Error::Sealed`].
-pub async fn decisions(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<Vec<Decision>, Error> {
-    const SQL: &str = "select decision, actor, reason_sealed, at from decisions
-               where merchant_id = $1 and sandbox = $2 and log_id = $3 order by seq";
-    type Row = (Word<status::Decision>, String, Option<Vec<u8>>, i64);
-    let rows = fetch!(all, conn, scope, Row, SQL, attempt.log_id)?;
-    let place = place(scope, "decisions.reason", &attempt.id);
-    let open = |(Word(decision), actor, sealed, at): Row| {
-        let reason = sealed
-            .map(|sealed| attempt.key.open_text(&place, &sealed))
-            .transpose()?;
-        Ok(Decision {
-            decision,
-            actor,
-            reason,
-            at,
-        })
-    };
-    rows.into_iter().map(open).collect()
 }
 
 /// Moves a facemap's attempts to another and wraps their keys by its key.

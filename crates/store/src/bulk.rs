@@ -15,10 +15,10 @@ use crate::audit::{self, AuditRow};
 use crate::bulk::rows::{Rows, Value};
 use crate::consents::Consent;
 use crate::keyring::{DataKey, Keyring, random};
-use crate::registrations::{self, to_column};
+use crate::labels::{label_ref, to_column};
 use crate::sessions::{self, SessionStatus, Stage};
 use crate::sql::{execute, fetch};
-use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people};
+use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people, registrations};
 
 /// A person with all that verifications left.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ impl Account {
         Sealed {
             wrapped_key: people::wrap_key(&self.merchant_key, scope, &person.facemap_id, &key),
             registration_id,
-            external_ref: registrations::label_ref(&self.keyring, scope, &person.external_user_id),
+            external_ref: label_ref(&self.keyring, scope, &person.external_user_id),
             label: registrations::seal_label(&key, scope, &registration_id, &person.external_user_id),
             user_id: session_id.map(|id| {
                 sessions::seal_user_id(
@@ -192,7 +192,7 @@ impl Account {
     /// Whether a person is registered, or was ever seen, under this label.
     pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
         let scope = self.scope;
-        let external_ref = registrations::label_ref(&self.keyring, scope, external_user_id);
+        let external_ref = label_ref(&self.keyring, scope, external_user_id);
         const SQL: &str = "select id from registrations where merchant_id = $1 and sandbox = $2 and external_ref = $3 limit 1";
         let found = fetch!(optional, conn, scope, (Uuid,), SQL, &external_ref)?;
         Ok(found.is_some())

@@ -1,5 +1,4 @@
-//! A connection for reading and a transaction for writing, on either database, and the macro that composes functions into
-//! one transaction. It runs no statement itself.
+//! A connection for reading and a transaction for writing, on either database. It runs no statement itself.
 
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
@@ -166,29 +165,4 @@ impl Tx {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         ControlFlow::Continue(())
     }
-}
-
-/// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
-/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
-/// crate's documentation for an example.
-#[macro_export]
-macro_rules! transaction {
-    ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{
-        let db: &$crate::Db = &$db;
-        let mut tries = 0_u32;
-        loop {
-            let mut handle = match db.begin().await {
-                Ok(handle) => handle,
-                Err(error) => break Err(<$err>::from(error)),
-            };
-            let result: Result<$ok, $err> = {
-                let $tx = &mut handle;
-                async { $body }.await
-            };
-            match handle.finish(result, &mut tries).await {
-                ::std::ops::ControlFlow::Break(result) => break result,
-                ::std::ops::ControlFlow::Continue(()) => {}
-            }
-        }
-    }};
 }

@@ -1,5 +1,5 @@
-//! The database behind its two native pools: connecting, migrating, and taking connections for reading and writing. It
-//! knows no table but the migrations' lock and the row that checks writes.
+//! The database behind its two native pools: connecting, migrating, and taking connections for reading and writing,
+//! and the macro that composes functions into one transaction. It knows no table but the migrations' lock and the row that checks writes.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -341,4 +341,29 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
         .connect_with(connect)
         .await?;
     Ok(Pools::Postgres(pool))
+}
+
+/// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
+/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
+/// crate's documentation for an example.
+#[macro_export]
+macro_rules! transaction {
+    ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{
+        let db: &$crate::Db = &$db;
+        let mut tries = 0_u32;
+        loop {
+            let mut handle = match db.begin().await {
+                Ok(handle) => handle,
+                Err(error) => break Err(<$err>::from(error)),
+            };
+            let result: Result<$ok, $err> = {
+                let $tx = &mut handle;
+                async { $body }.await
+            };
+            match handle.finish(result, &mut tries).await {
+                ::std::ops::ControlFlow::Break(result) => break result,
+                ::std::ops::ControlFlow::Continue(()) => {}
+            }
+        }
+    }};
 }

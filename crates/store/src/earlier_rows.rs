@@ -5,8 +5,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::keyring::Place;
+use crate::labels::external_ref;
 use crate::sql::{execute, fetch};
-use crate::{Conn, Error, Scope, Tx, merchants, people, registrations};
+use crate::{Conn, Error, Scope, Tx, merchants, people};
 
 /// The part of a webhook event's body that names the person.
 #[derive(Deserialize)]
@@ -135,7 +136,7 @@ async fn user_ref(
     sealed: &[u8],
 ) -> Result<Vec<u8>, Error> {
     let label = open(conn, scope.merchant_id, what, id, sealed).await?;
-    Ok(label.map_or_else(Vec::new, |label| registrations::external_ref(conn, scope, &label)))
+    Ok(label.map_or_else(Vec::new, |label| external_ref(conn, scope, &label)))
 }
 
 /// What a row holds under the account's key. `None`: it does not open, so it holds nothing that an erasure would have to delete.

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::erasure_journal::KeyId;
 use crate::sql::{checked, execute, fetch};
-use crate::{Conn, Error, Scope, Tx, applicants, idempotency, monitoring, people, registrations};
+use crate::{Conn, Error, Scope, Tx, applicants, idempotency, labels, monitoring, people};
 
 /// Somebody who was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -189,7 +189,7 @@ pub async fn unfinished(
     scope: Scope,
     external_user_id: &str,
 ) -> Result<Option<Uuid>, Error> {
-    let external_ref = registrations::external_ref(conn, scope, external_user_id);
+    let external_ref = labels::external_ref(conn, scope, external_user_id);
     const SQL: &str = "select facemap_id from object_removals
                where merchant_id = $1 and sandbox = $2 and external_ref = $3 order by attempt_id limit 1";
     let found = fetch!(optional, conn, scope, (Uuid,), SQL, &external_ref)?;

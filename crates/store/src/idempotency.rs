@@ -9,8 +9,9 @@
 use uuid::Uuid;
 
 use crate::keyring::{DataKey, Place};
+use crate::labels::external_ref;
 use crate::sql::{execute, fetch};
-use crate::{Conn, Error, Scope, Tx, attempts, merchants, registrations};
+use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
 /// How long a key is kept.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
@@ -184,7 +185,7 @@ pub async fn complete(
     let place = place(scope, &ticket.key_ref);
     let (attempt_id, label_ref) = match describes {
         Describes::Attempt { id, .. } => (Some(id), None),
-        Describes::Label(label) => (None, Some(registrations::external_ref(tx, scope, label))),
+        Describes::Label(label) => (None, Some(external_ref(tx, scope, label))),
         Describes::Configuration => (None, None),
     };
     let sealed = match describes {

@@ -35,8 +35,12 @@
 //! transaction: [`faces::lock`], search what came after one's index, [`people`] and [`registrations`],
 //! [`attempts::insert`], [`audit::write`], [`outbox::enqueue`]. `tests/suite/verification.rs` does it in full.
 //!
+//! **Errors.** Every function that runs a statement may return [`Error::Unavailable`], [`Error::DatabaseFull`] and
+//! [`Error::Database`]. A function's documentation names only the errors that it adds, or the cause of one of these.
+//!
 //! **Scope.** Every function on a merchant's data takes a [`Scope`]; what belongs to another account, or to the other
-//! mode of the same account, does not exist for it. Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
+//! mode of the same account, does not exist for it. The macros that run statements bind the scope and check at compile
+//! time that the text restricts every table of an account by it (`sql.rs`, `tenancy.rs`). Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
 //! that a transaction's rows bear. JSON is text.
 
 pub mod admissions;
@@ -68,6 +72,7 @@ pub mod installation;
 pub mod invitations;
 pub mod jobs;
 pub mod keyring;
+mod labels;
 pub mod limits;
 pub mod list_sets;
 pub mod logos;

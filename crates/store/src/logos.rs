@@ -25,7 +25,7 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Err
 /// Replaces a merchant's logo.
 ///
 /// # Errors
-/// Database errors; also for an unknown merchant.
+/// [`Error::Database`] for an unknown merchant.
 pub async fn set(tx: &mut Tx, merchant_id: Uuid, logo: &Logo) -> Result<(), Error> {
     execute!(
         tx,

@@ -1,8 +1,12 @@
 //! Merchant accounts and their data keys. It does not know what a status allows.
 
+mod keys;
+
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Place, random_text};
+pub(crate) use self::keys::key_place;
+pub use self::keys::{key, rewrap_keys};
+use crate::keyring::{DataKey, random_text};
 use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx, audit, installation};
@@ -197,43 +201,4 @@ pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool,
     let now = tx.now();
     const SQL: &str = "update merchants set settings = $2, updated_at = $3 where id = $1";
     Ok(execute!(tx, installation, SQL, id, settings, now)? == 1)
-}
-
-pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
-    Place {
-        merchant_id: *id,
-        what: "merchants.wrapped_key",
-        id: id.as_bytes(),
-    }
-}
-
-/// The account's data key, which wraps its people's keys and seals what belongs to no person.
-///
-/// # Errors
-/// [`Error::Missing`] for an unknown account; [`Error::Sealed`] when this keyring's masters did not wrap it.
-pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
-    const SQL: &str = "select wrapped_key from merchants where id = $1";
-    let (wrapped,) =
-        fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?.ok_or(Error::Missing("merchant"))?;
-    conn.keyring().unwrap_key(&key_place(&id), &wrapped)
-}
-
-/// Wraps every account's key by the keyring's newest master key; answers how many.
-///
-/// # Errors
-/// As [`key`].
-pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
-    let mut count = 0;
-    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from merchants")? {
-        let key = key(tx, id).await?;
-        let wrapped = tx.keyring().wrap(&key_place(&id), &key);
-        count += execute!(
-            tx,
-            installation,
-            "update merchants set wrapped_key = $2 where id = $1",
-            id,
-            &wrapped
-        )?;
-    }
-    Ok(count)
 }

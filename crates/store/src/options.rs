@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Options {
     /// Connections kept at most (on SQLite: readers; there is one writer besides).
     pub max_connections: u32,
-    /// How long to wait for a free connection before [`Error::Unavailable`].
+    /// How long to wait for a free connection before [`Error::Unavailable`](crate::Error::Unavailable).
     pub acquire_timeout: Duration,
     /// SQLite: how long to wait for another process's write lock.
     pub busy_timeout: Duration,

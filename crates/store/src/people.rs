@@ -3,15 +3,19 @@
 //!
 //! Every facemap has a key of its own, the provisional ones too; a merge wraps the keys below it anew.
 
+mod erase;
+mod keys;
+mod merge;
+
 use uuid::Uuid;
 
-use crate::attempts;
-use crate::keyring::{DataKey, Keyring, Place};
+pub use self::erase::erase;
+pub use self::keys::key;
+pub(crate) use self::keys::{unwrap_key, wrap_key, wrapped_key};
+pub use self::merge::merge;
+use crate::keyring::{DataKey, Keyring};
 use crate::sql::{execute, fetch};
-use crate::{
-    Conn, Error, Scope, Tx, counters, erasures, faces, idempotency, merchants, outbox, registrations,
-    suppressions,
-};
+use crate::{Conn, Error, Scope, Tx, faces, merchants};
 
 /// A person in an account.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -90,97 +94,6 @@ pub async fn unbind_faces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result
     }
 }
 
-fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
-    Place {
-        merchant_id: scope.merchant_id,
-        what: "people.wrapped_key",
-        id: facemap_id.as_bytes(),
-    }
-}
-
-/// A person's key, which wraps the keys of the person's attempts.
-///
-/// # Errors
-/// [`Error::Missing`] when there is no such person (aliases are not followed); [`Error::Sealed`].
-pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<DataKey, Error> {
-    let wrapped = wrapped_key(conn, scope, facemap_id).await?;
-    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
-    unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
-}
-
-/// A person's key as the row holds it.
-pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<u8>, Error> {
-    const SQL: &str =
-        "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
-    let row = fetch!(optional, conn, scope, (Vec<u8>,), SQL, facemap_id)?;
-    row.map(|(wrapped,)| wrapped).ok_or(Error::Missing("person"))
-}
-
-pub(crate) fn wrap_key(merchant_key: &DataKey, scope: Scope, facemap_id: &Uuid, key: &DataKey) -> Vec<u8> {
-    merchant_key.wrap(&key_place(scope, facemap_id), key)
-}
-
-pub(crate) fn unwrap_key(
-    merchant_key: &DataKey,
-    scope: Scope,
-    facemap_id: &Uuid,
-    wrapped: &[u8],
-) -> Result<DataKey, Error> {
-    merchant_key.unwrap_key(&key_place(scope, facemap_id), wrapped)
-}
-
-/// Merges a provisional facemap into the person whose face was proven: registrations, attempts, names and aliases move,
-/// their keys are wrapped anew, and the old id becomes an alias. No object moves.
-///
-/// # Errors
-/// [`Error::Missing`] when `from` is not a provisional facemap or `into` is nobody; [`Error::Conflict`] when both are
-/// registered in one group (ask [`registrations::of_facemap`] first).
-pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
-    let from_person = get(tx, scope, from)
-        .await?
-        .filter(|person| !person.proven && from != into);
-    let from_person = from_person.ok_or(Error::Missing("provisional facemap"))?;
-    let from_key = key(tx, scope, from).await?;
-    let into_key = key(tx, scope, into).await?;
-    registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
-    attempts::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
-    suppressions::move_to(tx, scope, from, into).await?;
-    outbox::move_to(tx, scope, from, into).await?;
-    execute!(
-        tx,
-        scope,
-        "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
-         select merchant_id, sandbox, word_ref, $4 from name_words
-         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing",
-        from,
-        into
-    )?;
-    execute!(
-        tx,
-        scope,
-        "update facemap_aliases set facemap_id = $4
-               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
-        from,
-        into
-    )?;
-    execute!(
-        tx,
-        scope,
-        "insert into facemap_aliases (merchant_id, sandbox, alias, facemap_id) values ($1, $2, $3, $4)",
-        from,
-        into
-    )?;
-    execute!(
-        tx,
-        scope,
-        "update people set created_at = $4
-         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and created_at > $4",
-        into,
-        from_person.created_at
-    )?;
-    delete(tx, scope, from).await
-}
-
 pub(crate) async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Option<Person>, Error> {
     const SQL: &str = "select facemap_id, proven, created_at from people
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
@@ -188,7 +101,7 @@ pub(crate) async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
 }
 
 /// Deletes the row with its key, and what refers to it by `on delete cascade`.
-async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
+pub(crate) async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     const SQL: &str = "delete from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     execute!(tx, scope, SQL, facemap_id).map(|_| ())
 }
@@ -300,42 +213,4 @@ pub async fn aliases(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by alias";
     let rows = fetch!(all, conn, scope, (Uuid,), SQL, facemap_id)?;
     Ok(rows.into_iter().map(|(alias,)| alias).collect())
-}
-
-/// Erases a person: the key, faces, registrations, attempts, names, aliases, and every row that names the person under the account's key
-/// ([`erasures`]). Answers the attempts; the same transaction notes that their objects have to be deleted, and writes the ledger.
-///
-/// The caller has appended the person's keys ([`erasures::keys_of`]) to the journal before this transaction commits. A backup made earlier
-/// still holds the sealed data and the wrapped key.
-///
-/// # Errors
-/// [`Error::Missing`] when there is no such person (aliases are not followed).
-pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
-    counters::lock(tx, scope).await?;
-    get(tx, scope, facemap_id)
-        .await?
-        .ok_or(Error::Missing("person"))?;
-    faces::remove(tx, scope, facemap_id).await?;
-    erasures::erase_traces(tx, scope, facemap_id).await?;
-    let attempts = fetch!(
-        all,
-        tx,
-        scope,
-        (Uuid, Vec<u8>),
-        "delete from attempts where merchant_id = $1 and sandbox = $2 and facemap_id = $3 returning id, external_ref",
-        facemap_id
-    )?;
-    execute!(
-        tx,
-        scope,
-        "delete from registrations where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
-        facemap_id
-    )?;
-    delete(tx, scope, facemap_id).await?;
-    for (attempt_id, external_ref) in &attempts {
-        idempotency::erase_attempt(tx, scope, *attempt_id).await?;
-        erasures::remove_objects(tx, scope, *attempt_id, Some((facemap_id, external_ref))).await?;
-    }
-    erasures::write(tx, scope, facemap_id).await?;
-    Ok(attempts.into_iter().map(|(id, _)| id).collect())
 }

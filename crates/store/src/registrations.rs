@@ -5,7 +5,8 @@
 use reference::status::AttemptStatus;
 use uuid::Uuid;
 
-use crate::keyring::{DataKey, Keyring, Place};
+use crate::keyring::{DataKey, Place};
+use crate::labels::{external_ref, from_column, to_column};
 use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, merchants, people};
@@ -92,24 +93,6 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
 /// The label as the row holds it.
 pub(crate) fn seal_label(person_key: &DataKey, scope: Scope, id: &Uuid, label: &str) -> Vec<u8> {
     person_key.seal(&place(scope, id), label.as_bytes())
-}
-
-/// How the column holds a group: unique keys do not compare nulls, so "no group" is the nil UUID there.
-pub(crate) fn to_column(grouping_id: Option<Uuid>) -> Uuid {
-    grouping_id.unwrap_or(Uuid::nil())
-}
-
-pub(crate) fn from_column(grouping_id: Uuid) -> Option<Uuid> {
-    Some(grouping_id).filter(|id| !id.is_nil())
-}
-
-/// The blind index of an externalUserId.
-pub(crate) fn external_ref(conn: &Conn, scope: Scope, external_user_id: &str) -> Vec<u8> {
-    label_ref(conn.keyring(), scope, external_user_id)
-}
-
-pub(crate) fn label_ref(keyring: &Keyring, scope: Scope, external_user_id: &str) -> Vec<u8> {
-    keyring.blind(scope, "external user id", external_user_id)
 }
 
 /// Registers a person in a group under a label.

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::attempts::Attempt;
 use crate::keyring::Place;
-use crate::registrations::from_column;
+use crate::labels::from_column;
 use crate::sql::{checked, execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
@@ -290,7 +290,7 @@ pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64,
 /// Claims an attempt that nobody else looks at, or prolongs one's own claim; whether it worked. Of two who try at once one wins.
 ///
 /// # Errors
-/// Database errors, also when there is no such attempt or member of staff.
+/// [`Error::Database`] when there is no such attempt or member of staff.
 pub async fn claim(
     tx: &mut Tx,
     scope: Scope,

@@ -33,7 +33,7 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid, version: i64) -> Result<Opt
 /// Adds a version. Two at once cannot add the same.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the version exists; database errors, for an unknown account too.
+/// [`Error::Conflict`] when the version exists; [`Error::Database`] for an unknown account.
 pub async fn insert(tx: &mut Tx, merchant_id: Uuid, version: i64, profile: &str) -> Result<(), Error> {
     let now = tx.now();
     execute!(

@@ -8,8 +8,8 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::keyring::{DataKey, Place, random};
+use crate::labels::external_ref;
 use crate::merchants::{self, Merchant};
-use crate::registrations::external_ref;
 use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx};

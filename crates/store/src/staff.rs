@@ -2,11 +2,16 @@
 //! Whoever reads the database learns no name, address or secret: all is sealed under the member's own key. It does not know what
 //! a role allows, nor how a password is hashed.
 
+mod keys;
+
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use crate::keyring::{DataKey, Place};
+use self::keys::WRAPPED_KEY;
+pub use self::keys::rewrap_keys;
+pub(crate) use self::keys::{key, place};
+use crate::keyring::DataKey;
 use crate::merchants::Merchant;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
@@ -89,7 +94,7 @@ impl Row {
     fn open(self, conn: &Conn) -> Result<StaffMember, Error> {
         let key = conn
             .keyring()
-            .unwrap_key(&place(&self.id, KEY), &self.wrapped_key)?;
+            .unwrap_key(&place(&self.id, WRAPPED_KEY), &self.wrapped_key)?;
         Ok(StaffMember {
             email: key.open_text(&place(&self.id, EMAIL), &self.email_sealed)?,
             name: key.open_text(&place(&self.id, NAME), &self.name_sealed)?,
@@ -104,19 +109,9 @@ impl Row {
     }
 }
 
-const KEY: &str = "staff.wrapped_key";
 const EMAIL: &str = "staff.email";
 const NAME: &str = "staff.name";
 const TOTP: &str = "staff.totp";
-
-/// Staff belong to no one merchant.
-pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
-    Place {
-        merchant_id: Uuid::nil(),
-        what,
-        id: id.as_bytes(),
-    }
-}
 
 fn email_ref(conn: &Conn, email: &str) -> Vec<u8> {
     let email = email.trim().to_lowercase();
@@ -146,7 +141,7 @@ pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Erro
         disabled_at: None,
     };
     let key = DataKey::generate();
-    let wrapped = tx.keyring().wrap(&place(&member.id, KEY), &key);
+    let wrapped = tx.keyring().wrap(&place(&member.id, WRAPPED_KEY), &key);
     let email_ref = email_ref(tx, new.email);
     execute!(
         tx,
@@ -242,34 +237,6 @@ pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
         now
     )
     .map(|_| ())
-}
-
-/// A member's data key.
-pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
-    const SQL: &str = "select wrapped_key from staff where id = $1";
-    let (wrapped,) = fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?
-        .ok_or(Error::Missing("member of staff"))?;
-    conn.keyring().unwrap_key(&place(&id, KEY), &wrapped)
-}
-
-/// Wraps every member's key by the keyring's newest master key; answers how many.
-///
-/// # Errors
-/// [`Error::Sealed`] when this keyring's masters did not wrap one.
-pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
-    let mut count = 0;
-    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff")? {
-        let key = key(tx, id).await?;
-        let wrapped = tx.keyring().wrap(&place(&id, KEY), &key);
-        count += execute!(
-            tx,
-            installation,
-            "update staff set wrapped_key = $2 where id = $1",
-            id,
-            &wrapped
-        )?;
-    }
-    Ok(count)
 }
 
 /// Changes a member's name.

@@ -27,7 +27,7 @@ pub struct Suppression {
 /// Notes that a listing does not mean a person, in place of an earlier note.
 ///
 /// # Errors
-/// Database errors, also when there is no such person.
+/// [`Error::Database`] when there is no such person.
 pub async fn put(
     tx: &mut Tx,
     scope: Scope,

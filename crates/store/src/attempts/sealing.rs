@@ -1,0 +1,92 @@
+//! How an attempt is sealed: its key in its row, wrapped by the person's key, and its columns under its key.
+
+use uuid::Uuid;
+
+use crate::keyring::{DataKey, Place};
+use crate::sql::fetch;
+use crate::{Conn, Error, Scope, merchants, people};
+
+/// An attempt's key, from the keys above it: each an id and what is wrapped for it.
+pub(crate) fn unwrap(
+    merchant_key: &DataKey,
+    scope: Scope,
+    (facemap_id, person_key): (&Uuid, &[u8]),
+    (id, wrapped): (&Uuid, &[u8]),
+) -> Result<DataKey, Error> {
+    let person_key = people::unwrap_key(merchant_key, scope, facemap_id, person_key)?;
+    person_key.unwrap_key(&place(scope, "attempts.wrapped_key", id), wrapped)
+}
+
+/// The label of an attempt.
+pub(crate) fn open_external_id(
+    key: &DataKey,
+    scope: Scope,
+    id: &Uuid,
+    sealed: &[u8],
+) -> Result<String, Error> {
+    key.open_text(&place(scope, "attempts.external_id", id), sealed)
+}
+
+pub(super) fn place<'a>(scope: Scope, what: &'a str, id: &'a Uuid) -> Place<'a> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what,
+        id: id.as_bytes(),
+    }
+}
+
+/// An attempt's sealed columns.
+pub(crate) struct Sealed {
+    pub(crate) wrapped_key: Vec<u8>,
+    pub(crate) external_id: Vec<u8>,
+    pub(crate) request: Vec<u8>,
+    pub(crate) response: Vec<u8>,
+    pub(crate) detail: Vec<u8>,
+}
+
+/// What is personal in an attempt.
+pub(crate) struct Personal<'a> {
+    pub(crate) external_user_id: &'a str,
+    pub(crate) request: &'a str,
+    pub(crate) response: &'a str,
+    pub(crate) detail: &'a str,
+}
+
+/// Seals what is personal in an attempt under its key, and that one under the person's.
+pub(crate) fn seal(
+    scope: Scope,
+    person_key: &DataKey,
+    (id, key): (&Uuid, &DataKey),
+    personal: &Personal<'_>,
+) -> Sealed {
+    let seal = |what, text: &str| key.seal(&place(scope, what, id), text.as_bytes());
+    Sealed {
+        wrapped_key: person_key.wrap(&place(scope, "attempts.wrapped_key", id), key),
+        external_id: seal("attempts.external_id", personal.external_user_id),
+        request: seal("attempts.request", personal.request),
+        response: seal("attempts.response", personal.response),
+        detail: seal("attempts.detail", personal.detail),
+    }
+}
+
+/// A decision's reason as the row holds it.
+pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason: &str) -> Vec<u8> {
+    key.seal(&place(scope, "decisions.reason", attempt_id), reason.as_bytes())
+}
+
+/// An attempt's key.
+///
+/// # Errors
+/// [`Error::Sealed`].
+pub(crate) async fn key(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<DataKey>, Error> {
+    const SQL: &str = "select a.facemap_id, p.wrapped_key, a.wrapped_key from attempts a join people p
+                   on p.merchant_id = a.merchant_id and p.sandbox = a.sandbox and p.facemap_id = a.facemap_id
+               where a.merchant_id = $1 and a.sandbox = $2 and a.id = $3";
+    type Row = (Uuid, Vec<u8>, Vec<u8>);
+    let found = fetch!(optional, conn, scope, Row, SQL, id)?;
+    let Some((facemap_id, person_key, wrapped)) = found else {
+        return Ok(None);
+    };
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    unwrap(&merchant_key, scope, (&facemap_id, &person_key), (&id, &wrapped)).map(Some)
+}

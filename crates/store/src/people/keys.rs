@@ -1,0 +1,46 @@
+//! The keys of people: each is in its person's row, wrapped by the account's key. It neither makes nor destroys one.
+
+use uuid::Uuid;
+
+use crate::keyring::{DataKey, Place};
+use crate::sql::fetch;
+use crate::{Conn, Error, Scope, merchants};
+
+fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
+    Place {
+        merchant_id: scope.merchant_id,
+        what: "people.wrapped_key",
+        id: facemap_id.as_bytes(),
+    }
+}
+
+/// A person's key, which wraps the keys of the person's attempts.
+///
+/// # Errors
+/// [`Error::Missing`] when there is no such person (aliases are not followed); [`Error::Sealed`].
+pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<DataKey, Error> {
+    let wrapped = wrapped_key(conn, scope, facemap_id).await?;
+    let merchant_key = merchants::key(conn, scope.merchant_id).await?;
+    unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
+}
+
+/// A person's key as the row holds it.
+pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<u8>, Error> {
+    const SQL: &str =
+        "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
+    let row = fetch!(optional, conn, scope, (Vec<u8>,), SQL, facemap_id)?;
+    row.map(|(wrapped,)| wrapped).ok_or(Error::Missing("person"))
+}
+
+pub(crate) fn wrap_key(merchant_key: &DataKey, scope: Scope, facemap_id: &Uuid, key: &DataKey) -> Vec<u8> {
+    merchant_key.wrap(&key_place(scope, facemap_id), key)
+}
+
+pub(crate) fn unwrap_key(
+    merchant_key: &DataKey,
+    scope: Scope,
+    facemap_id: &Uuid,
+    wrapped: &[u8],
+) -> Result<DataKey, Error> {
+    merchant_key.unwrap_key(&key_place(scope, facemap_id), wrapped)
+}

@@ -1,0 +1,58 @@
+//! What a merge of two facemaps moves, in every table that names one. It does not decide that they are one person.
+
+use uuid::Uuid;
+
+use crate::sql::execute;
+use crate::{Error, Scope, Tx, attempts, outbox, people, registrations, suppressions};
+
+/// Merges a provisional facemap into the person whose face was proven: registrations, attempts, names and aliases move,
+/// their keys are wrapped anew, and the old id becomes an alias. No object moves.
+///
+/// # Errors
+/// [`Error::Missing`] when `from` is not a provisional facemap or `into` is nobody; [`Error::Conflict`] when both are
+/// registered in one group (ask [`registrations::of_facemap`] first).
+pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
+    let from_person = people::get(tx, scope, from)
+        .await?
+        .filter(|person| !person.proven && from != into);
+    let from_person = from_person.ok_or(Error::Missing("provisional facemap"))?;
+    let from_key = people::key(tx, scope, from).await?;
+    let into_key = people::key(tx, scope, into).await?;
+    registrations::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
+    attempts::move_to(tx, scope, (from, &from_key), (into, &into_key)).await?;
+    suppressions::move_to(tx, scope, from, into).await?;
+    outbox::move_to(tx, scope, from, into).await?;
+    execute!(
+        tx,
+        scope,
+        "insert into name_words (merchant_id, sandbox, word_ref, facemap_id)
+         select merchant_id, sandbox, word_ref, $4 from name_words
+         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 on conflict do nothing",
+        from,
+        into
+    )?;
+    execute!(
+        tx,
+        scope,
+        "update facemap_aliases set facemap_id = $4
+               where merchant_id = $1 and sandbox = $2 and facemap_id = $3",
+        from,
+        into
+    )?;
+    execute!(
+        tx,
+        scope,
+        "insert into facemap_aliases (merchant_id, sandbox, alias, facemap_id) values ($1, $2, $3, $4)",
+        from,
+        into
+    )?;
+    execute!(
+        tx,
+        scope,
+        "update people set created_at = $4
+         where merchant_id = $1 and sandbox = $2 and facemap_id = $3 and created_at > $4",
+        into,
+        from_person.created_at
+    )?;
+    people::delete(tx, scope, from).await
+}

@@ -1,0 +1,46 @@
+//! The keys of the members of staff: each is in its member's row, wrapped by a master key.
+
+use uuid::Uuid;
+
+use crate::keyring::{DataKey, Place};
+use crate::sql::{execute, fetch};
+use crate::{Conn, Error, Tx};
+
+pub(super) const WRAPPED_KEY: &str = "staff.wrapped_key";
+
+/// Staff belong to no one merchant.
+pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
+    Place {
+        merchant_id: Uuid::nil(),
+        what,
+        id: id.as_bytes(),
+    }
+}
+
+/// A member's data key.
+pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
+    const SQL: &str = "select wrapped_key from staff where id = $1";
+    let (wrapped,) = fetch!(optional, conn, installation, (Vec<u8>,), SQL, id)?
+        .ok_or(Error::Missing("member of staff"))?;
+    conn.keyring().unwrap_key(&place(&id, WRAPPED_KEY), &wrapped)
+}
+
+/// Wraps every member's key by the keyring's newest master key; answers how many.
+///
+/// # Errors
+/// [`Error::Sealed`] when this keyring's masters did not wrap one.
+pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
+    let mut count = 0;
+    for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff")? {
+        let key = key(tx, id).await?;
+        let wrapped = tx.keyring().wrap(&place(&id, WRAPPED_KEY), &key);
+        count += execute!(
+            tx,
+            installation,
+            "update staff set wrapped_key = $2 where id = $1",
+            id,
+            &wrapped
+        )?;
+    }
+    Ok(count)
+}
