@@ -5,6 +5,7 @@
 //! everything else goes through the trait [`ondemand::Transport`]. What nodes, indexes and vendors answer is checked before
 //! it is used.
 
+mod base64;
 pub mod evm;
 pub mod follow;
 pub mod graph;

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::base64::base64;
 use crate::ondemand::{Calls, HttpRequest, HttpResponse};
-use crate::upstream::base64;
 
 /// Calls sent in one batch: nodes take a hundred and more.
 const BATCH: usize = 50;

@@ -9,11 +9,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use num_bigint::{BigInt, BigUint};
-use num_rational::Ratio;
+use num_rational::{BigRational, Ratio};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use crate::gcd::gcd;
-use crate::pool::Share;
+
+/// An exact part of a whole, 0 to 1.
+pub type Share = BigRational;
 
 /// The shared denominator has at most so many bits.
 pub const MOST_BITS: u64 = 2048;

@@ -5,14 +5,11 @@
 use std::collections::VecDeque;
 
 use num_bigint::{BigInt, BigUint};
-use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use crate::amount::Amount;
+pub use crate::parts::Share;
 use crate::parts::{self, Part, Scale};
-
-/// An exact part of a whole, 0 to 1.
-pub type Share = BigRational;
 
 /// How mixed money is told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

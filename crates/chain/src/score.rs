@@ -5,14 +5,18 @@
 //! on the address itself. Exact fractions throughout; only points, which need logarithms, are floats. The fractions are not
 //! in lowest terms ([`parts::lowest`] writes them so): theirs are thousands of digits, and reducing them is slow.
 
+mod bound;
+mod risk;
+
 use std::collections::BTreeMap;
 
-use num_traits::{One, Signed, Zero};
+use num_traits::Zero;
 use serde::Serialize;
 
+use self::bound::upper_bound;
+use self::risk::{Effective, combined, minus, risk, times};
 use crate::category::Category;
-use crate::parts::{self, number};
-use crate::pool::Share;
+use crate::parts::{self, Share, number};
 use crate::profile::Profile;
 use crate::trace::Direction;
 
@@ -105,15 +109,13 @@ pub struct Unknown {
     pub outgoing: Share,
 }
 
-type Effective = BTreeMap<(Direction, Category), Share>;
-
 /// Scores findings.
 pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown: &Unknown) -> Score {
     let effective = effective_shares(profile, findings);
     let exact = combined(profile, &effective);
     let mut score = Score {
         contributions: contributions(profile, &effective, &exact),
-        upper_bound: upper_bound(profile, &effective, unknown),
+        upper_bound: upper_bound(profile, &effective, [&unknown.incoming, &unknown.outgoing]),
         exact,
     };
     if let Some(own) = own {
@@ -178,40 +180,6 @@ fn decayed(profile: &Profile, share: &Share, hop: u32) -> Share {
     )
 }
 
-fn times(a: &Share, b: &Share) -> Share {
-    Share::new_raw(a.numer() * b.numer(), a.denom() * b.denom())
-}
-
-fn minus(a: &Share, b: &Share) -> Share {
-    let mut left = a.clone();
-    parts::add(&mut left, &Share::new_raw(-b.numer(), b.denom().clone()));
-    left
-}
-
-/// x of one category.
-fn risk(profile: &Profile, direction: Direction, category: Category, effective: &Share) -> Share {
-    let Some(weight) = profile.categories.get(&category) else {
-        return Share::zero();
-    };
-    let mut risk = Share::new(weight.severity.into(), 100.into());
-    if *effective < weight.full_share.0 {
-        risk = times(&times(effective, &weight.full_share.0.recip()), &risk);
-    }
-    match direction {
-        Direction::Incoming => risk,
-        Direction::Outgoing => times(&risk, &weight.outgoing.0),
-    }
-}
-
-fn combined(profile: &Profile, effective: &Effective) -> Share {
-    let mut safe = Share::one();
-    for ((direction, category), share) in effective {
-        let risk = risk(profile, *direction, *category, share);
-        safe = times(&safe, &minus(&Share::one(), &risk));
-    }
-    times(&minus(&Share::one(), &safe), &Share::from_integer(100.into()))
-}
-
 fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec<Contribution> {
     let mut found: Vec<(Contribution, f64)> = effective
         .iter()
@@ -243,120 +211,6 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
     }
     found.sort_by(|(a, _), (b, _)| b.points.total_cmp(&a.points));
     found.into_iter().map(|(contribution, _)| contribution).collect()
-}
-
-/// The highest score that any truth about the unknown money could make.
-///
-/// The money counts most next door, where nothing has decayed. Of a category with the effective share e it adds
-/// −ln(1 − a·(e+u)/full) to the score's logarithm, a convex function of its amount u up to full − e and constant beyond. The
-/// sum of convex functions is greatest at a corner of what may be: some categories filled up, at most one filled in part,
-/// the others empty. Every corner is tried. The directions' money is apart, and so are their factors.
-fn upper_bound(profile: &Profile, effective: &Effective, unknown: &Unknown) -> Share {
-    let mut worst = effective.clone();
-    for (direction, share) in [
-        (Direction::Incoming, &unknown.incoming),
-        (Direction::Outgoing, &unknown.outgoing),
-    ] {
-        let vessels: Vec<Vessel> = Category::ALL
-            .into_iter()
-            .filter_map(|category| Vessel::of(profile, effective, direction, category))
-            .collect();
-        let mut search = Search {
-            vessels: &vessels,
-            best: Vec::new(),
-            gain: 0.0,
-        };
-        search.pour(number(share), &mut Vec::new(), 0.0);
-        let best = search.best;
-        let mut left = share.clone();
-        for place in best {
-            let vessel: &Vessel = &vessels[place];
-            let poured = left.clone().min(vessel.room.clone());
-            left = minus(&left, &poured);
-            let sum = worst
-                .entry((direction, vessel.category))
-                .or_insert_with(Share::zero);
-            parts::add(sum, &poured);
-        }
-    }
-    combined(profile, &worst)
-}
-
-/// A category that unknown money could be of.
-struct Vessel {
-    category: Category,
-    /// The share that fills it up, exactly and about.
-    room: Share,
-    fills: f64,
-    /// The risk for each unit of share, and the risk that is there.
-    slope: f64,
-    risk: f64,
-}
-
-impl Vessel {
-    fn of(
-        profile: &Profile,
-        effective: &Effective,
-        direction: Direction,
-        category: Category,
-    ) -> Option<Vessel> {
-        let full = &profile.categories.get(&category)?.full_share.0;
-        let present = effective
-            .get(&(direction, category))
-            .cloned()
-            .unwrap_or_else(Share::zero);
-        let highest = number(&risk(profile, direction, category, full));
-        let room = minus(full, &present);
-        (room.is_positive() && highest > 0.0).then(|| Vessel {
-            category,
-            slope: highest / number(full),
-            risk: number(&risk(profile, direction, category, &present)),
-            fills: number(&room),
-            room,
-        })
-    }
-
-    /// What pouring adds to −ln(1−x).
-    fn gain(&self, poured: f64) -> f64 {
-        let risk = (self.risk + poured * self.slope).min(1.0);
-        (-self.risk).ln_1p() - (-risk).ln_1p()
-    }
-}
-
-/// The search for the corner with the greatest gain.
-struct Search<'a> {
-    vessels: &'a [Vessel],
-    /// Filled up in this order; the last takes what is left.
-    best: Vec<usize>,
-    gain: f64,
-}
-
-impl Search<'_> {
-    fn pour(&mut self, left: f64, filled: &mut Vec<usize>, gain: f64) {
-        self.note(filled, gain);
-        let next = filled.last().map_or(0, |last| last + 1);
-        for place in 0..self.vessels.len() {
-            // Nothing is worse than certain.
-            if self.gain.is_infinite() || filled.contains(&place) {
-                continue;
-            }
-            let vessel = &self.vessels[place];
-            filled.push(place);
-            if vessel.fills >= left {
-                self.note(filled, gain + vessel.gain(left));
-            } else if place >= next {
-                self.pour(left - vessel.fills, filled, gain + vessel.gain(vessel.fills));
-            }
-            filled.pop();
-        }
-    }
-
-    fn note(&mut self, filled: &[usize], gain: f64) {
-        if gain > self.gain {
-            self.best = filled.to_vec();
-            self.gain = gain;
-        }
-    }
 }
 
 /// How the severities of a transaction's sources are spread, weighted by value.

@@ -4,6 +4,8 @@
 //! may hold anything else, by their checksums. Whoever gets `Some` must refuse the text without keeping, showing or
 //! logging it. A raw private key of 64 hexadecimal digits looks like any transaction hash and cannot be told from one.
 
+mod refusal;
+
 use std::sync::LazyLock;
 
 use ::bech32::primitives::decode::CheckedHrpstring;
@@ -11,15 +13,15 @@ use ::bech32::{Bech32, Bech32m};
 use bs58::Alphabet;
 use ring::signature::Ed25519KeyPair;
 
-use crate::address::{self, MAX_LENGTH};
+use self::refusal::EXTENDED_PUBLIC_KEY;
+pub use self::refusal::refusal;
+use crate::address::{MAX_LENGTH, exists_anywhere};
 use crate::hint::is_unseen;
 
 /// The shortest text that is taken for a key: an XRP Ledger seed.
 const SHORTEST_KEY: usize = 27;
 /// The fewest words of a wallet's seed.
 const FEWEST_WORDS: usize = 12;
-/// A key that moves no money, and shows whose all of it is.
-const EXTENDED_PUBLIC_KEY: &str = "an extended public key, which shows every address of its wallet";
 const VIEWING_KEY: &str = "a Zcash viewing key";
 const HEXADECIMAL: &str = "a private key in hexadecimal";
 const SOLANA: &str = "a Solana key pair";
@@ -60,17 +62,6 @@ fn without(text: &str, left_out: impl Fn(char) -> bool) -> String {
     text.chars().filter(|c| !left_out(*c)).collect()
 }
 
-/// Why a field's text is refused; follows the field's name.
-pub fn refusal(kind: &str) -> String {
-    if kind == EXTENDED_PUBLIC_KEY {
-        return format!("is {kind}: send one of those addresses, and keep the key to yourself");
-    }
-    format!(
-        "is a secret or holds one ({kind}): never send it to anybody; move what it guards to a new key, for this one has \
-         left its wallet"
-    )
-}
-
 /// What kind of secret one word is or looks like, if it is no address of any chain.
 fn key(text: &str) -> Option<&'static str> {
     // Reading base58 takes time by the square of the length, and no secret is longer.
@@ -81,7 +72,7 @@ fn key(text: &str) -> Option<&'static str> {
         .or_else(|| bech32(text))
         .or_else(|| hexadecimal(text))
         .or_else(|| base58(text))?;
-    (!address::exists_anywhere(text)).then_some(kind)
+    (!exists_anywhere(text)).then_some(kind)
 }
 
 /// What kind of secret that moves money one word is, to its checksum.

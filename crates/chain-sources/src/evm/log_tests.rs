@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use chain::currency::Currency;
 use chain::profile::Profile;
 use chain::screen::{Request, Subject, screen_address};
 use chain::source::{Source, Window};
 use serde_json::{Value, json};
 
 use super::played::{Played, Sent, canonical, plain};
+use super::quantity::number;
 use super::tests::{Known, told};
 use super::*;
 use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, TransportError};

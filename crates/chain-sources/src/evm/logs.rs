@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::provider::Places;
-use super::{TRANSFER, number, quantity};
+use super::places::Places;
+use super::quantity::{number, quantity};
+use super::transaction::TRANSFER;
 use crate::ondemand::Calls;
 use crate::rpc::{Rpc, RpcError};
 

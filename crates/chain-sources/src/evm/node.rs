@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::quantity::{milliseconds, nonsense, number, quantity};
 use super::trace::{Flat, Inner, flat, nested};
-use super::{ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number, quantity};
+use super::transaction::{ToldReceipt, ToldTransaction, built};
 use crate::graph::{NewBlock, NewMovement, NewTransaction};
 use crate::ingest::node::{Node, PER_BLOCK, checked};
 use crate::ondemand::{Calls, Transport};

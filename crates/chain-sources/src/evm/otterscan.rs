@@ -5,8 +5,8 @@ use chain::source::SourceError;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::number;
-use super::provider::Places;
+use super::places::Places;
+use super::quantity::number;
 use crate::ondemand::Calls;
 use crate::rpc::{Rpc, RpcError};
 

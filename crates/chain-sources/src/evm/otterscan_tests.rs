@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use chain::source::{Source, Window};
+use chain::source::{Source, SourceError, Window};
 
 use super::played::{Played, Sent, Traces, canonical, plain};
 use super::tests::index;
-use super::*;
 
 #[test]
 fn the_index_of_otterscan_lists_addresses_too() {

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use chain::currency::Currency;
 use serde_json::{Value, json};
 
-use super::*;
+use super::quantity::{number, quantity};
+use super::transaction::{TRANSFER, account};
 use crate::ondemand::{HttpRequest, HttpResponse, Transport, TransportError};
 
 pub(super) fn holder(number: u8) -> String {

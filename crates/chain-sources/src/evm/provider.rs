@@ -4,7 +4,7 @@
 //!
 //! A node without that index can tell of transactions, not of addresses; it says so.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -18,8 +18,10 @@ use serde_json::{Value, json};
 
 use super::logs::{self, Logged};
 use super::otterscan;
+use super::places::Places;
+use super::quantity::{milliseconds, nonsense, number};
 use super::trace::{Flat, Inner, flat, nested};
-use super::{ToldReceipt, ToldTransaction, built, milliseconds, nonsense, number};
+use super::transaction::{ToldReceipt, ToldTransaction, built};
 use crate::ondemand::{Calls, Provider, concerns};
 use crate::rpc::{Rpc, RpcError};
 
@@ -47,9 +49,6 @@ struct ToldHeader {
     number: String,
     timestamp: String,
 }
-
-/// Transactions by place, which an address takes part in.
-pub(super) type Places = BTreeMap<(u64, u64), String>;
 
 impl Evm {
     /// A node.

@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use chain::amount::Amount;
 use chain::category::Category;
+use chain::currency::Currency;
 use chain::labels::{Label, Labels};
 use chain::profile::Profile;
 use chain::screen::{Request, Screen, Subject, screen_address, screen_transaction};
-use chain::source::{Movement, Source, Window};
+use chain::source::{Movement, Source, SourceError, Window};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::played::{Call, MADE, Played, Sent, TOKEN, Traces, canonical, holder, plain};
+use super::trace::Inner;
+use super::transaction::{ToldReceipt, ToldTransaction, account, built};
 use super::*;
 use crate::graph::Graph;
 use crate::ingest::load::follow;

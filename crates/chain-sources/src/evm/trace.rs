@@ -8,7 +8,7 @@ use chain::source::SourceError;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{amount, nonsense};
+use super::quantity::{amount, nonsense};
 use crate::rpc::untold;
 
 /// Coins that moved inside a transaction.

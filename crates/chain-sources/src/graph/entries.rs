@@ -1,11 +1,9 @@
 //! What the graph's indexes are keyed by, and what a block adds to them.
 
 use chain::source::{Party, Totals, Transaction};
-use fjall::OwnedWriteBatch as Batch;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-use super::Graph;
 use super::record::{Damaged, exact_hash};
 
 pub(super) type PartyKey = [u8; 16];
@@ -71,32 +69,6 @@ impl Entries {
             visits: Vec::with_capacity(5 * transactions),
             tokens: Vec::new(),
             spends: Vec::with_capacity(2 * transactions),
-        }
-    }
-
-    pub(super) fn write(mut self, graph: &Graph, first: u64, batch: &mut Batch) {
-        self.ids.sort_unstable();
-        self.parties.sort_unstable();
-        self.visits.sort_unstable();
-        self.tokens.sort_unstable();
-        self.spends.sort_unstable();
-        for (number, record) in (first..).zip(self.records) {
-            batch.insert(&graph.records, number.to_be_bytes(), record);
-        }
-        for (id, number) in self.ids {
-            batch.insert(&graph.ids, id, number.to_be_bytes());
-        }
-        for party in self.parties {
-            batch.insert(&graph.parties, party, []);
-        }
-        for (key, visit) in self.visits {
-            batch.insert(&graph.visits, key, visit);
-        }
-        for (key, visit) in self.tokens {
-            batch.insert(&graph.tokens, key, visit);
-        }
-        for (spend, number) in self.spends {
-            batch.insert(&graph.spends, spend, number.to_be_bytes());
         }
     }
 }

@@ -1,8 +1,9 @@
 //! How the graph grows and shrinks: block by block, each one atomic batch. Nothing here answers questions.
 
 use chain::amount::Amount;
-use chain::cluster;
+use chain::coinjoin;
 use chain::source::{Input, Movement, Output, Party, Position, Tip, Transaction, TxId};
+use fjall::OwnedWriteBatch as Batch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::entries::{Entries, id_key, party_entry, party_key, sides, spend_key};
@@ -91,7 +92,7 @@ impl Graph {
         number: u64,
         transaction: &Transaction,
     ) -> Result<(), GraphError> {
-        let spenders: FxHashSet<&Party> = cluster::spenders(transaction).into_iter().collect();
+        let spenders: FxHashSet<&Party> = coinjoin::spenders(transaction).into_iter().collect();
         let only_tokens = transaction.only_tokens();
         for (party, side) in sides(transaction) {
             let key = party_key(party);
@@ -247,5 +248,34 @@ impl Graph {
             maker = self.record(made)?.hides;
         }
         Ok(None)
+    }
+}
+
+impl Entries {
+    /// Adds the entries to a batch, the records numbered from `first`.
+    fn write(mut self, graph: &Graph, first: u64, batch: &mut Batch) {
+        self.ids.sort_unstable();
+        self.parties.sort_unstable();
+        self.visits.sort_unstable();
+        self.tokens.sort_unstable();
+        self.spends.sort_unstable();
+        for (number, record) in (first..).zip(self.records) {
+            batch.insert(&graph.records, number.to_be_bytes(), record);
+        }
+        for (id, number) in self.ids {
+            batch.insert(&graph.ids, id, number.to_be_bytes());
+        }
+        for party in self.parties {
+            batch.insert(&graph.parties, party, []);
+        }
+        for (key, visit) in self.visits {
+            batch.insert(&graph.visits, key, visit);
+        }
+        for (key, visit) in self.tokens {
+            batch.insert(&graph.tokens, key, visit);
+        }
+        for (spend, number) in self.spends {
+            batch.insert(&graph.spends, spend, number.to_be_bytes());
+        }
     }
 }

@@ -10,7 +10,7 @@ use chain::amount::Amount;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::config::Pointer;
+use super::pointer::Pointer;
 
 /// The finest amount that is read.
 const DECIMALS: u8 = 36;

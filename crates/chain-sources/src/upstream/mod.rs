@@ -5,6 +5,7 @@
 
 mod config;
 mod members;
+mod pointer;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -19,9 +20,9 @@ use chain::source::SourceError;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-pub use self::config::{Authentication, BadConfig, Breaker, Config, File, Order, Pointer, Scale, Secret};
+pub use self::config::{Authentication, BadConfig, Breaker, Config, File, Order, Scale, Secret};
+pub use self::pointer::Pointer;
 use self::request::Sealed;
-pub(crate) use self::request::base64;
 use crate::ondemand::{HttpRequest, HttpResponse, Transport, TransportError};
 
 /// All vendors and all their attempts together take at most so long for one question.
@@ -156,7 +157,7 @@ impl Vendor {
         subject: Subject<'_>,
         until: Instant,
     ) -> Result<Answer, Failed> {
-        let filled = self.filled(currency, subject);
+        let filled = self.sealed.filled(&self.config, currency, subject);
         let mut request = HttpRequest {
             url: filled.url,
             headers: filled.headers,

@@ -4,8 +4,8 @@ use chain::currency::Currency;
 use chain::screen::Subject;
 use serde_json::{Map, Value};
 
-use super::Vendor;
-use super::config::Authentication;
+use super::config::{Authentication, Config};
+use crate::base64::base64;
 
 /// What a request consists of.
 pub(super) struct Filled {
@@ -46,10 +46,9 @@ impl Sealed {
     }
 }
 
-impl Vendor {
-    /// The request about a subject.
-    pub(super) fn filled(&self, currency: Currency, subject: Subject<'_>) -> Filled {
-        let config = &self.config;
+impl Sealed {
+    /// A vendor's request about a subject.
+    pub(super) fn filled(&self, config: &Config, currency: Currency, subject: Subject<'_>) -> Filled {
         let (kind, query) = match subject {
             Subject::Address(address) => ("address", address),
             Subject::Transaction(id) => ("transaction", id),
@@ -64,14 +63,14 @@ impl Vendor {
                 .replace("{query}", &encode(query))
         };
         let mut url = fill(&config.url, url_encoded);
-        if let Some(parameter) = &self.sealed.parameter {
+        if let Some(parameter) = &self.parameter {
             let join = if url.contains('?') { '&' } else { '?' };
             url = format!("{url}{join}{parameter}");
         }
         let configured = config.headers.iter();
         let headers = configured
             .map(|(name, value)| (name.clone(), value.clone()))
-            .chain(self.sealed.header.clone())
+            .chain(self.header.clone())
             .collect();
         let plain = |text: &str| fill(text, str::to_owned);
         let body = config
@@ -107,26 +106,6 @@ fn url_encoded(text: &str) -> String {
                 encoded.push('%');
                 encoded.push_str(&hex::encode_upper([other]));
             }
-        }
-    }
-    encoded
-}
-
-/// Base64 as HTTP Basic writes it.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut encoded = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().enumerate().fold(0u32, |bits, (place, byte)| {
-            bits | u32::from(*byte) << (16 - 8 * place)
-        });
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
-            encoded.push(if place <= chunk.len() {
-                char::from(letter)
-            } else {
-                '='
-            });
         }
     }
     encoded

@@ -5,7 +5,7 @@
 use bs58::Alphabet;
 use bs58::decode::Error;
 
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 /// Decodes base58 whose last four bytes are the checksum of the others.

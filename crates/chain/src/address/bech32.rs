@@ -3,7 +3,7 @@
 use ::bech32::primitives::decode::{CheckedHrpstring, UncheckedHrpstring};
 use ::bech32::{Bech32, Bech32m};
 
-use super::AddressError;
+use super::form::AddressError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {

@@ -1,7 +1,7 @@
 //! Cardano: Shelley addresses (CIP-19, bech32) and Byron ones (base58 of CBOR with a CRC).
 
 use super::bech32::{self, Decoded, Variant};
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 /// The main network's protocol magic; Byron addresses there leave it out.

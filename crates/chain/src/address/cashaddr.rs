@@ -2,7 +2,8 @@
 //!
 //! Source: the CashAddr specification (bitcoincashorg), with CashTokens' token-aware types (CHIP-2022-02).
 
-use super::{Address, AddressError, Kind, base58};
+use super::base58;
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 const CHARSET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";

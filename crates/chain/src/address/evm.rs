@@ -4,7 +4,7 @@
 
 use sha3::{Digest as _, Keccak256};
 
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn parse(currency: Currency, text: &str) -> Result<Address, AddressError> {

@@ -3,7 +3,8 @@
 use ripemd::Ripemd160;
 use sha2::{Digest as _, Sha256};
 
-use super::{Address, Kind, base58, cashaddr, segwit};
+use super::form::{Address, Kind};
+use super::{base58, cashaddr, segwit};
 use crate::currency::Currency;
 
 const DUP: u8 = 0x76;

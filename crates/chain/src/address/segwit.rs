@@ -3,7 +3,7 @@
 use ::bech32::{Fe32, Hrp, segwit};
 
 use super::bech32::{self, Decoded, Variant};
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn hrp(currency: Currency) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! Solana: base58 of 32 bytes, without any checksum.
 
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn parse(text: &str) -> Result<Address, AddressError> {

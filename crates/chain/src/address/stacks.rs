@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -2,7 +2,7 @@
 
 use stellar_strkey::{ClaimableBalance, DecodeError, Strkey, ed25519};
 
-use super::{Address, AddressError, Kind};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn parse(text: &str) -> Result<Address, AddressError> {

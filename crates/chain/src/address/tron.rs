@@ -2,7 +2,8 @@
 
 use bs58::Alphabet;
 
-use super::{Address, AddressError, Kind, base58};
+use super::base58;
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn parse(text: &str) -> Result<Address, AddressError> {

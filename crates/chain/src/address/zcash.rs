@@ -4,8 +4,9 @@ use blake2::Blake2bVarCore;
 use blake2::digest::block_api::{Buffer, UpdateCore as _, VariableOutputCore as _};
 use bs58::Alphabet;
 
+use super::base58;
 use super::bech32::{self, Decoded, Variant};
-use super::{Address, AddressError, Kind, base58};
+use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
 pub(super) fn parse(text: &str) -> Result<Address, AddressError> {

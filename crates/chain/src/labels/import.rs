@@ -2,183 +2,18 @@
 //!
 //! An address that cannot exist is rejected with its place in the file and the reason, never guessed; the rest counts.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::{DEFAULT_CONFIDENCE, Label, tagpack, taxonomy};
-use crate::address::Address;
-use crate::category::Category;
-use crate::currency::Currency;
-use crate::secret;
+use super::rows::{ImportError, Imported, Raw};
+use super::tagpack;
 
 /// The largest label file that is read.
 const MAX_FILE: u64 = 512 * 1024 * 1024;
-/// How many rejects are told apart; more are only counted.
-const REJECTS_TOLD: usize = 20;
-/// How many unknown categories are told apart.
-const UNKNOWN_TOLD: usize = 100;
-/// The longest name or source that is kept.
-const MAX_TEXT: usize = 200;
-
-/// One label and the address that it is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabelRow {
-    /// The chain.
-    pub currency: Currency,
-    /// The address, canonical.
-    pub address: String,
-    /// What is said.
-    pub label: Label,
-}
-
-/// A row that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reject {
-    /// Which row of the file, from 1.
-    pub row: usize,
-    /// Why. Never the address itself, which may be a private key.
-    pub reason: String,
-}
-
-/// What a file holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
-    /// The readable rows.
-    pub rows: Vec<LabelRow>,
-    /// How many were not.
-    pub rejected: usize,
-    /// Some of them.
-    pub rejects: Vec<Reject>,
-    /// Words for categories that mean nothing here, and how many readable rows have each; the first hundred of them.
-    pub unknown_categories: BTreeMap<String, usize>,
-}
-
-/// Why a file is no label file.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// It cannot be read.
-    #[error("cannot be read: {0}")]
-    Read(#[from] std::io::Error),
-    /// It is of none of the known forms, or broken as a whole.
-    #[error("is no label file (TagPack YAML, CSV with a header, or JSON lines): {0}")]
-    Form(String),
-}
-
-/// A row as a file gives it.
-#[derive(Debug, Default)]
-pub(super) struct Raw<'a> {
-    pub(super) chain: &'a str,
-    pub(super) address: &'a str,
-    pub(super) name: &'a str,
-    /// Words for what it is, in our or another taxonomy.
-    pub(super) words: Vec<&'a str>,
-    pub(super) source: &'a str,
-    pub(super) confidence: Option<u8>,
-    pub(super) valid_from: Option<i64>,
-    pub(super) valid_to: Option<i64>,
-}
-
-impl Imported {
-    pub(super) fn reject(&mut self, row: usize, reason: impl Into<String>) {
-        self.rejected += 1;
-        if self.rejects.len() < REJECTS_TOLD {
-            let reason = reason.into();
-            self.rejects.push(Reject { row, reason });
-        }
-    }
-
-    pub(super) fn accept(&mut self, row: usize, raw: &Raw<'_>) {
-        let address = match address(raw.chain, raw.address) {
-            Ok(address) => address,
-            Err(reason) => return self.reject(row, reason),
-        };
-        let texts = [("name", raw.name), ("source", raw.source)];
-        let words = raw.words.iter().map(|word| ("category", *word));
-        for (field, text) in texts.into_iter().chain(words) {
-            if let Some(kind) = secret::within(text) {
-                return self.reject(row, format!("{field} - {}", secret::refusal(kind)));
-            }
-        }
-        let name = short(raw.name);
-        if name.is_empty() {
-            return self.reject(row, "no name");
-        }
-        if let (Some(from), Some(to)) = (raw.valid_from, raw.valid_to)
-            && to < from
-        {
-            return self.reject(row, "valid_to - is before valid_from");
-        }
-        for word in &raw.words {
-            self.note_unknown(word);
-        }
-        for category in taxonomy::categories(raw.words.iter().copied(), &name) {
-            if category == Category::Unattributed {
-                return self.reject(row, "the category says that nothing is known");
-            }
-            self.rows.push(LabelRow {
-                currency: address.currency,
-                address: address.canonical.clone(),
-                label: Label {
-                    name: name.clone(),
-                    category,
-                    source: short(raw.source),
-                    confidence: raw.confidence.unwrap_or(DEFAULT_CONFIDENCE).min(100),
-                    valid_from: raw.valid_from,
-                    valid_to: raw.valid_to,
-                    // A file is no authority's list, whatever it says of itself.
-                    authority: false,
-                },
-            });
-        }
-    }
-}
-
-impl Imported {
-    fn note_unknown(&mut self, word: &str) {
-        let word = short(word);
-        if word.is_empty() || taxonomy::category(&word).is_some() {
-            return;
-        }
-        let room = self.unknown_categories.len() < UNKNOWN_TOLD;
-        match self.unknown_categories.get_mut(&word) {
-            Some(rows) => *rows += 1,
-            None if room => {
-                self.unknown_categories.insert(word, 1);
-            }
-            None => {}
-        }
-    }
-}
-
-fn short(text: &str) -> String {
-    text.trim()
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(MAX_TEXT)
-        .collect()
-}
-
-/// The address, on the chain that is named or, for a token, where its syntax says.
-fn address(chain: &str, text: &str) -> Result<Address, String> {
-    let text = text.trim();
-    if taxonomy::is_token(chain) {
-        return [Currency::Eth, Currency::Trx, Currency::Btc, Currency::Sol]
-            .into_iter()
-            .find_map(|currency| Address::parse(currency, text).ok())
-            .ok_or_else(|| "address - is of no chain that the token lives on".to_owned());
-    }
-    let Some(currency) = taxonomy::chain(chain) else {
-        let named = secret::code(chain.trim()).map_or(String::new(), |code| format!(": {code}"));
-        return Err(format!("currency - not known here{named}"));
-    };
-    Address::parse(currency, text).map_err(|error| format!("address - {error}"))
-}
-
 /// Reads a label file.
 ///
 /// # Errors

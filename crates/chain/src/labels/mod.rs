@@ -6,6 +6,7 @@
 
 mod import;
 mod index;
+mod rows;
 mod sanctions;
 mod store;
 mod tagpack;
@@ -16,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::category::Category;
 use crate::currency::Currency;
 
-pub use import::{ImportError, Imported, LabelRow, Reject, read, time};
+pub use import::{read, time};
 pub use index::LabelIndex;
+pub use rows::{ImportError, Imported, LabelRow, Reject};
 pub use sanctions::sanctions_labels;
 pub use store::{Fingerprint, LabelStore, LabelStoreError, SetReport, SetStatus};
 

@@ -13,8 +13,9 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::import::{self, ImportError, Reject};
-use super::{Label, LabelIndex, LabelRow};
+use super::import;
+use super::rows::{ImportError, LabelRow, Reject};
+use super::{Label, LabelIndex};
 use crate::currency::Currency;
 
 const FORMAT: u32 = 1;

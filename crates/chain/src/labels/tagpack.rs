@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::import::{ImportError, Imported, Raw};
+use super::rows::{ImportError, Imported, Raw};
 use super::taxonomy;
 
 /// The header and the tags; what is not named here says nothing that a label holds.

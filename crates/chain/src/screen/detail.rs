@@ -4,8 +4,9 @@
 
 use serde::Serialize;
 
-use super::Request;
 use super::exposures::Exposures;
+use super::iso::iso;
+use super::request::Request;
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::cluster::Cluster;
@@ -118,12 +119,6 @@ pub struct TransactionDetail {
     pub exposures: Exposures,
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
-}
-
-/// Milliseconds since 1970 as ISO 8601 with milliseconds, UTC.
-pub(super) fn iso(time: i64) -> Option<String> {
-    let time = jiff::Timestamp::from_millisecond(time).ok()?;
-    Some(time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string())
 }
 
 /// Labels as entities (every label once) and flags (those that weigh).

@@ -7,12 +7,12 @@ use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 use serde::Serialize;
 
-use super::detail::iso;
-use super::{Request, Share};
+use super::iso::iso;
+use super::request::Request;
 use crate::amount::Amount;
 use crate::category::Category;
 use crate::freshness;
-use crate::parts;
+use crate::parts::{self, Share};
 use crate::pool::Method;
 use crate::profile::Profile;
 use crate::score::{Origin, Score};

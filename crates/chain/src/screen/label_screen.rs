@@ -4,10 +4,12 @@
 
 use num_traits::One;
 
-use super::{
-    AddressDetail, Detail, Exposures, Request, Screen, Subject, TransactionDetail, own_labels, strongest,
-};
-use crate::labels::Labels;
+use super::detail::{AddressDetail, Detail, TransactionDetail};
+use super::exposures::Exposures;
+use super::outcome::Screen;
+use super::request::{Request, Subject};
+use crate::category::Category;
+use crate::labels::{Label, Labels};
 use crate::pool::Share;
 use crate::profile::Profile;
 use crate::score::{Own, Score, Unknown, score};
@@ -51,12 +53,36 @@ fn untraced(profile: &Profile, own: Option<Own>) -> Score {
     score(profile, &[], own, &everything)
 }
 
+/// The labels of the screened address itself.
+pub(super) fn own_labels(labels: &dyn Labels, request: &Request<'_>) -> Vec<Label> {
+    match request.subject {
+        Subject::Address(address) => labels.labels(request.chain, address, request.at),
+        Subject::Transaction(_) => Vec::new(),
+    }
+}
+
+/// The label that raises the score most.
+pub(super) fn strongest(profile: &Profile, own: &[Label]) -> Option<Own> {
+    own.iter()
+        .max_by_key(|label| {
+            let sanctioned = label.authority && label.category == Category::Sanctions;
+            (
+                sanctioned,
+                u32::from(profile.severity(label.category)) * u32::from(label.confidence),
+            )
+        })
+        .map(|label| Own {
+            category: label.category,
+            confidence: label.confidence,
+            authority: label.authority,
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::category::Category;
 
     proptest! {
         #[test]

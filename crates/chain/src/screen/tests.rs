@@ -4,8 +4,11 @@ use num_traits::ToPrimitive;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::currency::Currency;
 use crate::fixture::Fixture;
+use crate::parts::Share;
 use crate::profile::Fraction;
+use crate::trace::Cut;
 
 /// The mixer pays P, P pays A and keeps change, A pays a sanctioned party from two coins and keeps change.
 fn chain() -> Fixture {

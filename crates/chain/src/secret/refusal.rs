@@ -1,0 +1,16 @@
+//! What the holder of a secret is told who sent it where something else belongs. Never repeats the secret.
+
+/// A key that moves no money, and shows whose all of it is.
+pub(super) const EXTENDED_PUBLIC_KEY: &str =
+    "an extended public key, which shows every address of its wallet";
+
+/// Why a field's text is refused; follows the field's name.
+pub fn refusal(kind: &str) -> String {
+    if kind == EXTENDED_PUBLIC_KEY {
+        return format!("is {kind}: send one of those addresses, and keep the key to yourself");
+    }
+    format!(
+        "is a secret or holds one ({kind}): never send it to anybody; move what it guards to a new key, for this one has \
+         left its wallet"
+    )
+}
