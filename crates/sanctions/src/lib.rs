@@ -17,6 +17,7 @@ mod query;
 pub mod score;
 mod screener;
 pub mod store;
+mod subject;
 mod tables;
 mod text;
 

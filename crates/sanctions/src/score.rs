@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::compare::{self, Comparison};
-use crate::entity::{Entity, Gender, IdentifierKind, PartialDate, Schema};
-use crate::name::{self, Name, Parts};
+use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
+use crate::name::Name;
+use crate::subject::{Facts, Subject, exact_words};
 
 /// At and above this score a candidate is a match, unless a caller sets another.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
@@ -58,171 +58,6 @@ pub struct PairScore {
     pub features: BTreeMap<String, f64>,
     /// The same in words.
     pub explanation: Vec<Explanation>,
-}
-
-/// An entity made ready to compare.
-#[derive(Clone, Debug)]
-pub(crate) struct Subject {
-    pub(crate) schema: Schema,
-    pub(crate) names: Vec<Name>,
-    pub(crate) weak: Vec<String>,
-    pub(crate) facts: Facts,
-}
-
-/// What qualifies a name's score, and what matches exactly.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
-    pub(crate) birth_dates: Vec<PartialDate>,
-    pub(crate) countries: Vec<String>,
-    pub(crate) gender: Option<Gender>,
-    pub(crate) identifiers: Vec<(IdentifierKind, String)>,
-    pub(crate) wallets: Vec<String>,
-}
-
-impl Facts {
-    fn of(entity: &Entity) -> Facts {
-        let mut countries: Vec<String> = entity
-            .countries
-            .iter()
-            .chain(&entity.nationalities)
-            .cloned()
-            .collect();
-        countries.sort_unstable();
-        countries.dedup();
-        let identifier = |i: &crate::entity::Identifier| Some((i.kind, canonical_identifier(&i.value)?));
-        Facts {
-            birth_dates: entity.birth_dates.clone(),
-            countries,
-            gender: entity.gender,
-            identifiers: entity.identifiers.iter().filter_map(identifier).collect(),
-            wallets: entity
-                .wallets
-                .iter()
-                .filter_map(|w| canonical_wallet(w))
-                .collect(),
-        }
-    }
-}
-
-/// The names that an organisation's name gives with a slash between them, such as "Lantern Front/Hollow Army".
-fn alternatives(name: &str) -> Vec<String> {
-    let parts: Vec<&str> = name.split('/').map(str::trim).collect();
-    let all_names = parts.len() > 1
-        && parts
-            .iter()
-            .all(|p| p.chars().filter(|c| c.is_alphabetic()).count() >= 5);
-    if all_names {
-        parts.into_iter().map(str::to_owned).collect()
-    } else {
-        Vec::new()
-    }
-}
-
-/// All full names of an entity; where there is none, its given and family names together.
-fn full_names(entity: &Entity) -> Vec<String> {
-    let mut names: Vec<String> = entity.names.iter().chain(&entity.aliases).cloned().collect();
-    if !entity.schema.is_person() {
-        let more: Vec<String> = names.iter().flat_map(|n| alternatives(n)).collect();
-        names.extend(more);
-    }
-    if names.is_empty() {
-        let given = entity.given_names.join(" ");
-        if entity.family_names.is_empty() {
-            names.push(given);
-        } else {
-            // Several family names are spellings of one; no more than a few are worth trying.
-            names.extend(
-                entity
-                    .family_names
-                    .iter()
-                    .take(8)
-                    .map(|family| format!("{given} {family}")),
-            );
-        }
-    }
-    names
-}
-
-impl Subject {
-    /// Prepares an entity. `as_person` reads its names as a person's whatever its schema.
-    pub(crate) fn of(entity: &Entity, as_person: bool) -> Subject {
-        let schema = if as_person { Schema::Person } else { entity.schema };
-        let parts = if schema.is_person() {
-            Parts::of(entity)
-        } else {
-            Parts::default()
-        };
-        let mut seen = FxHashSet::default();
-        let names = full_names(entity)
-            .iter()
-            .filter(|n| seen.insert(n.trim().to_lowercase()))
-            .filter_map(|n| name::prepare(n, schema, &parts))
-            .collect();
-        let mut weak: Vec<String> = entity
-            .weak_aliases
-            .iter()
-            .filter_map(|n| exact_form(n, schema))
-            .collect();
-        weak.sort_unstable();
-        weak.dedup();
-        Subject {
-            schema: entity.schema,
-            names,
-            weak,
-            facts: Facts::of(entity),
-        }
-    }
-}
-
-/// The words of a name in alphabetical order: what a weak alias has to equal.
-pub(crate) fn exact_form(name: &str, schema: Schema) -> Option<String> {
-    name::prepare(name, schema, &Parts::default()).map(|n| exact_words(&n))
-}
-
-/// [`exact_form`] of a prepared name.
-pub(crate) fn exact_words(name: &Name) -> String {
-    let mut words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
-    words.sort_unstable();
-    words.join(" ")
-}
-
-/// An identifier without spaces and punctuation; `None` when too little is left of it to identify anything.
-pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
-    let text: String = value
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_uppercase)
-        .take(64)
-        .collect();
-    let telling = text.chars().count() >= 4 && text.chars().any(|c| c.is_ascii_digit());
-    let zeros = text.chars().all(|c| c == '0');
-    // Banks' codes may have no digits.
-    ((telling && !zeros) || (matches!(text.len(), 8 | 11) && text.is_ascii())).then_some(text)
-}
-
-/// A wallet's address as it compares: base58 is case-sensitive; hexadecimal, bech32 and cashaddr are not.
-pub(crate) fn canonical_wallet(value: &str) -> Option<String> {
-    let value: String = value.trim().chars().take(256).collect();
-    if value.len() < 8 || value.contains(char::is_whitespace) {
-        return None;
-    }
-    let lower = value.to_ascii_lowercase();
-    let rest = |prefix: &str| lower.strip_prefix(prefix).map(str::to_owned);
-    let hex = rest("0x").filter(|r| r.bytes().all(|b| b.is_ascii_hexdigit()));
-    if let Some(hex) = hex {
-        return Some(format!("0x{hex}"));
-    }
-    if let Some(cash) = rest("bitcoincash:") {
-        return Some(cash);
-    }
-    // Bech32 (BIP 173): a prefix, "1", and only characters of its alphabet, all in one case.
-    let one_case = value == lower || value == value.to_ascii_uppercase();
-    let bech32 = one_case
-        && ["bc1", "tb1", "ltc1", "addr1", "cosmos1", "bnb1", "zs1", "u1"]
-            .iter()
-            .any(|hrp| lower.starts_with(hrp));
-    let cashaddr = one_case && lower.len() == 42 && matches!(lower.as_bytes()[0], b'q' | b'p');
-    Some(if bech32 || cashaddr { lower } else { value })
 }
 
 /// A feature and what it says.
@@ -496,7 +331,8 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entity::Identifier;
+    use crate::entity::{Identifier, Schema};
+    use crate::subject::canonical_identifier;
 
     fn person(name: &str) -> Entity {
         Entity {

@@ -4,92 +4,24 @@
 //! are dropped only when even full marks for the shared words could not reach the threshold, never to keep a count
 //! down. Immutable once built; a new version of a list is a new [`Screener`].
 
+mod answer;
+mod spelling;
+
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
 
+pub use self::answer::{Hit, ScreenOptions, ScreenResult, Total};
+use self::spelling::{any_for_one, exchanged, lacking_one, one_may_differ, respelled};
 use crate::compare::{self, ORGANISATION, PERSON};
-use crate::distance::Signature;
-use crate::entity::{Entity, Properties, Schema, push_unique};
+use crate::entity::{Entity, Schema, push_unique};
 use crate::import::List;
 use crate::name::{Kind, Name, Token};
 use crate::query::{Query, QueryError};
-use crate::score::{self, BestName, DEFAULT_THRESHOLD, Explanation, MOST_GAIN, Subject};
+use crate::score::{self, BestName, MOST_GAIN};
+use crate::subject::{Subject, exact_words};
 use crate::tables;
 use crate::text::{self, Script};
-
-/// What to search for and how much to answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScreenOptions {
-    /// Lowest score of a hit, 0–1.
-    pub threshold: f64,
-    /// Most hits answered; `total` counts them all.
-    pub limit: usize,
-    /// Only entities of one of these datasets; empty for all.
-    pub datasets: Vec<String>,
-}
-
-impl Default for ScreenOptions {
-    fn default() -> ScreenOptions {
-        ScreenOptions {
-            threshold: DEFAULT_THRESHOLD,
-            limit: 20,
-            datasets: Vec::new(),
-        }
-    }
-}
-
-/// A listed entity that the query may mean.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Hit {
-    /// The entity's id in its list.
-    pub id: String,
-    /// The name to show.
-    pub caption: String,
-    /// What it is.
-    pub schema: Schema,
-    /// 0–1.
-    pub score: f64,
-    /// Whether the score reaches the threshold asked for; true for every hit answered.
-    #[serde(rename = "match")]
-    pub matched: bool,
-    /// The datasets that list it.
-    pub datasets: Vec<String>,
-    /// Why it is listed.
-    pub topics: Vec<String>,
-    /// The authority's programmes.
-    pub programs: Vec<String>,
-    /// What the list says of it, compared or not; see [`Entity::properties`].
-    pub properties: Properties,
-    /// What the score is made of; see [`crate::PairScore::features`].
-    pub features: BTreeMap<String, f64>,
-    /// The same in words, by token.
-    pub explanation: Vec<Explanation>,
-}
-
-/// How many hits there are; always exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Total {
-    /// All hits, answered or not.
-    pub value: usize,
-    /// `eq`: the value is exact.
-    pub relation: &'static str,
-}
-
-/// The answer to a query.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ScreenResult {
-    /// The best hits first; of equal ones, by id.
-    pub results: Vec<Hit>,
-    /// How many there are.
-    pub total: Total,
-    /// The lists searched and their versions.
-    pub lists: BTreeMap<String, String>,
-    /// The values that were used, flattened.
-    pub query_params: BTreeMap<String, String>,
-}
 
 /// A listed entity in the index.
 struct Listed {
@@ -417,7 +349,7 @@ impl Screener {
         let aliases = subject
             .names
             .iter()
-            .filter_map(|n| self.by_weak_alias.get(&score::exact_words(n)));
+            .filter_map(|n| self.by_weak_alias.get(&exact_words(n)));
         let identifiers = facts
             .identifiers
             .iter()
@@ -618,44 +550,6 @@ fn indexed_places(name: &Name) -> Vec<usize> {
     } else {
         numbers
     }
-}
-
-/// A token like another with other letters, in an alphabet.
-fn respelled(like: &Token, text: &str, sound: String) -> Token {
-    Token {
-        text: text.into(),
-        signature: Signature::of(&sound),
-        sound: sound.into(),
-        original: "".into(),
-        ..like.clone()
-    }
-}
-
-/// Whether a word is long enough that one of its consonants may differ.
-fn one_may_differ(token: &Token, skeleton: &str) -> bool {
-    let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
-    long && !skeleton.starts_with('=') && skeleton.len() >= 2
-}
-
-/// The skeleton without each of its consonants.
-fn lacking_one(skeleton: &str) -> impl Iterator<Item = String> {
-    let alike = |i: usize| i > 0 && skeleton.as_bytes()[i] == skeleton.as_bytes()[i - 1];
-    let places = (0..skeleton.len()).filter(move |i| !alike(*i));
-    places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
-}
-
-/// The skeleton with `?` for each of its consonants.
-fn any_for_one(skeleton: &str) -> impl Iterator<Item = String> {
-    (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
-}
-
-/// The skeleton with each two neighbours exchanged.
-fn exchanged(skeleton: &str) -> impl Iterator<Item = String> {
-    let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
-    places.map(move |i| {
-        let (a, b) = (&skeleton[i - 1..i], &skeleton[i..=i]);
-        format!("{}{b}{a}{}", &skeleton[..i - 1], &skeleton[i + 1..])
-    })
 }
 
 /// The best score that a name sharing these tokens could have: they match fully, and whatever else the query has is

@@ -4,7 +4,8 @@ use std::io::BufRead;
 
 use csv::{ByteRecord, ReaderBuilder};
 
-use super::{ImportError, Kind, Tally};
+use super::input::{Kind, Tally};
+use super::list::ImportError;
 
 /// Longest record, and most columns, of any of the formats.
 const MAX_RECORD: usize = 1 << 20;

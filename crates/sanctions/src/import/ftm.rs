@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{BORN_IN, ImportError, List, Tally, read_line};
+use super::input::{Tally, read_line};
+use super::list::{BORN_IN, ImportError, List};
 use crate::countries;
 use crate::entity::{
     Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, add_unique, push_unique,

@@ -6,6 +6,8 @@
 
 mod csv_tables;
 mod ftm;
+mod input;
+mod list;
 mod ofac_csv;
 mod ofac_xml;
 mod simple_csv;
@@ -18,57 +20,16 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::entity::Entity;
 
 pub(crate) use ftm::entity_of_properties;
+pub(crate) use input::read_line;
+use input::{Hashing, Input, Kind, Tally};
+pub use list::{ImportError, List, ListFormat, Reject};
 
-/// Rejects kept with their line and reason; more are only counted.
-const MAX_REJECTS: usize = 200;
-/// How a remark on the place of birth begins.
-const BORN_IN: &str = "Place of birth: ";
 /// Largest file read: the advanced XML of OFAC has 121 MB, OpenSanctions' default collection about 4 GB.
 const MAX_BYTES: u64 = 8 << 30;
-/// Longest line or XML event read into memory.
-const MAX_RECORD: usize = 4 << 20;
-
-/// The formats that we read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ListFormat {
-    /// OFAC's advanced XML (`sdn_advanced.xml`, `cons_advanced.xml`).
-    OfacAdvancedXml,
-    /// OFAC's legacy CSV: `sdn.csv` or `cons_prim.csv` and, beside it, aliases, addresses and comments.
-    OfacCsv,
-    /// The consolidated list of the United Nations' Security Council.
-    UnXml,
-    /// OpenSanctions' `entities.ftm.json`: one FollowTheMoney entity a line.
-    FollowTheMoney,
-    /// OpenSanctions' `targets.simple.csv`.
-    SimpleCsv,
-}
-
-/// A list as an authority published it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct List {
-    /// The dataset's name, such as `us_ofac_sdn` or `un_sc_sanctions`.
-    pub name: String,
-    /// The publisher's date or version; else the beginning of the file's SHA-256.
-    pub version: String,
-    /// In the order of the file.
-    pub entities: Vec<Entity>,
-}
-
-/// A row that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reject {
-    /// Line (CSV, JSON lines) or number of the record (XML), from 1.
-    pub line: u64,
-    /// Why, without the row's content.
-    pub reason: String,
-}
-
 /// What changed since the version before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
@@ -131,38 +92,6 @@ pub struct ImportReport {
     pub digest: String,
 }
 
-/// Why nothing could be imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// The file could not be read.
-    #[error("cannot read {name}: {source}")]
-    Read {
-        /// The file.
-        name: String,
-        /// What went wrong.
-        source: std::io::Error,
-    },
-    /// The content is none of the formats.
-    #[error("{0} is no list in a format that is known here")]
-    UnknownFormat(String),
-    /// The files do not belong together, or one that is needed is missing.
-    #[error("{0}")]
-    Incomplete(String),
-    /// The content breaks off or is not well formed.
-    #[error("{name} is damaged near record {record}: {reason}")]
-    Damaged {
-        /// The file.
-        name: String,
-        /// The number of the record, from 1.
-        record: u64,
-        /// What is wrong, without content.
-        reason: String,
-    },
-    /// No entity came of it.
-    #[error("{0} holds no entity")]
-    Empty(String),
-}
-
 /// A file to import.
 pub struct Source {
     /// Its file name, for messages and to tell OFAC's two lists apart.
@@ -193,50 +122,11 @@ impl Source {
     }
 }
 
-/// Counts rows and keeps the first rejects.
-#[derive(Default)]
-pub(crate) struct Tally {
-    pub(crate) rows: u64,
-    pub(crate) rejected: u64,
-    rejects: Vec<Reject>,
-}
-
-impl Tally {
-    pub(crate) fn reject(&mut self, line: u64, reason: impl Into<String>) {
-        self.rejected += 1;
-        if self.rejects.len() < MAX_REJECTS {
-            self.rejects.push(Reject {
-                line,
-                reason: reason.into(),
-            });
-        }
-    }
-}
-
-/// Takes the hash of what is read through it.
-struct Hashing<R> {
-    inner: R,
-    hash: Sha256,
-}
-
-impl<R: Read> Read for Hashing<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let len = self.inner.read(buffer)?;
-        self.hash.update(&buffer[..len]);
-        Ok(len)
-    }
-}
-
-type Input = BufReader<Hashing<std::io::Take<Box<dyn Read>>>>;
-
 /// Imports one list from its files: several only for OFAC's CSV. The format is told by the content unless given.
 pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List, ImportReport), ImportError> {
     let mut inputs: Vec<(String, Kind, Input)> = Vec::with_capacity(sources.len());
     for source in sources {
-        let hashing = Hashing {
-            inner: source.reader.take(MAX_BYTES),
-            hash: Sha256::new(),
-        };
+        let hashing = Hashing::new(source.reader.take(MAX_BYTES));
         let mut input = BufReader::with_capacity(1 << 16, hashing);
         let kind = sniff(&mut input).map_err(|e| ImportError::Read {
             name: source.name.clone(),
@@ -287,7 +177,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
             name: name.clone(),
             source,
         })?;
-        sha256.insert(name, hex::encode(input.into_inner().hash.finalize()));
+        sha256.insert(name, input.into_inner().finish());
     }
     if list.version.is_empty() {
         let first = sha256.values().next().map_or("", String::as_str);
@@ -306,31 +196,6 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
         digest: String::new(),
     };
     Ok((list, report))
-}
-
-/// What one file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    OfacXml,
-    UnXml,
-    Ftm,
-    SimpleCsv,
-    OfacPrimary,
-    OfacAliases,
-    OfacAddresses,
-    OfacComments,
-}
-
-impl Kind {
-    fn format(self) -> ListFormat {
-        match self {
-            Kind::OfacXml => ListFormat::OfacAdvancedXml,
-            Kind::UnXml => ListFormat::UnXml,
-            Kind::Ftm => ListFormat::FollowTheMoney,
-            Kind::SimpleCsv => ListFormat::SimpleCsv,
-            _ => ListFormat::OfacCsv,
-        }
-    }
 }
 
 /// Tells the format by the beginning of the content, consuming nothing.
@@ -453,35 +318,6 @@ pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guar
         });
     }
     Ok(())
-}
-
-/// Reads one line of at most [`MAX_RECORD`] bytes; `false` at the end. A longer line is skipped and left empty.
-pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
-    line.clear();
-    let mut any = false;
-    let mut too_long = false;
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            break;
-        }
-        any = true;
-        let end = buffer.iter().position(|b| *b == b'\n');
-        let take = end.map_or(buffer.len(), |e| e + 1);
-        too_long |= line.len() + take > MAX_RECORD;
-        if !too_long {
-            line.extend_from_slice(&buffer[..take]);
-        }
-        input.consume(take);
-        if end.is_some() {
-            break;
-        }
-    }
-    if too_long {
-        line.clear();
-        line.extend_from_slice(b"!");
-    }
-    Ok(any)
 }
 
 #[cfg(test)]

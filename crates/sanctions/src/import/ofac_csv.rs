@@ -3,8 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
+use super::csv_tables;
+use super::input::{Input, Kind, Tally};
+use super::list::{ImportError, List};
 use super::ofac_xml::{NON_SDN, SDN, number};
-use super::{ImportError, Input, Kind, List, Tally, csv_tables};
 use crate::countries;
 use crate::entity::{Entity, Gender, PartialDate, Schema, push_unique};
 

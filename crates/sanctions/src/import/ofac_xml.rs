@@ -5,8 +5,9 @@ use std::io::BufRead;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::input::Tally;
+use super::list::{ImportError, List};
 use super::xml::{Step, Walker};
-use super::{ImportError, List, Tally};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 

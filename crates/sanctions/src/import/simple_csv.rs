@@ -4,7 +4,9 @@ use std::io::BufRead;
 
 use rustc_hash::FxHashMap;
 
-use super::{ImportError, List, Tally, csv_tables, ftm};
+use super::input::Tally;
+use super::list::{ImportError, List};
+use super::{csv_tables, ftm};
 use crate::countries;
 use crate::entity::{Entity, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 

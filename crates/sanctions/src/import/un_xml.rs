@@ -3,8 +3,9 @@
 
 use std::io::BufRead;
 
+use super::input::Tally;
+use super::list::{BORN_IN, ImportError, List};
 use super::xml::{Step, Walker};
-use super::{BORN_IN, ImportError, List, Tally};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 

@@ -11,7 +11,7 @@ use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
-use super::MAX_RECORD;
+use super::input::MAX_RECORD;
 
 /// Lists nest about ten deep.
 const MAX_DEPTH: usize = 64;

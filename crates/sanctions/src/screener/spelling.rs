@@ -1,0 +1,43 @@
+//! How else a word may be spelt: the keys under which a word with one consonant lacking, exchanged or replaced is found.
+
+use crate::distance::Signature;
+use crate::name::Token;
+use crate::text::Script;
+
+/// A token like another with other letters, in an alphabet.
+pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {
+    Token {
+        text: text.into(),
+        signature: Signature::of(&sound),
+        sound: sound.into(),
+        original: "".into(),
+        ..like.clone()
+    }
+}
+
+/// Whether a word is long enough that one of its consonants may differ.
+pub(super) fn one_may_differ(token: &Token, skeleton: &str) -> bool {
+    let long = token.text.len() >= 5 || (token.script == Script::Abjad && skeleton.len() >= 4);
+    long && !skeleton.starts_with('=') && skeleton.len() >= 2
+}
+
+/// The skeleton without each of its consonants.
+pub(super) fn lacking_one(skeleton: &str) -> impl Iterator<Item = String> {
+    let alike = |i: usize| i > 0 && skeleton.as_bytes()[i] == skeleton.as_bytes()[i - 1];
+    let places = (0..skeleton.len()).filter(move |i| !alike(*i));
+    places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
+}
+
+/// The skeleton with `?` for each of its consonants.
+pub(super) fn any_for_one(skeleton: &str) -> impl Iterator<Item = String> {
+    (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
+}
+
+/// The skeleton with each two neighbours exchanged.
+pub(super) fn exchanged(skeleton: &str) -> impl Iterator<Item = String> {
+    let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
+    places.map(move |i| {
+        let (a, b) = (&skeleton[i - 1..i], &skeleton[i..=i]);
+        format!("{}{b}{a}{}", &skeleton[..i - 1], &skeleton[i + 1..])
+    })
+}
