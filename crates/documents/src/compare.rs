@@ -6,145 +6,16 @@
 
 mod names;
 mod sides;
-
-use std::collections::BTreeMap;
+mod values;
+mod verdict;
 
 use serde::Serialize;
 
-use crate::reading::{Aamva, Field, MrzReading, MrzWarning, PartialDate, Source, field};
+use crate::reading::{PartialDate, Source};
 pub use sides::{Consistency, SideComparison, compare_sides};
-
-/// What a person submitted; what is `None` is not compared.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Claimed {
-    /// First name.
-    pub first_name: Option<String>,
-    /// Middle names.
-    pub middle_name: Option<String>,
-    /// Family name.
-    pub last_name: Option<String>,
-    /// Date of birth.
-    pub birth_date: Option<PartialDate>,
-    /// Number of the document.
-    pub document_number: Option<String>,
-    /// Alpha-3.
-    pub nationality: Option<String>,
-}
-
-/// What one source on a document says; what is `None` was not read.
-#[derive(Clone, PartialEq)]
-pub struct Said {
-    /// Where it was read.
-    pub source: Source,
-    /// Whether single characters are certain: a valid zone, a barcode; not the visual zone.
-    pub certain: bool,
-    /// Family name.
-    pub surname: Option<String>,
-    /// Every given name.
-    pub given_names: Option<String>,
-    /// Either name may be cut short.
-    pub truncated: bool,
-    /// Date of birth.
-    pub birth_date: Option<PartialDate>,
-    /// Date of expiry.
-    pub expiry_date: Option<PartialDate>,
-    /// Date of issue.
-    pub issue_date: Option<PartialDate>,
-    /// Number of the document.
-    pub document_number: Option<String>,
-    /// Other numbers, which a reader of the visual zone may take for the document's.
-    pub other_numbers: Vec<String>,
-    /// Alpha-3 or a code of ICAO 9303-3 §5.
-    pub nationality: Option<String>,
-}
-
-fn filled(text: &str) -> Option<String> {
-    (!text.trim().is_empty()).then(|| text.trim().to_owned())
-}
-
-impl From<&MrzReading> for Said {
-    fn from(mrz: &MrzReading) -> Self {
-        let fields = &mrz.fields;
-        let nationality = fields
-            .nationality_country
-            .as_deref()
-            .unwrap_or(&fields.nationality);
-        Self {
-            source: Source::Mrz,
-            certain: mrz.valid,
-            surname: filled(&fields.surname),
-            given_names: filled(&fields.given_names),
-            truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
-            birth_date: fields.birth_date,
-            expiry_date: fields.expiry_date,
-            issue_date: fields.issue_date,
-            document_number: filled(&fields.document_number),
-            other_numbers: [&fields.optional_data, &fields.optional_data2]
-                .into_iter()
-                .filter_map(|n| filled(n))
-                .collect(),
-            nationality: filled(nationality),
-        }
-    }
-}
-
-impl From<&Aamva> for Said {
-    fn from(card: &Aamva) -> Self {
-        let given: Vec<&str> = card
-            .first_name
-            .iter()
-            .chain(&card.middle_names)
-            .map(String::as_str)
-            .collect();
-        let others = ["DCF", "DCK"]
-            .iter()
-            .filter_map(|id| card.elements.get(*id))
-            .filter_map(|n| filled(n));
-        Self {
-            source: Source::Pdf417,
-            certain: true,
-            surname: card.last_name.clone(),
-            given_names: filled(&given.join(" ")),
-            truncated: !card.truncated.is_empty(),
-            birth_date: card.birth_date,
-            expiry_date: card.expiry_date,
-            issue_date: card.issue_date,
-            document_number: card.document_number.clone(),
-            other_numbers: others.collect(),
-            nationality: None,
-        }
-    }
-}
-
-impl Said {
-    /// What fields of one source say, such as those that the visual zone gave.
-    pub fn from_fields(fields: &BTreeMap<String, Field>, source: Source) -> Self {
-        let value = |name: &str| {
-            fields
-                .get(name)
-                .filter(|f| f.source == source)
-                .and_then(|f| filled(&f.value))
-        };
-        let date = |name: &str| value(name).and_then(|v| v.parse().ok());
-        let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>();
-        Self {
-            source,
-            certain: source != Source::Ocr,
-            surname: value(field::LAST_NAME),
-            given_names: filled(&given.join(" ")),
-            truncated: false,
-            birth_date: date(field::BIRTH_DATE),
-            expiry_date: date(field::EXPIRY_DATE),
-            issue_date: date(field::ISSUE_DATE),
-            document_number: value(field::DOCUMENT_NUMBER),
-            other_numbers: value(field::PERSONAL_NUMBER).into_iter().collect(),
-            nationality: value(field::NATIONALITY),
-        }
-    }
-}
+use values::filled;
+pub use values::{Claimed, Said};
+use verdict::{NEARLY, Verdict};
 
 /// One submitted field held against one source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -181,40 +52,6 @@ pub struct Comparison {
     pub mismatches: Vec<String>,
     /// What a reader should know. Never holds values.
     pub warnings: Vec<String>,
-}
-
-/// How well two values agree.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Verdict {
-    matches: Option<bool>,
-    score: f64,
-    note: Option<&'static str>,
-}
-
-impl Verdict {
-    fn same(score: f64, note: Option<&'static str>) -> Self {
-        Self {
-            matches: Some(true),
-            score,
-            note,
-        }
-    }
-
-    fn different(score: f64) -> Self {
-        Self {
-            matches: Some(false),
-            score,
-            note: None,
-        }
-    }
-
-    fn unclear(note: &'static str) -> Self {
-        Self {
-            matches: None,
-            score: 0.0,
-            note: Some(note),
-        }
-    }
 }
 
 /// Compares what was submitted with each source.
@@ -299,9 +136,6 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
     excuse_misread(&mut results);
     conclude(results)
 }
-
-/// A score from which a difference may be a misreading of the visual zone.
-const NEARLY: f64 = 75.0;
 
 /// Small differences in the visual zone are unclear where a certain source agrees.
 fn excuse_misread(results: &mut [(FieldResult, Option<&'static str>)]) {

@@ -10,8 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::embedding::distance;
-use crate::engine::{Face, FaceEngine, FaceReading, PictureKind};
+use crate::engine::FaceEngine;
 use crate::error::FaceError;
+use crate::kind::PictureKind;
+use crate::reading::{Face, FaceReading};
 use crate::similarity::{MatchVerdict, similarity};
 
 /// Larger files are not read.

@@ -16,9 +16,11 @@ mod embedding;
 mod engine;
 mod error;
 mod index;
+mod kind;
 mod liveness;
 mod mesh;
 mod quality;
+mod reading;
 mod significance;
 mod similarity;
 mod spectrum;
@@ -26,12 +28,14 @@ mod window;
 
 pub use batch::{check_liveness_line, compare_faces_line, detect_faces_line};
 pub use embedding::{EMBEDDING_BYTES, EMBEDDING_LEN, Embedding, InvalidEmbedding, distance};
-pub use engine::{Eyes, Face, FaceEngine, FaceReading, PictureKind};
+pub use engine::FaceEngine;
 pub use error::FaceError;
 pub use index::{FaceIndex, Hit};
+pub use kind::PictureKind;
 pub use liveness::{Cues, Liveness, LivenessOutcome};
 pub use mesh::Pose;
 pub use quality::QualityIssue;
+pub use reading::{Eyes, Face, FaceReading};
 pub use similarity::{
     COPY_DISTANCE, IDENTIFICATION_BAND, IDENTIFICATION_DISTANCE, Identification, MATCH_SIMILARITY,
     MatchVerdict, REVIEW_SIMILARITY, similarity,

@@ -7,7 +7,7 @@
 use imaging::{Luma, Picture};
 use serde::Serialize;
 
-use crate::engine::{Face, FaceReading};
+use crate::reading::{Face, FaceReading};
 use crate::spectrum::{PATCH, mean_power, peak};
 
 /// The three outcomes of ISO/IEC 30107-3's terms: bona fide, attack, and no decision.

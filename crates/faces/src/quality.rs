@@ -4,7 +4,7 @@
 use imaging::Luma;
 use serde::Serialize;
 
-use crate::engine::PictureKind;
+use crate::kind::PictureKind;
 use crate::mesh::Pose;
 
 /// Something that makes a face hard to rely on.

@@ -11,7 +11,7 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::decode::{Stored, check_size};
+use crate::decoded::{Stored, check_size};
 use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::picture::Picture;

@@ -11,6 +11,7 @@
 //! It never looks for documents or faces, touches no file and no network, and knows no HTTP.
 
 mod decode;
+mod decoded;
 mod encode;
 mod error;
 mod format;
@@ -21,9 +22,11 @@ mod luma;
 mod pdf;
 mod picture;
 mod raster;
+mod resample;
 pub mod worker;
 
-pub use decode::{Decoded, decode};
+pub use decode::decode;
+pub use decoded::Decoded;
 pub use encode::{encode_jpeg, encode_png};
 pub use error::DecodeError;
 pub use format::{Format, sniff};

@@ -3,7 +3,7 @@
 use fast_image_resize::PixelType;
 
 use crate::geometry::{Homography, Point};
-use crate::picture::{neighbours, resize};
+use crate::resample::{neighbours, resize};
 
 /// A grey picture: one byte a pixel, row-major, 0 black.
 #[derive(Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro::vello_cpu::color::palette::css::WHITE;
 use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
 
-use crate::decode::{Decoded, check_size};
+use crate::decoded::{Decoded, check_size};
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;

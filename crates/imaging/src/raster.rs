@@ -7,7 +7,7 @@ use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::{ColorType, ImageDecoder, ImageError};
 
-use crate::decode::{Stored, check_size};
+use crate::decoded::{Stored, check_size};
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;

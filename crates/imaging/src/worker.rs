@@ -12,7 +12,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::decode::{Decoded, decode};
+use crate::decode::decode;
+use crate::decoded::Decoded;
 use crate::error::DecodeError;
 use crate::format::Format;
 use crate::limits::Limits;

@@ -6,40 +6,20 @@
 
 mod catalogue;
 mod error;
+mod folder;
 mod manifest;
 mod pool;
 mod runtime;
+mod tensor;
 
-use std::{
-    path::{Path, PathBuf},
-    thread::available_parallelism,
-};
+use std::{path::Path, thread::available_parallelism};
 
 pub use catalogue::{Layout, ModelName};
 pub use error::ModelError;
-pub use manifest::{MANIFEST, Manifest, ManifestEntry, RUNTIME};
+pub use folder::{MANIFEST, MODELS_VARIABLE, find_models_dir};
+pub use manifest::{Manifest, ManifestEntry, RUNTIME};
 use pool::Pool;
-
-/// The environment variable that names the models' folder.
-pub const MODELS_VARIABLE: &str = "BONAFIDE_MODELS";
-
-/// A dense tensor handed to a model, borrowed from the caller.
-#[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
-    /// Length of each dimension, outermost first; see [`ModelName`] for what each model takes.
-    pub shape: &'a [usize],
-    /// Values in row-major order; as many as the shape's product.
-    pub data: &'a [f32],
-}
-
-/// A dense tensor that a model answered.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tensor {
-    /// Length of each dimension, outermost first.
-    pub shape: Vec<usize>,
-    /// Values in row-major order.
-    pub data: Vec<f32>,
-}
+pub use tensor::{Input, Tensor};
 
 /// Every model of the catalogue, checked against the manifest and shared by all threads of the process.
 ///
@@ -122,39 +102,4 @@ impl Models {
     fn pool(&self, name: ModelName) -> &Pool {
         &self.pools[name as usize]
     }
-}
-
-/// The folder that holds the models: `configured`, else `BONAFIDE_MODELS`, else `models` beside the executable,
-/// else `./models`. Under Cargo (tests, `cargo run`) the workspace's own `models` comes last.
-///
-/// A folder that someone named is returned whether or not it is good, so that [`Models::open`] can say what is wrong
-/// with it; one that was only guessed is returned when it holds a manifest.
-#[must_use]
-pub fn find_models_dir(configured: Option<&Path>) -> Option<PathBuf> {
-    let named = configured
-        .map(Path::to_path_buf)
-        .or_else(|| std::env::var_os(MODELS_VARIABLE).map(PathBuf::from));
-    if named.is_some() {
-        return named;
-    }
-    let beside_executable = std::env::current_exe()
-        .ok()
-        .and_then(|executable| Some(executable.parent()?.join("models")));
-    // Cargo sets this variable for what it runs, never for what is shipped: CRATE/../../models or CRATE/../models.
-    let in_workspace = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map(PathBuf::from)
-        .into_iter()
-        .flat_map(|package| {
-            package
-                .ancestors()
-                .skip(1)
-                .take(2)
-                .map(|above| above.join("models"))
-                .collect::<Vec<_>>()
-        });
-    beside_executable
-        .into_iter()
-        .chain([PathBuf::from("models")])
-        .chain(in_workspace)
-        .find(|dir| dir.join(MANIFEST).is_file())
 }

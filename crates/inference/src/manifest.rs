@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::ModelError;
-
-/// The manifest's file name in the models' folder.
-pub const MANIFEST: &str = "manifest.json";
+use crate::folder::MANIFEST;
 
 /// The manifest's entry for the ONNX Runtime library.
 pub const RUNTIME: &str = "onnxruntime";

@@ -1,17 +1,9 @@
 //! Countries by their ISO 3166-1 codes. Names in other languages are looked up by [`crate::country_by_name`].
 
+mod country;
 mod table;
 
-/// A country or territory of ISO 3166-1 (and Kosovo, which has only user-assigned codes).
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub struct Country {
-    /// Two upper-case letters, such as `DE`.
-    pub alpha2: &'static str,
-    /// Three upper-case letters, such as `DEU`.
-    pub alpha3: &'static str,
-    /// The English name, as CLDR has it.
-    pub name: &'static str,
-}
+pub use country::Country;
 
 /// The specimen state of ICAO 9303. No look-up returns it: only sandbox code may take it for a country.
 pub static UTOPIA: Country = Country {

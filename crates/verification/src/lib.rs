@@ -21,6 +21,7 @@ pub mod identity;
 pub mod json;
 pub mod judge;
 pub mod link;
+mod name_source;
 pub mod names;
 pub mod picture;
 pub mod refusal;

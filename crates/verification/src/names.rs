@@ -3,7 +3,7 @@
 //!
 //! It collects names and the facts that belong to each; it neither screens nor decides.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
 use reference::icao;
@@ -11,34 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::dates;
 use crate::evidence::{BarcodeFinding, DocumentData, DocumentEvidence, MrzFinding};
+pub use crate::name_source::{FurtherName, MatchedName, NameSource};
 use crate::screening::{Screening, ScreeningHit};
 use crate::submission::Submission;
-
-/// Where a screened name comes from, in the order in which reviewers see them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NameSource {
-    /// The form.
-    Submitted,
-    /// An accepted reading of a machine-readable zone.
-    Mrz,
-    /// A barcode.
-    Barcode,
-    /// An earlier attempt that the same face proved.
-    Earlier,
-}
-
-impl NameSource {
-    /// `submitted`, `mrz`, `barcode` or `earlier`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NameSource::Submitted => "submitted",
-            NameSource::Mrz => "mrz",
-            NameSource::Barcode => "barcode",
-            NameSource::Earlier => "earlier",
-        }
-    }
-}
 
 /// A name to screen, with the facts of the same source. Facts that the source does not state are absent, so that no
 /// submitted value can weaken a match with a name from elsewhere.
@@ -171,27 +146,6 @@ pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedNa
     names.into_iter().filter(|name| seen.insert(name.key())).collect()
 }
 
-/// A name by which a list entry was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MatchedName {
-    /// Where the name comes from.
-    pub source: NameSource,
-    /// The full name.
-    pub name: String,
-}
-
-/// A name that was screened besides the submitted one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FurtherName {
-    /// Where the name comes from.
-    pub source: NameSource,
-    /// The full name.
-    pub name: String,
-    /// The flattened values that were searched.
-    pub query_params: BTreeMap<String, String>,
-}
-
 /// Most hits that a combined screening lists; its total counts all.
 const MOST_HITS: usize = 20;
 
@@ -299,6 +253,8 @@ fn without_last_word(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::screening::tests::hit;
     use crate::submission::tests::{live, submit};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{FurtherName, MatchedName};
+use crate::name_source::{FurtherName, MatchedName};
 
 /// The outcome of sanctions screening.
 #[derive(Clone, Debug, Default, PartialEq)]

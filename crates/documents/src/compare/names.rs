@@ -2,7 +2,8 @@
 
 use reference::icao::transliterate;
 
-use super::{Claimed, NEARLY, Said, Verdict};
+use super::values::{Claimed, Said};
+use super::verdict::{NEARLY, Verdict};
 
 const SWAPPED: &str = "Given and family names seem to be swapped";
 const CUT: &str = "A name on the document may be cut short";

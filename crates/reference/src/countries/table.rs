@@ -3,7 +3,7 @@
 //! `XK`/`XKX` (Kosovo) is no ISO code but the user-assigned one that CLDR and the EU use: its citizens hold
 //! passports (ICAO issuer `RKS`), so they can be verified.
 
-use super::Country;
+use super::country::Country;
 
 const fn row(alpha2: &'static str, alpha3: &'static str, name: &'static str) -> Country {
     Country { alpha2, alpha3, name }

@@ -1,0 +1,140 @@
+//! The two sides of a comparison: what a person submitted, and what one source on a document says.
+//!
+//! Compares nothing itself.
+
+use std::collections::BTreeMap;
+
+use crate::reading::{Aamva, Field, MrzReading, MrzWarning, PartialDate, Source, field};
+
+/// What a person submitted; what is `None` is not compared.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// First name.
+    pub first_name: Option<String>,
+    /// Middle names.
+    pub middle_name: Option<String>,
+    /// Family name.
+    pub last_name: Option<String>,
+    /// Date of birth.
+    pub birth_date: Option<PartialDate>,
+    /// Number of the document.
+    pub document_number: Option<String>,
+    /// Alpha-3.
+    pub nationality: Option<String>,
+}
+
+/// What one source on a document says; what is `None` was not read.
+#[derive(Clone, PartialEq)]
+pub struct Said {
+    /// Where it was read.
+    pub source: Source,
+    /// Whether single characters are certain: a valid zone, a barcode; not the visual zone.
+    pub certain: bool,
+    /// Family name.
+    pub surname: Option<String>,
+    /// Every given name.
+    pub given_names: Option<String>,
+    /// Either name may be cut short.
+    pub truncated: bool,
+    /// Date of birth.
+    pub birth_date: Option<PartialDate>,
+    /// Date of expiry.
+    pub expiry_date: Option<PartialDate>,
+    /// Date of issue.
+    pub issue_date: Option<PartialDate>,
+    /// Number of the document.
+    pub document_number: Option<String>,
+    /// Other numbers, which a reader of the visual zone may take for the document's.
+    pub other_numbers: Vec<String>,
+    /// Alpha-3 or a code of ICAO 9303-3 §5.
+    pub nationality: Option<String>,
+}
+
+/// The text without spaces around it; nothing if nothing is left.
+pub(super) fn filled(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+impl From<&MrzReading> for Said {
+    fn from(mrz: &MrzReading) -> Self {
+        let fields = &mrz.fields;
+        let nationality = fields
+            .nationality_country
+            .as_deref()
+            .unwrap_or(&fields.nationality);
+        Self {
+            source: Source::Mrz,
+            certain: mrz.valid,
+            surname: filled(&fields.surname),
+            given_names: filled(&fields.given_names),
+            truncated: mrz.warnings.contains(&MrzWarning::NameMayBeTruncated),
+            birth_date: fields.birth_date,
+            expiry_date: fields.expiry_date,
+            issue_date: fields.issue_date,
+            document_number: filled(&fields.document_number),
+            other_numbers: [&fields.optional_data, &fields.optional_data2]
+                .into_iter()
+                .filter_map(|n| filled(n))
+                .collect(),
+            nationality: filled(nationality),
+        }
+    }
+}
+
+impl From<&Aamva> for Said {
+    fn from(card: &Aamva) -> Self {
+        let given: Vec<&str> = card
+            .first_name
+            .iter()
+            .chain(&card.middle_names)
+            .map(String::as_str)
+            .collect();
+        let others = ["DCF", "DCK"]
+            .iter()
+            .filter_map(|id| card.elements.get(*id))
+            .filter_map(|n| filled(n));
+        Self {
+            source: Source::Pdf417,
+            certain: true,
+            surname: card.last_name.clone(),
+            given_names: filled(&given.join(" ")),
+            truncated: !card.truncated.is_empty(),
+            birth_date: card.birth_date,
+            expiry_date: card.expiry_date,
+            issue_date: card.issue_date,
+            document_number: card.document_number.clone(),
+            other_numbers: others.collect(),
+            nationality: None,
+        }
+    }
+}
+
+impl Said {
+    /// What fields of one source say, such as those that the visual zone gave.
+    pub fn from_fields(fields: &BTreeMap<String, Field>, source: Source) -> Self {
+        let value = |name: &str| {
+            fields
+                .get(name)
+                .filter(|f| f.source == source)
+                .and_then(|f| filled(&f.value))
+        };
+        let date = |name: &str| value(name).and_then(|v| v.parse().ok());
+        let given = [value(field::FIRST_NAME), value(field::MIDDLE_NAME)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>();
+        Self {
+            source,
+            certain: source != Source::Ocr,
+            surname: value(field::LAST_NAME),
+            given_names: filled(&given.join(" ")),
+            truncated: false,
+            birth_date: date(field::BIRTH_DATE),
+            expiry_date: date(field::EXPIRY_DATE),
+            issue_date: date(field::ISSUE_DATE),
+            document_number: value(field::DOCUMENT_NUMBER),
+            other_numbers: value(field::PERSONAL_NUMBER).into_iter().collect(),
+            nationality: value(field::NATIONALITY),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! How well two values agree, whatever they are values of.
+
+/// A score from which a difference may be a misreading of the visual zone.
+pub(super) const NEARLY: f64 = 75.0;
+
+/// How well two values agree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) matches: Option<bool>,
+    pub(super) score: f64,
+    pub(super) note: Option<&'static str>,
+}
+
+impl Verdict {
+    pub(super) fn same(score: f64, note: Option<&'static str>) -> Self {
+        Self {
+            matches: Some(true),
+            score,
+            note,
+        }
+    }
+
+    pub(super) fn different(score: f64) -> Self {
+        Self {
+            matches: Some(false),
+            score,
+            note: None,
+        }
+    }
+
+    pub(super) fn unclear(note: &'static str) -> Self {
+        Self {
+            matches: None,
+            score: 0.0,
+            note: Some(note),
+        }
+    }
+}
