@@ -30,7 +30,7 @@ struct Listed {
     datasets: Vec<String>,
     topics: Vec<String>,
     programs: Vec<String>,
-    /// Its [`Properties`] as JSON: small, since only hits are ever read.
+    /// Its [`crate::Properties`] as JSON: small, since only hits are ever read.
     properties: Box<str>,
     subject: Subject,
 }

@@ -48,7 +48,7 @@ pub struct Hit {
     pub topics: Vec<String>,
     /// The authority's programmes.
     pub programs: Vec<String>,
-    /// What the list says of it, compared or not; see [`Entity::properties`].
+    /// What the list says of it, compared or not; see [`crate::Entity::properties`].
     pub properties: Properties,
     /// What the score is made of; see [`crate::PairScore::features`].
     pub features: BTreeMap<String, f64>,
