@@ -3,6 +3,7 @@
 //! Nothing here changes anything: pages are looked at by mail scanners and link previews too.
 
 pub mod assets;
+pub mod bodies;
 pub mod endpoints;
 pub mod exchange;
 pub mod locale;

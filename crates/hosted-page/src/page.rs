@@ -31,7 +31,8 @@ use store::merchants::{self, Merchant};
 use super::assets;
 use super::locale::Locale;
 use super::template::{Value, escape, render, script_json};
-use crate::endpoints::{MerchantBody, PreviewBody, rehearsed};
+use crate::bodies::{MerchantBody, PreviewBody};
+use crate::endpoints::rehearsed;
 
 /// What the page is rendered from.
 struct Visit {

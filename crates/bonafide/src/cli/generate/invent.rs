@@ -22,26 +22,24 @@ use store::bulk::{PastAttempt, PastPerson, PastSession};
 use store::consents::Consent;
 use store::sessions::{SessionStatus, Stage};
 use uuid::Uuid;
-use verification::applicant_info::ApplicantInfo;
 use verification::dates;
-use verification::evidence::{
-    BarcodeFinding, Challenge, ComparedField, Comparison, Consistency, DocumentData, DocumentEvidence,
-    Evidence, FaceMatch, Liveness, MatchVerdict, MrzFinding, MrzRead, PictureState, SelfieEvidence, Shows,
-    SideEvidence, Source,
-};
 use verification::flow::Flow;
 use verification::identity::Identity;
-use verification::judge::{Judgement, examine};
+use verification::judge::examine;
 use verification::review::Priority;
 use verification::screening::Screening;
 use verification::status::{self, AttemptStatus, StatusEvent, registration_status};
-use verification::submission::{Context, FileField, Submission};
+use verification::submission::{Context, Submission};
 
 use super::cast::{COUNTRIES, FAMILY, GIVEN, REASONS};
+use super::findings::{Fault, Subject, detail, draw_fault, evidence, pick};
 
 const MINUTE: i64 = 60 * 1_000;
+
 const HOUR: i64 = 60 * MINUTE;
+
 const DAY: i64 = 24 * HOUR;
+
 /// Applicants are spread over so long a time, which ends now.
 const PERIOD: i64 = 730 * DAY;
 
@@ -68,38 +66,6 @@ pub(super) struct Inventor {
 /// The label of an invented applicant.
 pub(super) fn external_user_id(seed: u64, number: u64) -> String {
     format!("invented-{seed}-{number:08}")
-}
-
-/// What went wrong at an attempt.
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    None,
-    Blurred,
-    NotLive,
-    OtherFace,
-    InBand,
-    Expired,
-    BadMrz,
-    OtherName,
-    Young,
-}
-
-/// A person before anything happened.
-struct Subject {
-    given: &'static str,
-    family: String,
-    country: &'static str,
-    birth: Date,
-    document: Option<DocumentType>,
-    number: String,
-    label: String,
-    facemap_id: Uuid,
-    session_id: Option<Uuid>,
-    flow: usize,
-}
-
-fn pick<T: Copy>(rng: &mut StdRng, from: &[T]) -> T {
-    from[rng.random_range(0..from.len())]
 }
 
 impl Inventor {
@@ -383,264 +349,5 @@ impl Inventor {
             device: pick(rng, &["phone", "phone", "phone", "desktop", "tablet"]).into(),
             events: events.into(),
         }
-    }
-}
-
-/// Three of four attempts are faultless.
-fn draw_fault(rng: &mut StdRng, subject: &Subject) -> Fault {
-    if subject.document.is_none() || rng.random_bool(0.76) {
-        return Fault::None;
-    }
-    pick(
-        rng,
-        &[
-            Fault::Blurred,
-            Fault::Blurred,
-            Fault::Blurred,
-            Fault::NotLive,
-            Fault::OtherFace,
-            Fault::InBand,
-            Fault::InBand,
-            Fault::Expired,
-            Fault::BadMrz,
-            Fault::BadMrz,
-            Fault::OtherName,
-            Fault::OtherName,
-            Fault::Young,
-        ],
-    )
-}
-
-/// What the engines would have found.
-fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> Evidence {
-    let Some(document_type) = subject.document else {
-        return Evidence::default();
-    };
-    let state = |bad: bool| {
-        if bad {
-            PictureState::Unprocessable
-        } else {
-            PictureState::Processed
-        }
-    };
-    let side = |bad| SideEvidence {
-        state: state(bad),
-        shows: Shows::Declared,
-        faces: 1,
-    };
-    let (similarity, verdict) = match fault {
-        Fault::OtherFace => (rng.random_range(2.0..20.0), MatchVerdict::NoMatch),
-        Fault::InBand => (rng.random_range(40.0..50.0), MatchVerdict::BelowThreshold),
-        _ => (rng.random_range(70.0..99.0), MatchVerdict::Match),
-    };
-    let birth = if fault == Fault::Young {
-        today.saturating_sub(16.years())
-    } else {
-        subject.birth
-    };
-    let expiry = match fault {
-        Fault::Expired => today.saturating_sub(rng.random_range(1..900_i64).days()),
-        _ => today.saturating_add(rng.random_range(30..3_000_i64).days()),
-    };
-    let read = DocumentData {
-        given_names: Some(subject.given.to_uppercase()),
-        surname: Some(if fault == Fault::OtherName {
-            "SOMEBODY ELSE".into()
-        } else {
-            subject.family.to_uppercase()
-        }),
-        document_number: Some(subject.number.clone()),
-        issuer: Some(subject.country.to_owned()),
-        nationality: Some(subject.country.to_owned()),
-        birth_date: Some(birth.to_string()),
-        expiry_date: Some(expiry.to_string()),
-        sex: Some(pick(rng, &["F", "M"]).into()),
-        name_may_be_truncated: false,
-    };
-    let (mrz, barcode) = match document_type {
-        DocumentType::Drivers => (MrzFinding::NotFound, BarcodeFinding::Read(read.clone())),
-        document_type => {
-            let mrz = MrzRead {
-                format: if document_type == DocumentType::Passport {
-                    "TD3"
-                } else {
-                    "TD1"
-                }
-                .into(),
-                valid: fault != Fault::BadMrz,
-                accepted: fault != Fault::BadMrz,
-                data: read.clone(),
-            };
-            (MrzFinding::Read(mrz), BarcodeFinding::NotFound)
-        }
-    };
-    Evidence {
-        comparison: Some(comparison(subject, &read)),
-        documents: vec![DocumentEvidence {
-            document_type,
-            front: Some(side(fault == Fault::Blurred)),
-            back: (document_type != DocumentType::Passport).then(|| side(false)),
-            mrz,
-            barcode,
-            visual: read,
-            sides: Consistency::Consistent,
-            portrait_match: (fault != Fault::Blurred).then_some(FaceMatch { similarity, verdict }),
-        }],
-        selfie: Some(SelfieEvidence {
-            state: PictureState::Processed,
-            faces: 1,
-            liveness: if fault == Fault::NotLive {
-                Liveness::NotLive
-            } else {
-                Liveness::Live
-            },
-            challenge: Challenge::Absent,
-        }),
-        ..Evidence::default()
-    }
-}
-
-fn comparison(subject: &Subject, read: &DocumentData) -> Comparison {
-    let claimed = [
-        ("firstName", subject.given.to_owned(), &read.given_names),
-        ("lastName", subject.family.clone(), &read.surname),
-        ("dob", subject.birth.to_string(), &read.birth_date),
-    ];
-    let fields = claimed.into_iter().flat_map(|(field, submitted, extracted)| {
-        let same = extracted
-            .as_deref()
-            .is_some_and(|said| said.eq_ignore_ascii_case(&submitted));
-        [Source::Mrz, Source::Ocr].map(|source| ComparedField {
-            field: field.into(),
-            source,
-            submitted: submitted.clone(),
-            extracted: extracted.clone(),
-            matches: Some(same),
-            score: if same { 100.0 } else { 20.0 },
-            is_reliable: true,
-        })
-    });
-    Comparison {
-        fields: fields.collect(),
-        warnings: Vec::new(),
-    }
-}
-
-/// What reviewers are shown of it.
-fn detail(
-    rng: &mut StdRng,
-    submission: &Submission,
-    evidence: &Evidence,
-    judgement: &Judgement,
-    flow: &Flow,
-    took_ms: i64,
-) -> Detail {
-    let said = |data: &DocumentData| -> BTreeMap<String, String> {
-        let fields = [
-            ("firstName", &data.given_names),
-            ("lastName", &data.surname),
-            ("birthDate", &data.birth_date),
-            ("documentNumber", &data.document_number),
-            ("expiryDate", &data.expiry_date),
-        ];
-        let known = fields
-            .into_iter()
-            .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
-        known.collect()
-    };
-    let documents = evidence.documents.iter().map(|document| DocumentSeen {
-        document_type: document.document_type.as_str().to_owned(),
-        similarity: document.portrait_match.map(|found| found.similarity),
-        sides_agree: Some(true),
-        mrz: match &document.mrz {
-            MrzFinding::Read(mrz) => said(&mrz.data),
-            _ => BTreeMap::new(),
-        },
-        barcode: match &document.barcode {
-            BarcodeFinding::Read(data) => said(data),
-            _ => BTreeMap::new(),
-        },
-        visual: said(&document.visual),
-    });
-    let compared = evidence.comparison.iter().flat_map(|compared| &compared.fields);
-    let fields = compared.map(|compared| FieldSeen {
-        field: compared.field.clone(),
-        source: compared.source.as_str().to_owned(),
-        extracted: compared.extracted.clone(),
-        matches: compared.matches,
-        score: compared.score,
-    });
-    let mut pictures = BTreeMap::new();
-    if let Some(document) = evidence.documents.first() {
-        let lines = said(&document.visual).into_values().collect::<Vec<_>>();
-        for field in FileField::ALL {
-            let of_document = field
-                .document()
-                .is_some_and(|(kind, _)| kind == document.document_type);
-            if of_document || field == FileField::Selfie {
-                pictures.insert(
-                    field.as_str().to_owned(),
-                    picture(rng, if of_document { &lines } else { &[] }),
-                );
-            }
-        }
-    }
-    Detail {
-        info: ApplicantInfo::of_attempt(submission, evidence),
-        reasons: judgement.reasons.clone(),
-        holds: judgement.holds.clone(),
-        required_documents: submission
-            .document_configuration(flow)
-            .document_types
-            .iter()
-            .map(|document| document.as_str().to_owned())
-            .collect(),
-        timing_ms: BTreeMap::from([
-            ("read".into(), took_ms as f64 * 0.6),
-            ("faces".into(), took_ms as f64 * 0.3),
-        ]),
-        seen: Seen {
-            pictures,
-            liveness: evidence.selfie.map(|selfie| LivenessSeen {
-                outcome: json!(if selfie.liveness == Liveness::Live {
-                    "live"
-                } else {
-                    "not_live"
-                }),
-                score: rng.random_range(0.5..1.0),
-                reasons: Vec::new(),
-                cues: None,
-                same_picture: false,
-            }),
-            documents: documents.collect(),
-            fields: fields.collect(),
-            ..Seen::default()
-        },
-        ..Detail::default()
-    }
-}
-
-/// A picture of which only the measures are kept: invented applicants have no files.
-fn picture(rng: &mut StdRng, lines: &[String]) -> PictureSeen {
-    let line = |(place, text): (usize, &String)| LineSeen {
-        bounds: [0.35, 0.2 + 0.1 * place as f32, 0.4, 0.05],
-        text: text.clone(),
-        confidence: 0.97,
-        mrz: false,
-    };
-    PictureSeen {
-        state: "processed".into(),
-        format: "image/jpeg".into(),
-        width: 1_600,
-        height: 1_000,
-        faces: vec![FaceSeen {
-            bounds: [0.1, 0.3, 0.2, 0.4],
-            score: rng.random_range(0.8..1.0),
-            significant: true,
-            inter_eye_px: rng.random_range(60.0..200.0),
-            issues: Vec::new(),
-        }],
-        lines: lines.iter().enumerate().map(line).collect(),
-        ..PictureSeen::default()
     }
 }

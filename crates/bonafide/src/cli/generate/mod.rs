@@ -4,6 +4,7 @@
 //! The same seed invents the same people. A run that was broken off is taken up where it stopped.
 
 mod cast;
+mod findings;
 mod invent;
 
 use std::sync::Arc;

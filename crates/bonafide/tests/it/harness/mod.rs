@@ -1,15 +1,17 @@
 //! Starts the server with a database of its own and talks to it.
 
+mod database;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+
+pub(crate) use self::database::database;
 
 /// Which database.
 #[derive(Clone, Copy, Debug)]
@@ -107,12 +109,6 @@ pub(crate) fn try_command(dir: &Path, environment: &Environment, arguments: &[&s
         .unwrap()
 }
 
-/// A connection of the test's own.
-enum Connection {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
-}
-
 /// Starts the server and waits until it listens; its process and address. Its log goes on into a file of the folder.
 fn spawn(
     dir: &Path,
@@ -165,34 +161,6 @@ fn try_spawn(
         }
     });
     Ok((child, format!("http://{address}")))
-}
-
-/// The address of a fresh database.
-pub(crate) async fn database(backend: Backend, dir: &Path) -> String {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    match backend {
-        Backend::Sqlite => format!("sqlite:{}", dir.join("bonafide.db").display()),
-        Backend::Postgres => {
-            let cluster = std::env::var("BONAFIDE_TEST_POSTGRES")
-                .expect("PostgreSQL tests need a cluster: run them with `scripts/with-postgres cargo test`");
-            let name = format!(
-                "it_{}_{}",
-                std::process::id(),
-                NUMBER.fetch_add(1, Ordering::Relaxed)
-            );
-            let mut admin = PgConnection::connect(&cluster).await.unwrap();
-            let create = sqlx::AssertSqlSafe(format!("create database {name}"));
-            sqlx::raw_sql(create).execute(&mut admin).await.unwrap();
-            let (server, query) = cluster
-                .split_once('?')
-                .map_or((cluster.as_str(), None), |(a, b)| (a, Some(b)));
-            let (server, _) = server.rsplit_once('/').unwrap();
-            format!(
-                "{server}/{name}{}",
-                query.map(|query| format!("?{query}")).unwrap_or_default()
-            )
-        }
-    }
 }
 
 impl Server {
@@ -314,199 +282,12 @@ impl Server {
         }
     }
 
-    /// Changes the database behind the server's back, as time would.
-    pub(crate) async fn sql(&self, sql: &'static str) {
-        if sql.contains("rate_limits") && self.database.starts_with("sqlite:") {
-            // SQLite has two tables of them: those of sign-ins are durable, the others are traffic.
-            let traffic = self.database.replace(".db", ".traffic.db");
-            let mut connection = SqliteConnection::connect(&traffic).await.unwrap();
-            sqlx::query(sql).execute(&mut connection).await.unwrap();
-        }
-        match self.connection(sql).await {
-            Connection::Sqlite(mut connection) => {
-                sqlx::query(sql).execute(&mut connection).await.unwrap();
-            }
-            Connection::Postgres(mut connection) => {
-                sqlx::query(sql).execute(&mut connection).await.unwrap();
-            }
-        }
-    }
-
-    /// Runs a statement in a transaction that ends only half a second after something else has begun.
-    pub(crate) async fn sql_beside<F: Future>(&self, sql: &'static str, other: F) -> F::Output {
-        macro_rules! held {
-            ($connection:ident) => {{
-                let mut held = $connection.begin().await.unwrap();
-                sqlx::query(sql).execute(&mut *held).await.unwrap();
-                let ends = async {
-                    tokio::time::sleep(Duration::from_millis(500)).await;
-                    held.commit().await.unwrap();
-                };
-                tokio::join!(other, ends).0
-            }};
-        }
-        match self.connection(sql).await {
-            Connection::Sqlite(mut connection) => held!(connection),
-            Connection::Postgres(mut connection) => held!(connection),
-        }
-    }
-
-    /// The one number that a query answers.
-    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        match self.connection(sql).await {
-            Connection::Sqlite(mut connection) => {
-                sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
-            }
-            Connection::Postgres(mut connection) => {
-                sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
-            }
-        }
-    }
-
-    /// Copies every table, so that [`Server::fall_back`] can bring this state of the database back.
-    pub(crate) async fn remember_database(&self) {
-        for table in self.tables().await {
-            self.dynamic(&[format!("create table kept_{table} as select * from {table}")])
-                .await;
-        }
-    }
-
-    /// Brings the remembered state back behind the running server's back, in one transaction: what a process sees when a
-    /// replica that lagged is promoted or a backup is restored to a point in time.
-    pub(crate) async fn fall_back(&self) {
-        let kept: Vec<String> = self
-            .tables()
-            .await
-            .iter()
-            .filter_map(|table| table.strip_prefix("kept_").map(str::to_owned))
-            .collect();
-        assert!(!kept.is_empty(), "nothing was remembered");
-        let mut statements = Vec::new();
-        let sqlite = self.database.starts_with("sqlite:");
-        statements.push(if sqlite {
-            "pragma foreign_keys = off".to_owned()
-        } else {
-            "set session_replication_role = 'replica'".to_owned()
-        });
-        statements.push(if sqlite { "begin immediate" } else { "begin" }.to_owned());
-        for table in kept {
-            statements.push(format!("delete from {table}"));
-            statements.push(format!("insert into {table} select * from kept_{table}"));
-        }
-        statements.push("commit".to_owned());
-        self.dynamic(&statements).await;
-    }
-
-    /// The tables of the schema, without those of the migrations.
-    async fn tables(&self) -> Vec<String> {
-        let tables: Vec<String> = match self.connection("").await {
-            Connection::Sqlite(mut connection) => {
-                let sql = "select name from sqlite_master where type = 'table' order by name";
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-            Connection::Postgres(mut connection) => {
-                let sql =
-                    "select tablename::text from pg_tables where schemaname = 'public' order by tablename";
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-        };
-        let own = |table: &String| !table.starts_with("sqlite_") && !table.starts_with("_sqlx");
-        tables.into_iter().filter(own).collect()
-    }
-
-    /// Statements that a test puts together, on one connection.
-    async fn dynamic(&self, statements: &[String]) {
-        let mut connection = self.connection("").await;
-        for sql in statements {
-            let sql = sqlx::AssertSqlSafe(sql.clone());
-            match &mut connection {
-                Connection::Sqlite(connection) => {
-                    sqlx::raw_sql(sql).execute(connection).await.unwrap();
-                }
-                Connection::Postgres(connection) => {
-                    sqlx::raw_sql(sql).execute(connection).await.unwrap();
-                }
-            }
-        }
-    }
-
-    /// The byte strings that a query answers.
-    pub(crate) async fn bytes(&self, sql: &str) -> Vec<Vec<u8>> {
-        let connection = self.connection(sql).await;
-        let sql = sqlx::AssertSqlSafe(sql.to_owned());
-        match connection {
-            Connection::Sqlite(mut connection) => {
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-            Connection::Postgres(mut connection) => {
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-        }
-    }
-
-    /// The texts that a query answers.
-    async fn texts(&self, sql: &str) -> Vec<String> {
-        let connection = self.connection(sql).await;
-        let sql = sqlx::AssertSqlSafe(sql.to_owned());
-        match connection {
-            Connection::Sqlite(mut connection) => {
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-            Connection::Postgres(mut connection) => {
-                sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
-            }
-        }
-    }
-
-    /// Every row of every table as text, bytes in hexadecimal digits: what a dump holds.
-    pub(crate) async fn dump(&self) -> Vec<String> {
-        let is_sqlite = self.database.starts_with("sqlite:");
-        let tables = match is_sqlite {
-            true => "select name from sqlite_master where type = 'table'",
-            false => {
-                "select cast(table_name as text) from information_schema.tables where table_schema = 'public'"
-            }
-        };
-        let mut rows = Vec::new();
-        for table in self.texts(tables).await {
-            let row = match is_sqlite {
-                true => {
-                    let columns =
-                        format!("select 'quote(\"' || name || '\")' from pragma_table_info('{table}')");
-                    self.texts(&columns).await.join("||','||")
-                }
-                false => "cast(t as text)".to_owned(),
-            };
-            rows.extend(self.texts(&format!("select {row} from \"{table}\" t")).await);
-        }
-        rows
-    }
-
-    /// A connection to what a statement is about: on SQLite the API log has a file of its own.
-    async fn connection(&self, sql: &str) -> Connection {
-        if self.database.starts_with("sqlite:") {
-            let of_traffic = sql.contains("from api_log") || sql.contains("update api_log");
-            let traffic = self.database.replace(".db", ".traffic.db");
-            let database = if of_traffic { &traffic } else { &self.database };
-            Connection::Sqlite(SqliteConnection::connect(database).await.unwrap())
-        } else {
-            Connection::Postgres(PgConnection::connect(&self.database).await.unwrap())
-        }
-    }
-
     /// Kills the server as a power cut would and starts it again on the same data.
     pub(crate) fn kill_and_restart(mut self, arguments: &[&str]) -> Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
         Server::start_on(dir, self.database.clone(), self.environment.clone(), arguments)
-    }
-
-    /// The SQLite database, for looking at rows.
-    pub(crate) async fn sqlite(&self) -> sqlx::SqliteConnection {
-        <sqlx::SqliteConnection as sqlx::Connection>::connect(&self.database)
-            .await
-            .unwrap()
     }
 
     /// Kills the server as a power cut would; its data folder.

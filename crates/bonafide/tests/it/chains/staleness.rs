@@ -1,0 +1,108 @@
+//! A source that has fallen behind.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Bitcoind, PATH, flags, followed, holder, until};
+use crate::harness::{Backend, Key, Server};
+use crate::portal::Browser;
+
+/// Waits until a text that is asked for again and again holds all of these.
+async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
+    let deadline = Instant::now() + Duration::from_secs(240);
+    loop {
+        let told = ask().await;
+        let missing = wanted.iter().find(|wanted| !told.contains(**wanted));
+        let Some(missing) = missing else { return };
+        assert!(Instant::now() < deadline, "{missing}: {told}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+}
+
+/// A chain whose newest block is hours old, and an index that is not there: the answer, its page, the log, `doctor`, the Health page and
+/// the metrics say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_source_warns_everybody() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Bitcoind {
+        age: 5 * 3600,
+        ..Bitcoind::default()
+    };
+    node.mine(7, 1, 0x11);
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = nobody.local_addr().unwrap();
+    let (_, follow) = followed(&node, folder.path()).await;
+    let index = format!("ltc=http://{nobody}");
+    let chains = flags(&follow, &["--chain-index", &index]);
+    let more = ["--metrics-token", "for-figures"];
+    let (server, demo) = Server::demo(Backend::Sqlite, &[&chains[..], &more].concat()).await;
+    let key = Key::of_demo(&demo);
+    until(&server, |state| state["tip"]["height"] == 6 && state["lag"] == 0).await;
+    let body = json!({"type": "address", "query": holder(0xaa), "currency": "btc", "report": "detailed"});
+    let (status, answer) = server.post(PATH, &key, body).await;
+    assert_eq!(
+        (
+            status,
+            &answer["score"],
+            &answer["exposures"]["coverage"]["stale"]
+        ),
+        (200, &json!(0.0), &json!(true)),
+        "{answer}"
+    );
+    assert!(answer["exposures"]["asOfTime"].is_string(), "{answer}");
+
+    let auditor = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "auditor").await;
+    let id = answer["queryId"].as_str().unwrap();
+    let page = auditor.get(&format!("/portal/monitoring/{id}")).await.page();
+    for text in [
+        "0.0 · Out of date",
+        "This does not mean clean",
+        "too old for this chain",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let list = auditor.get("/portal/monitoring").await.page();
+    assert!(
+        list.contains("0.0 · Out of date") && !list.contains("badge good"),
+        "{list}"
+    );
+
+    let log = async || std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    until_told(log, &["WARN", &nobody.to_string(), "(--chain-index)", "Start it"]).await;
+    let metrics = async || {
+        let request = server.http.get(format!("{}/metrics", server.base));
+        let answer = request.bearer_auth("for-figures").send().await.unwrap();
+        answer.text().await.unwrap()
+    };
+    let ages = "bonafide_chain_tip_age_seconds{chain=\"btc\",source=\"graph\"} 18";
+    until_told(
+        metrics,
+        &[
+            ages,
+            "bonafide_chain_source_ok{chain=\"btc\",source=\"graph\"} 0",
+            "bonafide_chain_source_ok{chain=\"ltc\",source=\"esplora\"} 0",
+        ],
+    )
+    .await;
+    let operator = Browser::operator(&server).await;
+    let health = async || operator.get("/portal/operator").await.page();
+    until_told(
+        health,
+        &[
+            "ends at block 6, made 5 h",
+            "see whether it is synchronised",
+            "(--chain-index)",
+        ],
+    )
+    .await;
+    let doctor = server.try_bonafide(&[&["doctor"], &chains[..]].concat());
+    let found = String::from_utf8(doctor.stdout).unwrap();
+    for text in [
+        "look  chains     btc: its graph ends at block 6, made 5 h",
+        "BAD   chains     ltc:",
+        "(--chain-index)",
+    ] {
+        assert!(found.contains(text), "{text}: {found}");
+    }
+}

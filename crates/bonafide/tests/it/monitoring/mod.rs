@@ -1,0 +1,62 @@
+//! Contract §2.7, §4.9 and the transaction monitoring part of §7; `decisions.md` §9.
+
+mod answers;
+mod records;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Merchant, Server};
+
+const PATH: &str = "/v2/public/transaction-monitoring";
+
+/// Nobody has labelled it.
+const UNKNOWN: &str = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT";
+
+const SATOSHI: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+
+/// On the demo list of sanctions.
+const LISTED: &str = "0xDE00000000000000000000000000000000000DE0";
+
+fn ask(kind: &str, currency: &str, query: &str) -> Value {
+    json!({"type": kind, "query": query, "currency": currency})
+}
+
+fn detailed(currency: &str, query: &str) -> Value {
+    json!({"type": "address", "query": query, "currency": currency, "report": "detailed", "label": "Order 7"})
+}
+
+/// An invented list, so that lists are there.
+fn import_list(server: &Server, name: &str, lines: &[Value]) {
+    let file = server.dir.path().join(name);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&file, text).unwrap();
+    server.bonafide(&["lists", "import", "--max-shrink", "100", file.to_str().unwrap()]);
+}
+
+fn person(id: usize) -> Value {
+    json!({"id": format!("p-{id}"), "schema": "Person", "properties": {"name": [format!("Invented Person {id}")]},
+        "last_seen": "2026-01-01"})
+}
+
+fn wallet(address: &str, seen: &str) -> Value {
+    json!({"id": "w", "schema": "CryptoWallet", "caption": "Invented Wallet", "properties":
+        {"publicKey": [address], "topics": ["sanction"]}, "last_seen": seen})
+}
+
+/// Waits until the running server's answer is as expected: it looks at its folders every few seconds.
+async fn until(
+    server: &Server,
+    merchant: &Merchant,
+    body: &Value,
+    expected: impl Fn(u16, &Value) -> bool,
+) -> Value {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        let (status, answer) = server.post(PATH, &merchant.live, body.clone()).await;
+        if expected(status, &answer) {
+            return answer;
+        }
+        assert!(std::time::Instant::now() < deadline, "{status} {answer}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}

@@ -1,0 +1,292 @@
+//! Claims and decisions, by one person.
+
+use serde_json::json;
+
+use super::{conclude, decide, facemap, listed, merchant, newest, open, status_of, version};
+use crate::harness::{Server, on_both};
+use crate::portal::Browser;
+use crate::verify::{specimen, verify};
+
+on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    let empty = reviewer.get("/portal/queue").await.page();
+    assert!(empty.contains("Nobody waits for a decision"));
+
+    let first = listed(&server, &demo, "listed-1").await;
+    assert_eq!(first["kycResults"]["status"], "match");
+    let log_id = newest(&server).await;
+    let queue = reviewer.get("/portal/queue?code=2702&order=oldest").await.page();
+    assert!(queue.contains(&format!(
+        "/portal/applicants/{log_id}?q=code%3D2702%26order%3Doldest"
+    )));
+    assert!(queue.contains("Applicant flagged by sanctions screening"));
+    reviewer.get("/portal/queue?code=2702&order=oldest").await.page();
+    let looks = "select count(*) from audit where action = 'queue.viewed'";
+    assert_eq!(
+        server.count(looks).await,
+        1,
+        "a page is written down once, an empty one not at all"
+    );
+    let other = reviewer.get("/portal/queue?code=2202").await.page();
+    assert!(other.contains("Nothing fits this filter"));
+    assert_eq!(reviewer.get("/portal/queue?code=1").await.status, 400);
+
+    let page = open(&reviewer, log_id).await;
+    let hit = &first["kycResults"]["results"][0];
+    let (caption, id) = (hit["caption"].as_str().unwrap(), hit["id"].as_str().unwrap());
+    for text in [
+        caption,
+        id,
+        "Not this person",
+        "2702",
+        "A hit counts from",
+        "Timeline",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    // All that the list says stands beside the applicant, whether it was compared or not.
+    for text in [
+        "Soltar Kwentabar",
+        "1964-02-29",
+        "Passport UTO0000001",
+        "Place of birth: Uto",
+        "DEMO-PERSONS",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(page.contains("This attempt still needs its decision"));
+    assert!(!page.contains("Undo on the person"), "nothing is set aside yet");
+    // What does not fit is nobody's guess.
+    assert!(page.contains("<option value=\"\">Choose"), "{page}");
+    let form = [("hit", id), ("why", "birth_date")];
+    for why in ["", "x"] {
+        let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", why)]).await;
+        assert_eq!(bad.status, 400);
+        assert!(bad.body.contains("Choose what does not fit"), "{}", bad.body);
+    }
+    decide(&reviewer, log_id, "not-this-person", &form)
+        .await
+        .redirect();
+    let page = open(&reviewer, log_id).await;
+    decide(&reviewer, log_id, "approve", &[("version", &version(&page))])
+        .await
+        .redirect();
+    assert_eq!(status_of(&server, &demo, "listed-1").await, "approved");
+    let page = open(&reviewer, log_id).await;
+    assert!(!page.contains("still needs its decision"), "it is decided");
+    assert!(page.contains("Undo on the person"));
+
+    // The same person again: found, set aside, not counted.
+    let again = listed(&server, &demo, "listed-1").await;
+    assert_eq!(
+        (&again["success"], &again["kycResults"]["status"]),
+        (&json!(true), &json!("clear"))
+    );
+    let page = open(&reviewer, newest(&server).await).await;
+    assert!(page.contains("Found before not to be this person"));
+    // Somebody else of the same name waits as ever.
+    let stranger = listed(&server, &demo, "listed-2").await;
+    assert_eq!(stranger["kycResults"]["status"], "match");
+
+    // Taken back, it counts again.
+    let facemap = facemap(&server, &demo, "listed-1").await;
+    let person = reviewer.get(&format!("/portal/people/{facemap}")).await.page();
+    assert!(person.contains("Listings that do not mean this person"));
+    let dataset = hit["datasets"][0].as_str().unwrap();
+    let undo = [("list", dataset), ("entry", id)];
+    let path = format!("/portal/people/{facemap}/listings/restore");
+    reviewer.post(&path, &undo).await.redirect();
+    assert_eq!(reviewer.post(&path, &undo).await.status, 404);
+    let third = listed(&server, &demo, "listed-1").await;
+    assert_eq!(third["kycResults"]["status"], "match");
+
+    let rows = server
+        .count("select count(*) from audit where action in ('person.listing_suppressed', 'person.listing_restored')")
+        .await;
+    assert_eq!(rows, 2);
+    assert!(
+        server
+            .count("select count(*) from audit where action = 'person.viewed'")
+            .await
+            >= 4
+    );
+    assert!(server.bonafide(&["audit", "verify"]).contains("ntact"));
+});
+
+on_both!(claims_and_simultaneous_decisions, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let ada = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let bob = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let auditor = Browser::sign_up(&server, merchant(&demo), "auditor").await;
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+
+    decide(&ada, log_id, "claim", &[]).await.redirect();
+    assert_eq!(decide(&bob, log_id, "claim", &[]).await.status, 409);
+    let seen = open(&bob, log_id).await;
+    assert!(seen.contains("is looking at this") && seen.contains("Take over"));
+    let refused = decide(&bob, log_id, "approve", &[]).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("take it over first"));
+    decide(&bob, log_id, "take-over", &[]).await.redirect();
+    assert_eq!(
+        server
+            .count("select count(*) from audit where action = 'review.taken_over'")
+            .await,
+        1
+    );
+    decide(&bob, log_id, "release", &[]).await.redirect();
+
+    // An auditor looks, and changes nothing.
+    let page = open(&auditor, log_id).await;
+    assert!(!page.contains("/approve") && !page.contains("/notes\""));
+    assert_eq!(decide(&auditor, log_id, "approve", &[]).await.status, 403);
+
+    conclude(&ada, log_id).await;
+    // A decline needs its reason; what was typed elsewhere is kept.
+    let page = open(&ada, log_id).await;
+    let now = version(&page);
+    let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
+    assert_eq!(refused.status, 400);
+    for text in ["a decline needs its reason", "aria-describedby=\"h-reason\""] {
+        assert!(refused.body.contains(text), "{text}: {}", refused.body);
+    }
+    let note = decide(
+        &ada,
+        log_id,
+        "notes",
+        &[("note", "<script>alert(1)</script> called him")],
+    )
+    .await;
+    note.redirect();
+    let page = open(&ada, log_id).await;
+    assert!(
+        page.contains("&#60;script&#62;") || page.contains("&lt;script&gt;"),
+        "{page}"
+    );
+    assert!(!page.contains("<script>alert"));
+
+    // Two at once, both looking at the same state: one wins, the other is told.
+    let forms = [("version", now.as_str()), ("reason", "a copy")];
+    let (one, two) = tokio::join!(
+        decide(&ada, log_id, "approve", &forms),
+        decide(&bob, log_id, "decline", &forms)
+    );
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 409]);
+    let told = if one.status == 409 { one } else { two };
+    assert!(told.body.contains("Somebody decided on this attempt meanwhile"));
+    assert_eq!(server.count("select count(*) from decisions").await, 1);
+
+    // Reopening is not a reviewer's.
+    assert_eq!(decide(&ada, log_id, "reopen", &[]).await.status, 403);
+    let compliance = Browser::sign_up(&server, merchant(&demo), "compliance").await;
+    decide(&compliance, log_id, "reopen", &[]).await.redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "pending");
+
+    // The next free one is claimed for whoever asks; then nothing is left.
+    let next = ada.post("/portal/queue/next", &[]).await.redirect();
+    assert_eq!(next, format!("/portal/applicants/{log_id}"));
+    let none = bob
+        .post("/portal/queue/next", &[("q", "code=2702")])
+        .await
+        .redirect();
+    assert!(none.contains("done=queue_empty"), "{none}");
+});
+
+on_both!(enter_never_approves_and_a_reason_is_for_its_decision, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let owner = Browser::sign_up(&server, merchant(&demo), "owner").await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let reason = [("decision", "decline"), ("body", "A copy of a copy")];
+    owner.post("/portal/queue/reasons", &reason).await.redirect();
+    listed(&server, &demo, "one").await;
+    let log_id = newest(&server).await;
+    let page = open(&owner, log_id).await;
+    let at = page.find("<option value=\"").unwrap();
+    let at = at + page[at..].find("A copy of a copy").unwrap();
+    let kept = page[..at].rsplit("<option value=\"").next().unwrap();
+    let kept = kept.split('"').next().unwrap();
+
+    // Where Enter leads: the form's address, and the first of its buttons.
+    let enter = |page: &str| {
+        let form = &page[..page.find("class=\"bar decide\"").unwrap()];
+        let action = form
+            .rsplit("action=\"")
+            .next()
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap();
+        let rest = &page[form.len()..];
+        let button = &rest[rest.find("<button").unwrap()..];
+        let button = &button[..=button.find('>').unwrap()];
+        (action.rsplit('/').next().unwrap().to_owned(), button.to_owned())
+    };
+    assert_eq!(
+        enter(&page),
+        ("decline".into(), "<button class=\"danger\">".into())
+    );
+    decide(&owner, log_id, "decline", &[("template", kept)])
+        .await
+        .redirect();
+    assert_eq!(status_of(&server, &demo, "one").await, "declined");
+    let (action, button) = enter(&open(&owner, log_id).await);
+    assert!(
+        action == "reopen" && button.contains("/reopen\""),
+        "{action}: {button}"
+    );
+    // Who may not reopen finds that Enter does nothing.
+    let (_, button) = enter(&open(&reviewer, log_id).await);
+    assert_eq!(button, "<button disabled hidden>");
+
+    conclude(&owner, log_id).await;
+    for what in ["reopen", "approve"] {
+        decide(&owner, log_id, what, &[("template", kept)])
+            .await
+            .redirect();
+    }
+    let given = "select count(*) from decisions where reason_sealed is not null";
+    assert_eq!(server.count(given).await, 1, "the decline's alone");
+});
+
+on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
+    let (server, demo) = Server::demo(backend, &[]).await;
+    let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
+    let passing = specimen("pass-passport");
+    // One face, two people: the first one's is out of sight while the second one comes.
+    let mut proven = Vec::new();
+    for (user, after) in [
+        ("one", "update faces set seq = -seq"),
+        ("two", "update faces set seq = -seq where seq < 0"),
+    ] {
+        let form = passing.form(&demo, &json!({"externalUserId": user}));
+        assert_eq!(verify(&server, &demo, form).await.1["success"], json!(true));
+        proven.push(newest(&server).await);
+        server.sql(after).await;
+    }
+    // Whoever knows their labels sends another's face, and another's name.
+    let other = specimen("2201-other-person-passport");
+    for user in ["one", "two"] {
+        let form = other.form(&demo, &json!({"externalUserId": user, "firstName": "Mallory"}));
+        assert_eq!(verify(&server, &demo, form).await.1["success"], json!(false));
+    }
+    let form = passing.form(&demo, &json!({"externalUserId": "three"}));
+    let (_, body) = verify(&server, &demo, form).await;
+    assert_eq!(body["success"], json!(false), "{body}");
+    let page = open(&reviewer, newest(&server).await).await;
+    let near = &page[page.find("id=\"similar\"").expect(&page)..];
+    let near = &near[..near.find("</section>").unwrap()];
+    let selfie = |log_id: &i64| near.contains(&format!("/portal/applicants/{log_id}/files/selfie"));
+    assert!(proven.iter().any(selfie), "{near}");
+    assert!(!near.to_uppercase().contains("MALLORY"), "{near}");
+    let mallorys: Vec<i64> = (proven[1] + 1..newest(&server).await).collect();
+    assert!(mallorys.len() == 2 && !mallorys.iter().any(selfie), "{near}");
+    // Nothing has proven yet that the third one is somebody else; they have the name that they came with.
+    let third = facemap(&server, &demo, "three").await;
+    let person = reviewer.get(&format!("/portal/people/{third}")).await.page();
+    let family = passing.0["fields"]["lastName"].as_str().unwrap().to_uppercase();
+    assert!(person.to_uppercase().contains(&family), "{person}");
+});

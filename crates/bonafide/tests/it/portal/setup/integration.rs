@@ -1,0 +1,235 @@
+//! What a developer sets up: Groups, keys, links, webhooks.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{borrowed, make_flow, send, start};
+use crate::harness::{Key, on_both};
+
+on_both!(groups_keep_the_order_of_their_flows, |backend| {
+    let (server, merchant, owner) = start(backend).await;
+    let first = make_flow(&owner, "A", &[]).await;
+    let second = make_flow(&owner, "B", &[]).await;
+    let form = |ids: [(&str, &str); 2], name: &'static str| {
+        let mut form = vec![
+            ("name".to_owned(), name.to_owned()),
+            ("description".into(), "d".into()),
+        ];
+        for (id, place) in ids {
+            form.push(("flow".into(), id.to_owned()));
+            form.push((format!("place.{id}"), place.to_owned()));
+        }
+        form
+    };
+    let made = form([(&first, "2"), (&second, "1")], "Ordered");
+    owner
+        .post("/portal/groups/new", &borrowed(&made))
+        .await
+        .redirect();
+    let (_, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
+    let group = &groups["groups"][0];
+    let names: Vec<_> = group["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flow| flow["name"].clone())
+        .collect();
+    assert_eq!(names, ["B", "A"]);
+    let path = format!("/portal/groups/{}", group["groupId"].as_str().unwrap());
+    let page = owner.get(&path).await.page();
+    send(
+        &owner,
+        &path,
+        &page,
+        &[("inactive", Some("on")), ("description", Some(""))],
+    )
+    .await
+    .redirect();
+    let (_, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
+    let group = &groups["groups"][0];
+    assert_eq!(
+        (&group["status"], &group["description"]),
+        (&json!("inactive"), &Value::Null)
+    );
+    assert_eq!(group["flows"].as_array().unwrap().len(), 2);
+    for (form, status, text) in [
+        (
+            vec![("name", ""), ("flow", first.as_str())],
+            400,
+            "must have 1 to 100 characters",
+        ),
+        (vec![("name", "X")], 400, "Choose at least one Flow"),
+        (
+            vec![("name", "Ordered"), ("flow", first.as_str())],
+            409,
+            "Another Group has this name",
+        ),
+    ] {
+        let answer = owner.post("/portal/groups/new", &form).await;
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(answer.body.contains(text), "{}", answer.body);
+    }
+    owner.post(&format!("{path}/delete"), &[]).await.redirect();
+    assert_eq!(owner.get(&path).await.status, 404);
+});
+
+on_both!(keys_are_made_rotated_and_revoked, |backend| {
+    let (server, _merchant, owner) = start(backend).await;
+    let secret_of = |page: &str| {
+        let codes: Vec<String> = page
+            .split("<code>")
+            .skip(1)
+            .map(|rest| rest.split("</code>").next().unwrap().to_owned())
+            .collect();
+        Key {
+            key: codes[0].clone(),
+            secret: codes[1].clone(),
+        }
+    };
+    let made = secret_of(&owner.submit("/portal/keys", &[]).await);
+    assert!(made.key.starts_with("bf_test_"));
+    assert_eq!(server.get("/v2/public/flows", &made).await.0, 200);
+    let list = owner.get("/portal/keys").await.page();
+    assert!(
+        list.contains(&made.key) && !list.contains(&made.secret),
+        "shown once"
+    );
+    assert!(!list.contains("bf_live_"), "the other mode's keys are not here");
+    let rotated = secret_of(
+        &owner
+            .submit(&format!("/portal/keys/{}/rotate", made.key), &[])
+            .await,
+    );
+    assert_eq!(rotated.key, made.key);
+    assert_eq!(server.get("/v2/public/flows", &rotated).await.0, 200);
+    assert_eq!(
+        server.get("/v2/public/flows", &made).await.0,
+        200,
+        "both work for a day"
+    );
+    let newest = secret_of(
+        &owner
+            .submit(&format!("/portal/keys/{}/rotate", made.key), &[])
+            .await,
+    );
+    assert_eq!(
+        server.get("/v2/public/flows", &made).await.0,
+        400,
+        "two secrets at most"
+    );
+    owner
+        .post(&format!("/portal/keys/{}/revoke", made.key), &[])
+        .await
+        .redirect();
+    assert_eq!(server.get("/v2/public/flows", &newest).await.0, 400);
+    assert!(owner.get("/portal/keys").await.page().contains("Revoked"));
+    assert_eq!(
+        owner
+            .get(&format!("/portal/keys/{}/revoke", made.key))
+            .await
+            .status,
+        404
+    );
+    // Another account's key is nobody's.
+    let other = server.merchant(true);
+    for what in ["rotate", "revoke"] {
+        let answer = owner
+            .post(&format!("/portal/keys/{}/{what}", other.sandbox.key), &[])
+            .await;
+        assert_eq!(answer.status, 404, "{what}");
+    }
+    assert_eq!(server.get("/v2/public/flows", &other.sandbox).await.0, 200);
+});
+
+on_both!(links_are_made_by_hand, |backend| {
+    let (server, _merchant, owner) = start(backend).await;
+    assert!(owner.get("/portal/links").await.page().contains("No Group yet"));
+    let id = make_flow(&owner, "A", &[]).await;
+    let form = [("name", "G"), ("flow", id.as_str())];
+    owner.post("/portal/groups/new", &form).await.redirect();
+    let page = owner.get("/portal/links").await.page();
+    let next = send(&owner, "/portal/links", &page, &[("userId", Some("user-1"))])
+        .await
+        .redirect();
+    let made = owner.get(&next).await.page();
+    let one = "select count(*) from link_tokens";
+    assert_eq!(server.count(one).await, 1);
+    assert_eq!(owner.get(&next).await.redirect(), "/portal/links", "reloaded");
+    assert_eq!(server.count(one).await, 1, "and no other was made");
+    assert!(made.contains("iswebsdklink=true") && made.contains("<svg"));
+    let empty = send(&owner, "/portal/links", &page, &[("userId", Some(" "))]).await;
+    assert_eq!(empty.status, 400);
+    assert!(empty.body.contains("Say for whom the link is."));
+    let foreign = [
+        ("userId", "u"),
+        ("place", "00000000-0000-0000-0000-000000000000.x"),
+    ];
+    let answer = owner.post("/portal/links", &foreign).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.body.contains("Choose a Flow in a Group."));
+});
+
+on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
+    let (server, _merchant, owner) = start(backend).await;
+    // Nobody listens there, and the address is not public: a try fails at once.
+    let id = make_flow(
+        &owner,
+        "Hears",
+        &[("webhookUrl", Some("http://127.0.0.1:9/hook"))],
+    )
+    .await;
+    let list = owner.get("/portal/webhooks").await.page();
+    assert!(list.contains("http://127.0.0.1:9/hook"));
+    let event = owner
+        .post(&format!("/portal/webhooks/{id}/test"), &[])
+        .await
+        .redirect();
+    let event = event.split('?').next().unwrap().to_owned();
+    let page = owner.get(&event).await.page();
+    assert!(
+        page.contains("webhook.test") && page.contains("isSandbox"),
+        "{page}"
+    );
+    let secret = owner.get(&format!("/portal/webhooks/{id}/secret")).await.page();
+    assert!(secret.contains("whsec_"));
+    let rotated = owner.submit(&format!("/portal/webhooks/{id}/secret"), &[]).await;
+    assert!(rotated.contains("whsec_") && rotated != secret);
+    // The first try is over and the second seconds away: none will write over what is set here.
+    let patience = Instant::now() + Duration::from_secs(60);
+    while server
+        .count("select count(*) from outbox where last_error is not null")
+        .await
+        == 0
+    {
+        assert!(Instant::now() < patience, "the event was never tried");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Given up, as after four days; then sent again, one and all.
+    server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
+    let given_up = owner.get("/portal/webhooks?state=given_up").await.page();
+    assert!(given_up.contains("the receiver answered 500") && given_up.contains("Send all again"));
+    assert!(
+        owner
+            .get("/portal/webhooks?state=delivered")
+            .await
+            .page()
+            .contains("There are no deliveries here.")
+    );
+    let due = "select count(*) from outbox where next_try_at is not null";
+    owner
+        .post("/portal/webhooks/resend", &[("flow", &id), ("days", "1")])
+        .await
+        .redirect();
+    assert_eq!(server.count(due).await, 1);
+    server.sql("update outbox set next_try_at = null").await;
+    owner.post(&event, &[]).await.redirect();
+    assert_eq!(server.count(due).await, 1);
+    assert_eq!(
+        owner
+            .get("/portal/webhooks/events/00000000-0000-0000-0000-000000000000")
+            .await
+            .status,
+        404
+    );
+});
