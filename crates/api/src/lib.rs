@@ -1,4 +1,4 @@
-//! HTTP: one module a family of endpoints. Handlers take apart the request, call `app`, and shape the answer; nothing else.
+//! HTTP: one module a family of endpoints. Handlers take apart the request, call `service`, and shape the answer; nothing else.
 
 pub mod applicants;
 pub mod docs;

@@ -1,4 +1,4 @@
-//! `POST /v2/idv/verify` (contract §4.6): takes the form apart; everything else is `app::verify`.
+//! `POST /v2/idv/verify` (contract §4.6): takes the form apart; everything else is `service::verify`.
 
 use std::collections::BTreeMap;
 

@@ -120,7 +120,7 @@ pub fn router(app: Shared) -> Router {
                 "This path does not have this method",
             ))
         })
-        // Bodies are bounded where they are read: `http::body`, `http::form`.
+        // Bodies are bounded where they are read: `http_server::body`, `http_server::form`.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             Rejection(Problem::internal("a handler panicked")).into_response()

@@ -1,4 +1,4 @@
-//! What a labelled address is: the categories that the score knows (`design/engines.md` §5).
+//! What a labelled address is: the categories that the score knows (`docs/decisions/0019-risk-score.md`).
 //!
 //! What a category weighs is a risk profile's matter, not this module's.
 

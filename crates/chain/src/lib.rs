@@ -1,5 +1,5 @@
 //! Crypto addresses and transactions: what can exist on each chain, what is known about it, where its money came from,
-//! and a risk score that can be recomputed from its own detail (`decisions.md` §9).
+//! and a risk score that can be recomputed from its own detail (`docs/decisions/0019-risk-score.md`).
 //!
 //! Never opens a socket or a database: histories come through the trait [`source::Source`], which the crate
 //! `chain-sources` implements for nodes, indexes and its own graph. The only files read are of labels and fixtures.

@@ -1,5 +1,5 @@
 //! Risk profiles: what each category weighs. Versioned, one per merchant; the built-in one is the table of
-//! `design/engines.md` §5.
+//! `docs/decisions/0019-risk-score.md`.
 //!
 //! Data and its checks, no reckoning: that is [`crate::score`]'s and [`crate::trace`]'s.
 

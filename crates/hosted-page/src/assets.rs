@@ -1,6 +1,6 @@
 //! The files that browsers load: the repository's `web/` folder, embedded in the program (a debug build reads it from disk at every
 //! request), and the optional guidance runtime from the model folder. It serves nothing else and lists nothing. What is sent is hashed
-//! and compressed once (`websdk::files`), not with every request.
+//! and compressed once (`http_server::files`), not with every request.
 
 use std::borrow::Cow;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The hosted verification page: what is served to browsers. What the page calls afterwards is `api/sessions.rs` and `api/hosted.rs`.
+//! The hosted verification page: what is served to browsers. What the page calls afterwards is [`exchange`] and [`endpoints`].
 //!
 //! Nothing here changes anything: pages are looked at by mail scanners and link previews too.
 

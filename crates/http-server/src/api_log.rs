@@ -1,4 +1,4 @@
-//! Hands every authenticated call to the API log (`app::api_log` says what is kept of which).
+//! Hands every authenticated call to the API log (`service::api_log` says what is kept of which).
 //!
 //! It never waits for the log, changes nothing of request or answer, and reads no header but the content type.
 

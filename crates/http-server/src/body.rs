@@ -1,5 +1,5 @@
 //! Small bodies, read whole: bounded in bytes and in time, so that a sender who dawdles gives its connection back. What is in them
-//! is their readers' to judge; files come through `http::form`.
+//! is their readers' to judge; files come through [`crate::form`].
 
 use std::time::Duration;
 

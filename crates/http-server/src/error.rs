@@ -1,7 +1,7 @@
 //! The one place where a [`Problem`] becomes a response.
 //!
 //! Handlers return a [`Rejection`] and know nothing of bodies; [`render`] gives each family of endpoints its own shape
-//! (`decisions.md` §1, contract §7). The cause of a problem is logged with the request id and never sent.
+//! (`docs/decisions/0002-error-bodies-by-family.md`, contract §7). The cause of a problem is logged with the request id and never sent.
 
 use axum::extract::Request;
 use axum::http::header::{ALLOW, AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};

@@ -1,6 +1,6 @@
 //! `multipart/form-data` bodies, streamed: small texts to memory, files through [`Spill`], unknown parts thrown away.
 //!
-//! Only the shape is judged here (`decisions.md` §4: at most 64 parts, no field twice, 10 MB a file); what fields mean is not.
+//! Only the shape is judged here (`docs/decisions/0010-order-of-verification.md`: at most 64 parts, no field twice, 10 MB a file); what fields mean is not.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The gate of every authenticated endpoint: who calls, may they, and how often (contract §5, `decisions.md` §1 and §8).
+//! The gate of every authenticated endpoint: who calls, may they, and how often (contract §5, `docs/decisions/0001-accounts-and-credentials.md` and `0009-rate-limits-and-capacity.md`).
 //!
 //! A handler behind it takes [`Authenticated`] as an argument. The gate never looks at a body.
 

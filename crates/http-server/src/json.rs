@@ -1,4 +1,4 @@
-//! JSON bodies, read strictly: 1 MB and 64 levels at most (`decisions.md` §8), no member twice, no other content type.
+//! JSON bodies, read strictly: 1 MB and 64 levels at most (`docs/decisions/0009-rate-limits-and-capacity.md`), no member twice, no other content type.
 
 use std::fmt;
 

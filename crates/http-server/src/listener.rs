@@ -1,5 +1,5 @@
 //! The accept loop: connections are bounded in number, each host's too, and each in how long it may be silent. It knows no path and
-//! reads no request; bodies are bounded where they are read (`http::form`, `http::body`).
+//! reads no request; bodies are bounded where they are read ([`crate::form`], [`crate::body`]).
 //!
 //! Beyond the limit a new connection waits in the kernel's queue, so that no crowd of clients costs memory, and a silent one
 //! gives its place back when its time is over. A host that holds its share of the places is hung up on.

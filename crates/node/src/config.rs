@@ -211,7 +211,7 @@ pub enum Switch {
     Off,
 }
 
-/// What happens to visitors whose country is not known (`decisions.md` §3).
+/// What happens to visitors whose country is not known (`docs/decisions/0007-visitor-country.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GeoUnknown {
     /// They may use links.
@@ -220,7 +220,7 @@ pub enum GeoUnknown {
     Block,
 }
 
-/// A class of requests that has a limit of its own (`decisions.md` §8).
+/// A class of requests that has a limit of its own (`docs/decisions/0009-rate-limits-and-capacity.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateClass {
     /// `POST /v2/idv/verify`.

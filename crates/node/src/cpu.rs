@@ -1,5 +1,5 @@
 //! The node's capacity for heavy work: a few permits, a short bounded queue before them, and then an honest 503
-//! (`decisions.md` §8: 8 waiting per worker, 5 s).
+//! (`docs/decisions/0009-rate-limits-and-capacity.md`: 8 waiting per worker, 5 s).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! Each account's proven faces in memory, a replica of the store's sequence of face changes. It decides nothing and keeps
 //! nothing that the database does not have; losing it costs a reload.
 //!
-//! How identification is serialised (`decisions.md` §4): [`Replica::catch_up`] brings the replica to sequence N without a
+//! How identification is serialised (`docs/decisions/0013-faces-and-people.md`): [`Replica::catch_up`] brings the replica to sequence N without a
 //! lock. Inside the transaction that holds the account's face lock it is called again and reads only what came after N.
 //!
 //! The database can go back behind a running process: a replica that lagged is promoted, a backup is restored, or a

@@ -1,4 +1,4 @@
-//! Which country a visitor's address is in (`decisions.md` §3): by the operator's database, else by a
+//! Which country a visitor's address is in (`docs/decisions/0007-visitor-country.md`): by the operator's database, else by a
 //! built-in table of the registries' allocations. It asks nobody over the network and keeps no address. The
 //! table is read from a file at start and contains no copy of the database.
 

@@ -1,5 +1,5 @@
 //! What holds for the whole account: how the hosted page looks, who may embed it, whose visitors cannot open links, and how names are
-//! screened. What a setting may be is `app::merchants`'; the colour's contrast is `websdk::theme`'s.
+//! screened. What a setting may be is `app::merchants`'; the colour's contrast is `node::theme`'s.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The portal: server-rendered pages for merchants' staff and for operators. Handlers are thin; what happens is `app`'s.
+//! The portal: server-rendered pages for merchants' staff and for operators. Handlers are thin; what happens is `service`'s.
 //!
 //! Every route is declared with the action it is ([`routes::Routes`]); nothing here is reachable without its guard.
 

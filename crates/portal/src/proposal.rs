@@ -1,4 +1,4 @@
-//! What a page offers on a proposal: the buttons that the server accepts, and why others are missing. The rules are `app::four_eyes`'.
+//! What a page offers on a proposal: the buttons that the server accepts, and why others are missing. The rules are `service::four_eyes`'.
 
 use axum::response::Response;
 use serde::Deserialize;

@@ -1,5 +1,5 @@
 //! "Needs second approval": everything that waits for a second person, with what that person needs to decide.
-//! The rules are in `app::{four_eyes, reviews}`.
+//! The rules are in `service::{four_eyes, reviews}`.
 
 use std::collections::BTreeMap;
 

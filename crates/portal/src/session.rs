@@ -1,4 +1,4 @@
-//! Who is signed in: the cookie, and the [`Member`] that handlers take. Signing in and out is `app::accounts`'.
+//! Who is signed in: the cookie, and the [`Member`] that handlers take. Signing in and out is `service::accounts`'.
 
 use std::convert::Infallible;
 
@@ -74,7 +74,7 @@ impl Member {
             .ok_or_else(|| Problem::not_found("No account is chosen"))
     }
 
-    /// The member as `app` knows callers: what the API's endpoints do is done for them by the same functions.
+    /// The member as `service` knows callers: what the API's endpoints do is done for them by the same functions.
     ///
     /// # Errors
     /// 404 without an account.

@@ -1,6 +1,6 @@
 //! A merchant's name, logo, colour, privacy notice and contact on the hosted page, and the origins that may embed it or be returned to:
 //! what is accepted, and how it is read back. It is read with the account for each page and kept nowhere else; browsers cache a logo by
-//! the hash of its bytes. Files are read by the command line, contrast is `websdk::theme`'s.
+//! the hash of its bytes. Files are read by the command line, contrast is `node::theme`'s.
 
 use std::sync::Arc;
 

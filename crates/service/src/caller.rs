@@ -1,4 +1,4 @@
-//! Who calls, and whether their account may call now (`decisions.md` §1). How a caller proves it is `authentication`'s.
+//! Who calls, and whether their account may call now (`docs/decisions/0001-accounts-and-credentials.md`). How a caller proves it is `authentication`'s.
 
 use store::Scope;
 use store::audit::Entry;
@@ -48,7 +48,7 @@ pub fn session_ended() -> Problem {
     )
 }
 
-/// `decisions.md` §1: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
+/// `docs/decisions/0001-accounts-and-credentials.md`: suspended is shut out everywhere; live keys, and Groups and Flows with either key, need approval.
 pub fn allowed(status: MerchantStatus, sandbox: bool, family: Family) -> Result<(), Problem> {
     match status {
         MerchantStatus::Approved => Ok(()),

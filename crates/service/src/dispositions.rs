@@ -1,5 +1,5 @@
 //! Dispositions of screening hits: a reviewer's conclusion about each hit, without which no attempt with hits is approved
-//! (`decisions.md` §10, *Hits*). The rule is `verification::hits`'.
+//! (`docs/decisions/0026-hit-dispositions.md`). The rule is `verification::hits`'.
 
 use serde_json::json;
 use store::attempts::{self, Attempt};

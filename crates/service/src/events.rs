@@ -1,4 +1,4 @@
-//! Webhook events: written into the transaction that causes them (`decisions.md` §7). Delivery is `app::webhooks`'.
+//! Webhook events: written into the transaction that causes them (`docs/decisions/0017-webhooks.md`). Delivery is [`crate::webhooks`]'.
 
 use serde_json::{Value, json};
 use store::outbox::{self, NewEvent};

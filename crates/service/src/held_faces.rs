@@ -1,4 +1,4 @@
-//! Faces that a hold left unproven, and what an approval does with them (`decisions.md` §10, *Held for review*).
+//! Faces that a hold left unproven, and what an approval does with them (`docs/decisions/0021-held-for-review.md`).
 //!
 //! A stolen or copied picture is held for review. Until a person approves the attempt its face is not
 //! searched, bound or counted as a duplicate, so it never blocks the real person. The attempt's sealed detail

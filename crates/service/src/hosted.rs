@@ -1,5 +1,5 @@
 //! The hosted page's side of a session: what a link leads to before anything is used up, how the session stands, consent, the
-//! hand-off to a second device, and the events of the funnel. What a session makes of attempts is `app::sessions`'s.
+//! hand-off to a second device, and the events of the funnel. What a session makes of attempts is [`crate::sessions`]'s.
 
 use std::net::IpAddr;
 

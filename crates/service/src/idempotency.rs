@@ -1,4 +1,4 @@
-//! `Idempotency-Key` (`decisions.md` §8): the same request is carried out once in 24 hours and answered alike every time.
+//! `Idempotency-Key` (`docs/decisions/0008-idempotency.md`): the same request is carried out once in 24 hours and answered alike every time.
 //!
 //! The answer is kept in the transaction that causes it, so a node that dies leaves either both or neither. Refusals (4xx, 5xx)
 //! are not kept: they moved nothing, and the same key may try again.

@@ -1,4 +1,4 @@
-//! Merchants: making one with its keys, and changing the settings that only the portal and the command line know (`decisions.md` §2).
+//! Merchants: making one with its keys, and changing the settings that only the portal and the command line know (`docs/decisions/0005-settings-outside-the-api.md`).
 //! [`settings`] reads and checks them.
 
 use store::credentials::{self, NewCredential};

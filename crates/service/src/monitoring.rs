@@ -220,7 +220,7 @@ struct Found {
     evidence: Option<Evidence>,
 }
 
-/// A labelled address is always answered; what no label and no source knows is not found (`decisions.md` §9).
+/// A labelled address is always answered; what no label and no source knows is not found (`docs/decisions/0018-transaction-monitoring.md`).
 async fn screened(app: &App, caller: &Caller, query: Query) -> Result<Found, NoScore> {
     let busy = |problem| NoScore {
         status: 503,

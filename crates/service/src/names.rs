@@ -1,5 +1,5 @@
 //! Screens an applicant under every known name: the submitted one, those that accepted readings of documents state, and
-//! those that the same proven face used in earlier attempts (`decisions.md` §10).
+//! those that the same proven face used in earlier attempts (`docs/decisions/0022-names-that-are-screened.md`).
 //!
 //! The earlier names are certain only inside the account's serial step, which finds the person. [`look_ahead`] therefore
 //! reads and screens them before the step, for the person whose face is nearest then. [`in_step`] only compares: if the

@@ -1,4 +1,4 @@
-//! How often somebody may do something: limits by key, account and address (`decisions.md` §8).
+//! How often somebody may do something: limits by key, account and address (`docs/decisions/0009-rate-limits-and-capacity.md`).
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;

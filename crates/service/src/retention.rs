@@ -1,5 +1,5 @@
 //! Retention: attempts older than their Flow's `retentionDays` (or the server's default) go, with their files and keys; a
-//! registration that loses its last one stays, with status null (`decisions.md` §4). Every node may do it at once.
+//! registration that loses its last one stays, with status null (`docs/decisions/0014-duplicates.md`). Every node may do it at once.
 //!
 //! As in [`erasure`](super::erasure), the erasure journal gets the ids of the attempts' keys before they are destroyed.
 

@@ -1,4 +1,4 @@
-//! Manual decisions (`decisions.md` §6) and the registration status that follows from attempts. The rules are `verification::status`'.
+//! Manual decisions (`docs/decisions/0016-manual-decisions.md`) and the registration status that follows from attempts. The rules are `verification::status`'.
 
 use serde_json::{Value, json};
 use store::attempts::{self, Attempt};

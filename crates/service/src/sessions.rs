@@ -1,5 +1,5 @@
 //! Hosted sessions: a link is made, exchanged once, worked through in attempts, and polled (contract §4.3–§4.5,
-//! `decisions.md` §3). Where an attempt or a reviewer takes a session is decided here; tokens and clocks are the store's.
+//! `docs/decisions/0006-links-and-sessions.md`). Where an attempt or a reviewer takes a session is decided here; tokens and clocks are the store's.
 
 use std::net::IpAddr;
 

@@ -476,7 +476,7 @@ fn name_words(submission: &Submission, info: &ApplicantInfo) -> BTreeSet<String>
     submitted.chain(read).flat_map(applicants::name_words).collect()
 }
 
-/// The webhook event, without personal data (`decisions.md` §7).
+/// The webhook event, without personal data (`docs/decisions/0017-webhooks.md`).
 #[expect(clippy::too_many_arguments, reason = "one event's members, each used once")]
 async fn announce(
     tx: &mut Tx,

@@ -1,4 +1,4 @@
-//! Delivers webhook events from the outbox (`decisions.md` §7): signed by the Standard Webhooks scheme, at least once, tried again for
+//! Delivers webhook events from the outbox (`docs/decisions/0017-webhooks.md`): signed by the Standard Webhooks scheme, at least once, tried again for
 //! about four days. Any number of nodes may do so at once; a claim that is not reported in time is anybody's again.
 //!
 //! It never follows a redirect, reads no answer's body, and reaches no address that is not public unless the operator allows the host.

@@ -1,4 +1,4 @@
-//! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken what it checks (`decisions.md` §10).
+//! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken what it checks (`docs/decisions/0025-four-eyes.md`).
 //!
 //! Two tables, without side effects. The server decides who proposes and confirms, and carries the acts out.
 

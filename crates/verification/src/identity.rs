@@ -1,4 +1,4 @@
-//! Who an applicant is among the account's people (`decisions.md` §4, *Faces and people* and *Duplicates*): the known
+//! Who an applicant is among the account's people (`docs/decisions/0013-faces-and-people.md` and `0014-duplicates.md`): the known
 //! faces near a proven one and the registrations of the label go in, a [`Plan`] comes out. The caller reads the account,
 //! carries the plan out and holds the account's serial step meanwhile.
 //!

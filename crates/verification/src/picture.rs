@@ -48,7 +48,7 @@ pub struct Resemblance {
     pub is_portrait: bool,
 }
 
-/// What a selfie's resemblance means (`decisions.md` §10, *Copies*): the very picture of a document is not live (2104);
+/// What a selfie's resemblance means (`docs/decisions/0024-copies.md`): the very picture of a document is not live (2104);
 /// a copy of the portrait is a doubt that a person settles.
 pub fn judge_resemblance(selfie: &mut SelfieEvidence, resemblance: Resemblance) -> Option<Hold> {
     if resemblance.is_document {

@@ -1,6 +1,6 @@
 //! `bonafide doctor`: checks everything the server needs and reports how to fix each problem. It creates no folder, key, database or
 //! schema. It writes and deletes one row if the schema exists, and one small object if the object store exists. Checks that every
-//! process makes are in `app::checks` and `app::chain_watch`; only this module queries nodes and vendors.
+//! process makes are in `node::checks` and `service::chain_watch`; only this module queries nodes and vendors.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Contract §5 and the rows of §7 that concern who calls and how often; `decisions.md` §1, §8.
+//! Contract §5 and the rows of §7 that concern who calls and how often; `docs/decisions/0001-accounts-and-credentials.md` and `0009-rate-limits-and-capacity.md`.
 
 use reqwest::{Method, header};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The accept loop under clients that are slow, silent or many (`http::listener`).
+//! The accept loop under clients that are slow, silent or many (`http_server::listener`).
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Contract §2.2 and §4.2, `decisions.md` §2.
+//! Contract §2.2 and §4.2, `docs/decisions/0004-flow-semantics.md`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

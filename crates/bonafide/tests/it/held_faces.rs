@@ -1,4 +1,4 @@
-//! A copied portrait as a selfie (`decisions.md` §10, *Held for review*, *Copies*): it waits for a person, and until one
+//! A copied portrait as a selfie (`docs/decisions/0021-held-for-review.md` and `0024-copies.md`): it waits for a person, and until one
 //! approves it the face belongs to no one.
 
 use reqwest::multipart::{Form, Part};

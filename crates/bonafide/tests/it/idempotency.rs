@@ -1,4 +1,4 @@
-//! `Idempotency-Key` and its lease (`decisions.md` §8): one key leads to one effect, however long the request takes and whatever happens
+//! `Idempotency-Key` and its lease (`docs/decisions/0008-idempotency.md`): one key leads to one effect, however long the request takes and whatever happens
 //! to the process that carries it out.
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Vendors by configuration (`decisions.md` §9): a vendor played on a port of its own, with everything that goes wrong.
+//! Vendors by configuration (`docs/decisions/0018-transaction-monitoring.md`): a vendor played on a port of its own, with everything that goes wrong.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

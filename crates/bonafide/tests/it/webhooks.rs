@@ -1,4 +1,4 @@
-//! Contract §6, `decisions.md` §7: webhooks as their receivers see them.
+//! Contract §6, `docs/decisions/0017-webhooks.md`: webhooks as their receivers see them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

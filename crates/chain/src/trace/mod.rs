@@ -1,7 +1,7 @@
 //! Follows money from an address or a transaction, back to where it came from or on to where it went, until labelled
 //! parties absorb it.
 //!
-//! The definition (`design/engines.md` §5): mass moves pro rata to value; a labelled party absorbs what reaches it; own
+//! The definition (`docs/decisions/0019-risk-score.md`): mass moves pro rata to value; a labelled party absorbs what reaches it; own
 //! change costs no hop; the largest mass goes first; what lies beyond the hops, below ε or behind the budget is
 //! unresolved. Masses are exact parts ([`crate::parts`]) and sum to 1: what their bounded size cannot hold is told as
 //! [`Cut::Precision`]. Nothing here weighs risk.

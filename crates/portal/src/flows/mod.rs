@@ -1,6 +1,6 @@
 //! Flows: the list, the editor with what follows from it and a preview, duplicates, deletion, and trying one out in the sandbox.
 //!
-//! What a Flow may be is decided where the API's PUT decides it (`app::flows`); this module shows and collects.
+//! What a Flow may be is decided where the API's PUT decides it (`service::flows`); this module shows and collects.
 
 pub mod faults;
 pub mod form;

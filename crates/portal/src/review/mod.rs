@@ -1,5 +1,5 @@
 //! Review: the queue, an applicant with everything that was found, decisions, and finding people. Thin: what happens is
-//! `app::{reviews, applicant_view, suppressions, people, pictures}`.
+//! `service::{reviews, applicant_view, suppressions, people, pictures}`.
 
 pub mod applicant;
 pub mod checks;

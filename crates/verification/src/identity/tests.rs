@@ -1,4 +1,4 @@
-//! A row per case of `decisions.md` §4, *Faces and people* and *Duplicates*.
+//! A row per case of `docs/decisions/0013-faces-and-people.md` and `0014-duplicates.md`.
 
 use super::*;
 

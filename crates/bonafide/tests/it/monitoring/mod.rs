@@ -1,4 +1,4 @@
-//! Contract §2.7, §4.9 and the transaction monitoring part of §7; `decisions.md` §9.
+//! Contract §2.7, §4.9 and the transaction monitoring part of §7; `docs/decisions/0018-transaction-monitoring.md`.
 
 mod answers;
 mod records;

@@ -1,4 +1,4 @@
-//! Hosted sessions (contract §2.3, §2.4, §4.3–§4.5; `decisions.md` §3): link, exchange, attempts, poll, and what ends them.
+//! Hosted sessions (contract §2.3, §2.4, §4.3–§4.5; `docs/decisions/0006-links-and-sessions.md`): link, exchange, attempts, poll, and what ends them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
