@@ -5,7 +5,7 @@ MODELS := models/manifest.json
 SPECIMENS := specimens/index.json
 DATA ?= data
 
-.PHONY: help run test test-all check models specimens bench fuzz clean-data
+.PHONY: help run dist test test-all check models specimens bench fuzz clean-data
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -14,6 +14,9 @@ run: models ## Build, bring models and specimens, and serve the sandbox on http:
 	$(CARGO) build --release --package bonafide --package xtask
 	target/release/xtask specimens --out specimens --models models
 	target/release/bonafide serve --demo --data $(DATA)
+
+dist: ## Build what is packaged, with ThinLTO: target/dist/bonafide
+	$(CARGO) build --profile dist --package bonafide
 
 models: ## Bring, convert and check the models (idempotent)
 	scripts/prepare models
