@@ -32,8 +32,8 @@ on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
     assert_eq!(status_of(&server, &demo, "one").await, "pending");
 
     for (disposition, because, slug) in [
-        ("", "why", "Choose whether the listing"),
-        ("maybe", "why", "Choose whether the listing"),
+        ("", "why", "Choose whether the applicant"),
+        ("maybe", "why", "Choose whether the applicant"),
         ("other_person", " ", "Give a reason"),
     ] {
         let form = [("hit", id), ("disposition", disposition), ("because", because)];

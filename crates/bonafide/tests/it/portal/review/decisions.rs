@@ -11,7 +11,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let reviewer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
     let empty = reviewer.get("/portal/queue").await.page();
-    assert!(empty.contains("Nobody waits for a decision"));
+    assert!(empty.contains("No attempts need review"));
 
     let first = listed(&server, &demo, "listed-1").await;
     assert_eq!(first["kycResults"]["status"], "match");
@@ -29,7 +29,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         "a page is written down once, an empty one not at all"
     );
     let other = reviewer.get("/portal/queue?code=2202").await.page();
-    assert!(other.contains("Nothing fits this filter"));
+    assert!(other.contains("No attempts match these filters"));
     assert_eq!(reviewer.get("/portal/queue?code=1").await.status, 400);
 
     let page = open(&reviewer, log_id).await;
@@ -40,7 +40,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         id,
         "Not this person",
         "2702",
-        "A hit counts from",
+        "Hit threshold",
         "Timeline",
     ] {
         assert!(page.contains(text), "{text}");
@@ -55,15 +55,15 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(page.contains("This attempt still needs its decision"));
+    assert!(page.contains("This attempt still needs a decision"));
     assert!(!page.contains("Undo on the person"), "nothing is set aside yet");
-    // What does not fit is nobody's guess.
+    // The member must choose what does not match.
     assert!(page.contains("<option value=\"\">Choose"), "{page}");
     let form = [("hit", id), ("why", "birth_date")];
     for why in ["", "x"] {
         let bad = decide(&reviewer, log_id, "not-this-person", &[("hit", id), ("why", why)]).await;
         assert_eq!(bad.status, 400);
-        assert!(bad.body.contains("Choose what does not fit"), "{}", bad.body);
+        assert!(bad.body.contains("Choose what does not match"), "{}", bad.body);
     }
     decide(&reviewer, log_id, "not-this-person", &form)
         .await
@@ -74,7 +74,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         .redirect();
     assert_eq!(status_of(&server, &demo, "listed-1").await, "approved");
     let page = open(&reviewer, log_id).await;
-    assert!(!page.contains("still needs its decision"), "it is decided");
+    assert!(!page.contains("still needs a decision"), "it is decided");
     assert!(page.contains("Undo on the person"));
 
     // The same person again: found, set aside, not counted.
@@ -84,7 +84,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
         (&json!(true), &json!("clear"))
     );
     let page = open(&reviewer, newest(&server).await).await;
-    assert!(page.contains("Found before not to be this person"));
+    assert!(page.contains("Set aside earlier as a different person"));
     // Somebody else of the same name waits as ever.
     let stranger = listed(&server, &demo, "listed-2").await;
     assert_eq!(stranger["kycResults"]["status"], "match");
@@ -92,7 +92,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     // Taken back, it counts again.
     let facemap = facemap(&server, &demo, "listed-1").await;
     let person = reviewer.get(&format!("/portal/people/{facemap}")).await.page();
-    assert!(person.contains("Listings that do not mean this person"));
+    assert!(person.contains("Listings set aside for this person"));
     let dataset = hit["datasets"][0].as_str().unwrap();
     let undo = [("list", dataset), ("entry", id)];
     let path = format!("/portal/people/{facemap}/listings/restore");
@@ -125,10 +125,10 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     decide(&ada, log_id, "claim", &[]).await.redirect();
     assert_eq!(decide(&bob, log_id, "claim", &[]).await.status, 409);
     let seen = open(&bob, log_id).await;
-    assert!(seen.contains("is looking at this") && seen.contains("Take over"));
+    assert!(seen.contains("is reviewing this") && seen.contains("Take over"));
     let refused = decide(&bob, log_id, "approve", &[]).await;
     assert_eq!(refused.status, 409);
-    assert!(refused.body.contains("take it over first"));
+    assert!(refused.body.contains("Take it over first"));
     decide(&bob, log_id, "take-over", &[]).await.redirect();
     assert_eq!(
         server
@@ -149,7 +149,7 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     let now = version(&page);
     let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
     assert_eq!(refused.status, 400);
-    for text in ["a decline needs its reason", "aria-describedby=\"h-reason\""] {
+    for text in ["A decline requires one", "aria-describedby=\"h-reason\""] {
         assert!(refused.body.contains(text), "{text}: {}", refused.body);
     }
     let note = decide(
@@ -177,7 +177,10 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     statuses.sort_unstable();
     assert_eq!(statuses, [303, 409]);
     let told = if one.status == 409 { one } else { two };
-    assert!(told.body.contains("Somebody decided on this attempt meanwhile"));
+    assert!(
+        told.body
+            .contains("Someone has decided this attempt since you opened it")
+    );
     assert_eq!(server.count("select count(*) from decisions").await, 1);
 
     // Reopening is not a reviewer's.

@@ -52,7 +52,7 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
     for text in [
         "field by field",
         "Similarity to Passport",
-        "every check digit holds",
+        "all check digits are correct",
         "class=\"mrz\"",
         "class=\"face\"",
     ] {
@@ -147,5 +147,5 @@ on_both!(hostile_uploads_stay_inert, |backend| {
     assert!(!header("content-type").contains("html"));
     assert_eq!(header("x-content-type-options"), "nosniff");
     let page = open(&reviewer, log_id).await;
-    assert!(page.contains("This file cannot be shown as a picture"));
+    assert!(page.contains("This file cannot be displayed as a picture"));
 });

@@ -39,12 +39,12 @@ on_both!(what_waits_without_a_fault_says_why, |backend| {
     let log_id = newest(&server).await;
     let queue = officer.get("/portal/queue").await.page();
     assert!(
-        queue.contains("Nothing failed: the Flow has everybody reviewed"),
+        queue.contains("No failures. This Flow sends everyone to manual review."),
         "{queue}"
     );
     let page = open(&officer, log_id).await;
     assert!(
-        page.contains("Nothing failed: the Flow has a person look"),
+        page.contains("No failures. This Flow sends everyone to manual review."),
         "{page}"
     );
 
@@ -54,17 +54,17 @@ on_both!(what_waits_without_a_fault_says_why, |backend| {
             .redirect();
     }
     let queue = officer.get("/portal/queue").await.page();
-    assert!(queue.contains("Reopened: it waits for a new decision"), "{queue}");
+    assert!(queue.contains("Reopened; needs a new decision"), "{queue}");
     let page = open(&officer, log_id).await;
     assert!(
-        page.contains("reopened it: it waits") && page.contains("Wrong button"),
+        page.contains("reopened this attempt") && page.contains("Wrong button"),
         "{page}"
     );
 
     // A filter that says nothing keeps the others.
     let wrong = officer.get("/portal/queue?country=XX1&order=oldest").await;
     assert_eq!(wrong.status, 400);
-    for text in ["No such country", "value=\"XX1\"", "value=\"oldest\" selected"] {
+    for text in ["Unknown country", "value=\"XX1\"", "value=\"oldest\" selected"] {
         assert!(wrong.body.contains(text), "{text}: {}", wrong.body);
     }
 });

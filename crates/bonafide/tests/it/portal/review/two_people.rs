@@ -99,10 +99,12 @@ on_both!(
         );
         let log_id = newest(&server).await;
         let page = open(&reviewer, log_id).await;
-        assert!(page.contains("nothing is set aside by this attempt") && !page.contains("/not-this-person"));
+        assert!(
+            page.contains("you cannot set hits aside on this attempt") && !page.contains("/not-this-person")
+        );
         let refused = decide(&reviewer, log_id, "not-this-person", &form).await;
         assert_eq!(refused.status, 409);
-        assert!(refused.body.contains("No face proved"));
+        assert!(refused.body.contains("No face proves"));
     }
 );
 
