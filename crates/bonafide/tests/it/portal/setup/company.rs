@@ -20,7 +20,7 @@ on_both!(settings_for_all_flows, |backend| {
     send(&owner, "/portal/branding", &page, &changes).await.redirect();
     let page = owner.get("/portal/branding").await.page();
     assert!(page.contains("Acme &#60;i&#62;") && page.contains("#ffee00"));
-    assert!(page.contains("is not readable; now"), "yellow is made readable");
+    assert!(page.contains("is unreadable; now"), "yellow is made readable");
     let stored = server.bonafide(&["merchant", "set", &merchant.id, "brandName=Acme"]);
     let stored: BTreeMap<String, Value> = serde_json::from_str(&stored).unwrap();
     assert_eq!(

@@ -8,7 +8,7 @@ use crate::portal::Browser;
 
 on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     let (server, merchant, owner) = start(backend).await;
-    assert!(owner.get("/portal/flows").await.page().contains("No Flow yet"));
+    assert!(owner.get("/portal/flows").await.page().contains("No Flows yet"));
     let id = make_flow(
         &owner,
         "Onboarding <b>&amp;",
@@ -64,7 +64,7 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     )
     .await;
     assert_eq!(stale.status, 409);
-    assert!(stale.body.contains("Somebody else has changed this Flow"));
+    assert!(stale.body.contains("Someone else has changed this Flow"));
 
     // A country more, a country less, without saving; then saved.
     let page = owner.get(&path).await.page();
@@ -157,12 +157,16 @@ on_both!(what_the_api_refuses_the_editor_refuses, |backend| {
     let page = owner.get("/portal/flows/new").await.page();
     for (changes, status, text) in [
         (vec![("name", Some(""))], 400, "Must have 1 to 100 characters."),
-        (vec![("name", Some("Taken"))], 409, "Another Flow has this name."),
-        (vec![("upload", Some(""))], 400, "choose how they are sent"),
+        (
+            vec![("name", Some("Taken"))],
+            409,
+            "Another Flow already has this name.",
+        ),
+        (vec![("upload", Some(""))], 400, "choose how applicants send them"),
         (
             vec![("type", None), ("biometric", Some("liveness"))],
             400,
-            "cannot be asked for where no document is accepted",
+            "A live selfie or liveness check requires a document",
         ),
         (
             vec![("minAge", Some("eighteen"))],
@@ -226,10 +230,10 @@ on_both!(the_editor_says_what_follows, |backend| {
     };
     let usual = outlook(&[("name", Some("X"))]).await;
     assert!(
-        usual.contains("An ID card from Germany will need front and back."),
+        usual.contains("An ID card from Germany: front and back."),
         "{usual}"
     );
-    assert!(usual.contains("A passport from Germany will need its front only."));
+    assert!(usual.contains("A passport from Germany: front only."));
     let strict = outlook(&[
         ("name", Some("X")),
         ("biometric", Some("liveSelfie")),
@@ -240,18 +244,18 @@ on_both!(the_editor_says_what_follows, |backend| {
     ])
     .await;
     for text in [
-        "asked to take a live selfie",
-        "photographed with the camera",
-        "Visitors from Sweden can&#39;t open links",
+        "Applicants take a live selfie",
+        "Applicants photograph documents with the camera",
+        "Visitors from Sweden cannot open links",
         "Only people aged 18 and older pass.",
-        "An ID card from Japan will need its front only.",
+        "An ID card from Japan: front only.",
     ] {
         assert!(strict.contains(text), "{text}: {strict}");
     }
     assert!(
         outlook(&[("upload", Some(""))])
             .await
-            .contains("choose how they are sent")
+            .contains("choose how applicants send them")
     );
 
     // The preview is the hosted page itself, for this form, in a frame of the portal only.
@@ -273,7 +277,7 @@ on_both!(the_editor_says_what_follows, |backend| {
     let broken = send(&owner, "/portal/flows/preview", &page, &[("upload", Some(""))])
         .await
         .page();
-    assert!(broken.contains("Put right what is marked"));
+    assert!(broken.contains("fix the marked fields"));
     let sessions = "select count(*) from sessions";
     assert_eq!(server.count(sessions).await, 0, "nothing was made");
     assert_eq!(server.count("select count(*) from flows").await, 0);
@@ -305,10 +309,10 @@ on_both!(the_editor_says_what_follows, |backend| {
     assert_eq!(groups["groups"][0]["name"], "Try-outs");
     // The links page shows the session; for whom it is, to those who see people.
     let links = owner.get("/portal/links").await.page();
-    assert!(links.contains("Under way") && links.contains(">try-"));
+    assert!(links.contains("In progress") && links.contains(">try-"));
     let developer = Browser::sign_up(&server, &merchant.id, "developer").await;
     let links = developer.get("/portal/links").await.page();
-    assert!(links.contains("Under way") && links.contains(">•••<") && !links.contains(">try-"));
+    assert!(links.contains("In progress") && links.contains(">•••<") && !links.contains(">try-"));
 });
 
 on_both!(every_fault_of_a_flow_is_told_and_leads_to_its_field, |backend| {

@@ -63,7 +63,7 @@ on_both!(groups_keep_the_order_of_their_flows, |backend| {
         (
             vec![("name", "Ordered"), ("flow", first.as_str())],
             409,
-            "Another Group has this name",
+            "Another Group already has this name",
         ),
     ] {
         let answer = owner.post("/portal/groups/new", &form).await;
@@ -144,7 +144,7 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
 
 on_both!(links_are_made_by_hand, |backend| {
     let (server, _merchant, owner) = start(backend).await;
-    assert!(owner.get("/portal/links").await.page().contains("No Group yet"));
+    assert!(owner.get("/portal/links").await.page().contains("No Groups yet"));
     let id = make_flow(&owner, "A", &[]).await;
     let form = [("name", "G"), ("flow", id.as_str())];
     owner.post("/portal/groups/new", &form).await.redirect();
@@ -160,7 +160,7 @@ on_both!(links_are_made_by_hand, |backend| {
     assert!(made.contains("iswebsdklink=true") && made.contains("<svg"));
     let empty = send(&owner, "/portal/links", &page, &[("userId", Some(" "))]).await;
     assert_eq!(empty.status, 400);
-    assert!(empty.body.contains("Say for whom the link is."));
+    assert!(empty.body.contains("Enter an applicant ID."));
     let foreign = [
         ("userId", "u"),
         ("place", "00000000-0000-0000-0000-000000000000.x"),
@@ -208,13 +208,13 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     // Given up, as after four days; then sent again, one and all.
     server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
     let given_up = owner.get("/portal/webhooks?state=given_up").await.page();
-    assert!(given_up.contains("the receiver answered 500") && given_up.contains("Send all again"));
+    assert!(given_up.contains("the receiver answered 500") && given_up.contains("Resend all"));
     assert!(
         owner
             .get("/portal/webhooks?state=delivered")
             .await
             .page()
-            .contains("There are no deliveries here.")
+            .contains("There are no deliveries.")
     );
     let due = "select count(*) from outbox where next_try_at is not null";
     owner
