@@ -195,12 +195,12 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
     let again = format!("{page}/again");
     let shown = auditor.get(&page).await.page();
     assert!(
-        shown.contains("the score is a vendor&#39;s") && !shown.contains(&again),
+        shown.contains("the score is from a vendor") && !shown.contains(&again),
         "{shown}"
     );
     let refused = auditor.submit(&again, &[]).await;
     assert!(
-        refused.contains("It cannot be made again: the score is a vendor&#39;s"),
+        refused.contains("The decision cannot be repeated: the score is from a vendor"),
         "{refused}"
     );
     let simple = json!({"type": "address", "query": stranger(GOOD), "currency": "eth"});

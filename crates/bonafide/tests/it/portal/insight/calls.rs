@@ -56,7 +56,7 @@ on_both!(
         server.bonafide(&["erase", "--merchant", merchant, "--facemap", facemap, "--sandbox"]);
         let page = officer.get(&call).await.page();
         assert!(
-            !page.contains(first_name) && page.contains("not here any more"),
+            !page.contains(first_name) && page.contains("no longer exist"),
             "{page}"
         );
     }
@@ -105,7 +105,13 @@ on_both!(configuration_calls_are_shown_whole_and_scripts_inert, |backend| {
     let stranger = server.merchant(true);
     let other = Browser::sign_up(&server, &stranger.id, "owner").await;
     assert_eq!(other.get(&call).await.status, 404, "another account's call");
-    assert!(other.get("/portal/api-log").await.page().contains("No call yet"));
+    assert!(
+        other
+            .get("/portal/api-log")
+            .await
+            .page()
+            .contains("No requests yet")
+    );
 });
 
 on_both!(events_and_calls_name_nobody_to_developers, |backend| {

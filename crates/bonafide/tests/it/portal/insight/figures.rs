@@ -58,7 +58,7 @@ on_both!(figures_count_what_happened, |backend| {
     let merchant = demo["merchantId"].as_str().unwrap();
     let owner = Browser::sign_up(&server, merchant, "owner").await;
     let empty = owner.get("/portal/insight").await.page();
-    assert!(empty.contains("No verification in this range"), "{empty}");
+    assert!(empty.contains("No verifications in this range"), "{empty}");
     let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "one"}));
     assert_eq!(verify(&server, &demo, form).await.1["success"], json!(true));
     let form = specimen("pass-passport").form(
@@ -105,7 +105,7 @@ on_both!(figures_count_what_happened, |backend| {
 
     let overview = owner.get("/portal").await.page();
     assert!(
-        overview.contains("What to do next") && overview.contains("50.0 %"),
+        overview.contains("Next steps") && overview.contains("50.0 %"),
         "{overview}"
     );
 });

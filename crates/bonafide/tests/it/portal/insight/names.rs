@@ -17,7 +17,7 @@ on_both!(names_are_searched_by_hand, |backend| {
         .await
         .page();
     assert!(
-        found.contains("Possible matches: ") && found.contains("What the score is made of"),
+        found.contains("Possible matches: ") && found.contains("Score details and other data"),
         "{found}"
     );
     // All that the list says, compared or not.
@@ -37,7 +37,7 @@ on_both!(names_are_searched_by_hand, |backend| {
         )
         .await
         .page();
-    assert!(nobody.contains("Nobody on these lists matches"), "{nobody}");
+    assert!(nobody.contains("No matches on these lists"), "{nobody}");
     for wrong in [("", ""), ("···", ""), ("Anna", "31.12.1990")] {
         let answer = reviewer
             .search("/portal/screening", &[("name", wrong.0), ("dob", wrong.1)])

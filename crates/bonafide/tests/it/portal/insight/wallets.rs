@@ -15,7 +15,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
             .get("/portal/monitoring")
             .await
             .page()
-            .contains("Nothing was screened yet")
+            .contains("No screenings yet")
     );
     let auditor = Browser::sign_up(&server, merchant, "auditor").await;
     let looked_at = auditor.get("/portal/monitoring").await.page();
@@ -82,14 +82,14 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     let screening = screen(80).await.redirect();
     let page = reviewer.get(&screening).await.page();
     assert!(
-        page.contains("How the score came about") && page.contains("Flow of money"),
+        page.contains("How the score was calculated") && page.contains("Flow of funds"),
         "{page}"
     );
     let picture = reviewer.get(&format!("{screening}/picture")).await;
     assert_eq!(picture.headers["content-type"], "image/svg+xml");
     // What was kept explains the score also where the API's caller asked for a simple report.
     assert!(page.contains("Scam") || page.contains("scam"), "{page}");
-    assert!(!page.contains("Nothing of known risk"), "{page}");
+    assert!(!page.contains("No exposure to a risk category"), "{page}");
     let drawn = reviewer.get(&format!("{screening}/picture")).await.body;
     assert!(!drawn.contains("0.0 %"), "{drawn}");
     let unlabelled = [("kind", "address"), ("currency", "eth"), ("query", &address(45))];
@@ -133,18 +133,18 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         .page();
     let simple = reviewer.get(&link(&simple, "/portal/monitoring/")).await.page();
     assert!(
-        simple.contains("Own label") && !simple.contains("Nothing of known risk"),
+        simple.contains("Own label") && !simple.contains("No exposure to a risk category"),
         "{simple}"
     );
     for text in [
         "10.0 · Not traced",
         "This does not mean clean",
-        "No source that is connected here knows it",
+        "None of the connected sources has this address",
     ] {
         assert!(simple.contains(text), "{text}: {simple}");
     }
     assert!(
-        !simple.contains("Nothing may be concluded"),
+        !simple.contains("Do not draw any conclusion"),
         "there is a score: {simple}"
     );
     assert!(!simple.contains("badge good"), "nothing was traced: {simple}");
@@ -155,8 +155,8 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "by hand",
         "Source unreachable",
         "10.0 · Not traced",
-        "80.0 · Grave",
-        "45.0 · Of note",
+        "80.0 · High risk",
+        "45.0 · Elevated risk",
     ] {
         assert!(listed.contains(text), "{text}: {listed}");
     }
@@ -172,7 +172,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         .search("/portal/monitoring-search", &[("label", "nobody's")])
         .await
         .page();
-    assert!(none.contains("No screening matches"), "{none}");
+    assert!(none.contains("No screenings match"), "{none}");
     let stranger = server.merchant(true);
     let other = Browser::sign_up(&server, &stranger.id, "owner").await;
     assert_eq!(
