@@ -211,7 +211,7 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     let again = Browser::new(&server).post("/portal/sign-up", &form).await.page();
     assert_eq!(again, told, "the answer tells nothing");
     let page = operator.get("/portal/operator/sign-ups").await.page();
-    assert!(page.contains("Has an account") && !page.contains("/link\""));
+    assert!(page.contains("Already has an account") && !page.contains("/link\""));
     let dismiss = format!(
         "/portal/operator/sign-ups/{}/dismiss",
         between(&page, "/portal/operator/sign-ups/", "/dismiss")
@@ -312,7 +312,7 @@ on_both!(sign_up_by_mail_tells_nobody_who_has_an_account, |backend| {
     assert!(is_in(&ada).await);
     let (second, letter) = ask("ADA@example.com").await;
     assert_eq!(first, second, "the answer tells nothing");
-    assert!(letter.contains("There is one already"), "{letter}");
+    assert!(letter.contains("This address already has an account"), "{letter}");
     assert!(!letter.contains("/portal/sign-up/"), "and no link: {letter}");
     // A link that was asked for before the address had an account opens no second one.
     let (_, letter) = ask("bob@example.com").await;
@@ -321,9 +321,9 @@ on_both!(sign_up_by_mail_tells_nobody_who_has_an_account, |backend| {
     Browser::new(&server).post(links[0], &opening).await.redirect();
     let refused = Browser::new(&server).post(links[1], &opening).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.body.contains("sign in with it"), "{}", refused.body);
+    assert!(refused.body.contains("Sign in with it"), "{}", refused.body);
     assert_eq!(server.count("select count(*) from merchants").await, 2);
     let operator = Browser::operator(&server).await;
     let page = operator.get("/portal/operator/sign-ups").await.page();
-    assert!(page.contains("Nobody waits"), "{page}");
+    assert!(page.contains("No pending requests"), "{page}");
 });

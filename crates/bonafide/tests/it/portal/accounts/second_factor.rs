@@ -164,7 +164,11 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
     bob.get("/portal/queue").await.page();
     let refused = bob.post("/portal/account/totp/off", &[("proof", &bobs[0])]).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.body.contains("It stays on"), "{}", refused.body);
+    assert!(
+        refused.body.contains("you cannot turn it off"),
+        "{}",
+        refused.body
+    );
 
     // Requiring it no longer weakens the account: a fresh proof, and a row in the trail.
     make_proofs_stale(&server).await;

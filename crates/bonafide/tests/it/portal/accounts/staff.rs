@@ -83,7 +83,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         .await
         .body;
     let said = between(&refused, &format!("id=\"refused-{owner_id}\">"), "<");
-    assert!(said.contains("always has an owner"), "{said}");
+    assert!(said.contains("must have an owner"), "{said}");
     assert!(refused.contains("admin@example.com") && refused.contains("aria-invalid"));
     for role in ["owner", "compliance"] {
         let refused = admin.post("/portal/staff/invite", &[("role", role)]).await;
