@@ -87,7 +87,7 @@ test("what was searched, or refused, can be reloaded and come back to", async ()
   await page.locator("[name=text]").fill("Quillington");
   await page.keyboard.press("Enter");
   await page.waitForURL(/sealed=/);
-  const found = page.getByText("Nobody was found");
+  const found = page.getByText("No person found");
   await found.waitFor();
   assert.equal((await page.reload())?.status(), 200);
   await found.waitFor();

@@ -217,8 +217,8 @@ on_both!(jobs_and_imports_are_seen, |backend| {
     }
     for job in [
         "Webhook deliveries",
-        "Watch over the lists",
-        "Attempts past their retention",
+        "Sanctions list monitoring",
+        "Removal of attempts after retention",
     ] {
         assert!(page.contains(job), "{job}: {page}");
     }
