@@ -9,15 +9,15 @@ import { language, t } from "../i18n.js";
 import { links } from "./links.js";
 
 /** Changes with every change of what is agreed to; recorded with the answer. */
-export const CONSENT_VERSION = "2026-11-21";
+export const CONSENT_VERSION = "2026-11-23";
 
 /** @type {import("../router.js").Render} */
 export function render() {
   const merchant = app.merchant();
   const withDocument = flow.asksDocument(app.facts(), app.currentWork());
   const points = withDocument
-    ? [t("consent.details"), t("consent.face"), t("consent.keep")]
-    : [t("consent.details.only"), t("consent.keep")];
+    ? [t("consent.details"), t("consent.face"), t("consent.keep", { merchant })]
+    : [t("consent.details.only"), t("consent.keep", { merchant })];
   const problem = h("div", { class: "problem" });
   const yes = button("primary", t("consent.yes"), async () => {
     yes.disabled = true;
