@@ -17,19 +17,19 @@ use chain_sources::sources::ChainConfig;
 /// Where the data lives; every command that touches data takes these.
 #[derive(Args, Clone, Debug)]
 pub struct DataConfig {
-    /// Folder of everything that is not elsewhere: the embedded database, objects, lists, the master key.
+    /// The data folder: the embedded database, objects, lists and the master key, unless stored elsewhere.
     #[arg(long, env = "BONAFIDE_DATA", default_value = "data", global = true)]
     pub data: PathBuf,
-    /// `postgres://…`, or `sqlite:PATH`; by default `DATA/bonafide.db`.
+    /// The database: `postgres://…` or `sqlite:PATH`; by default `DATA/bonafide.db`.
     #[arg(long, env = "BONAFIDE_DATABASE", global = true, hide_env_values = true)]
     pub database: Option<String>,
-    /// `s3://BUCKET/PREFIX` (credentials from the AWS_* variables) or `file:FOLDER`; by default `DATA/objects`.
+    /// The object store: `s3://BUCKET/PREFIX` (credentials from the AWS_* variables) or `file:FOLDER`; by default `DATA/objects`.
     #[arg(long, env = "BONAFIDE_OBJECTS", global = true)]
     pub objects: Option<String>,
-    /// The master key; by default `DATA/master.key`, made at the first start. Keep a copy apart from the backups.
+    /// The master key file; by default `DATA/master.key`, created at the first start. Store a copy separately from the backups.
     #[arg(long, env = "BONAFIDE_MASTER_KEY", global = true)]
     pub master_key: Option<PathBuf>,
-    /// Hours after which an imported sanctions list is too old to screen against; 0: age does not matter.
+    /// Hours after which an imported sanctions list is too old for screening; 0 turns this check off.
     #[arg(long, env = "BONAFIDE_LIST_MAX_AGE_HOURS", default_value_t = 24 * 30, global = true)]
     pub list_max_age_hours: u64,
 }
@@ -99,7 +99,7 @@ pub struct ServeConfig {
     /// Address and port to listen on; port 0 takes a free one.
     #[arg(long, env = "BONAFIDE_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
-    /// Seed a sandbox merchant with Flows, lists and specimens, and print how to use them. Limits are off unless set.
+    /// Create a sandbox merchant with Flows, lists and specimens, and print how to use them. Limits are off unless set.
     #[arg(long, env = "BONAFIDE_DEMO")]
     pub demo: bool,
     /// Public address of `{base_url}`, `{api_url}` and `{websdk_url}`; by default the listening address.
@@ -108,63 +108,63 @@ pub struct ServeConfig {
     /// The address of the hosted verification page, which links lead to; by default `PUBLIC_URL/verify`.
     #[arg(long, env = "BONAFIDE_WEBSDK_URL")]
     pub websdk_url: Option<String>,
-    /// A country database in MaxMind's format (`.mmdb`); by default a built-in table tells addresses' countries.
+    /// A country database in MaxMind's format (`.mmdb`); by default, a built-in table maps IP addresses to countries.
     #[arg(long, env = "BONAFIDE_GEO_DATABASE")]
     pub geo_database: Option<PathBuf>,
-    /// Whether links may be used from addresses whose country is not known.
+    /// Whether links can be used from IP addresses of an unknown country.
     #[arg(long, env = "BONAFIDE_GEO_UNKNOWN", value_enum, default_value_t = GeoUnknown::Allow)]
     pub geo_unknown: GeoUnknown,
-    /// The model folder; by default `models` beside the program, then `./models`.
+    /// The model folder; by default `models` next to the program, then `./models`.
     #[arg(long, env = "BONAFIDE_MODELS")]
     pub models: Option<PathBuf>,
     /// The specimens that `--demo` offers; by default `./specimens`.
     #[arg(long, env = "BONAFIDE_SPECIMENS", default_value = "specimens")]
     pub specimens: PathBuf,
-    /// Verifications processed at once; by default one a core.
+    /// The number of verifications processed at once; by default, one per core.
     #[arg(long, env = "BONAFIDE_WORKERS")]
     pub workers: Option<usize>,
-    /// Seconds of processor time that a decoder may take for one file; a file that needs more is refused. By the clock it may take
-    /// four times as long; a request that is not finished by then answers 503.
+    /// Seconds of processor time that a decoder may use for one file; a file that needs more is refused. The limit of elapsed
+    /// time is four times as long; after that, the response is 503.
     #[arg(long, env = "BONAFIDE_DECODE_SECONDS", default_value_t = 20)]
     pub decode_seconds: u64,
     /// Milliseconds after which another process may take over a request with an `Idempotency-Key` whose process died.
     #[arg(long, hide = true, default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(100..))]
     pub idempotency_lease_ms: u32,
-    /// Proxies whose forwarded client addresses are believed.
+    /// Proxies whose forwarded client addresses are trusted.
     #[arg(long, env = "BONAFIDE_TRUSTED_PROXIES", value_delimiter = ',')]
     pub trusted_proxies: Vec<IpAddr>,
-    /// Hosts that webhooks may be sent to although their addresses are not public.
+    /// Hosts that may receive webhooks although their addresses are not public.
     #[arg(long, env = "BONAFIDE_WEBHOOK_ALLOW_HOSTS", value_delimiter = ',')]
     pub webhook_allow_hosts: Vec<String>,
-    /// Token that `/metrics` asks for as Bearer; without it there is no `/metrics`.
+    /// The Bearer token that `/metrics` requires; without it, `/metrics` is off.
     #[arg(long, env = "BONAFIDE_METRICS_TOKEN", hide_env_values = true)]
     pub metrics_token: Option<SecretString>,
-    /// Requests a minute and key on verify; 0 is off.
+    /// Verify requests per minute and key; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_VERIFY")]
     pub rate_verify: Option<u32>,
-    /// Requests a minute and key on transaction monitoring, and screenings a minute and account in the portal; 0 is off.
+    /// Transaction monitoring requests per minute and key, and portal screenings per minute and account; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_MONITORING")]
     pub rate_monitoring: Option<u32>,
-    /// Reading requests a minute and key; 0 is off.
+    /// Read requests per minute and key; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_READS")]
     pub rate_reads: Option<u32>,
-    /// Writing and link requests a minute and key; 0 is off.
+    /// Write and link requests per minute and key; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_WRITES")]
     pub rate_writes: Option<u32>,
-    /// Exchanges of link tokens a minute and address; 0 is off.
+    /// Exchanges of link tokens per minute and IP address; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_EXCHANGE")]
     pub rate_exchange: Option<u32>,
-    /// Failed authentications a minute, key and address; 0 is off.
+    /// Failed authentications per minute, key and IP address; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_FAILED_AUTH")]
     pub rate_failed_auth: Option<u32>,
-    /// Tries of passwords and codes in the portal a quarter of an hour, account and address; 0 is off.
+    /// Password and code attempts in the portal per 15 minutes, account and IP address; 0: no limit.
     #[arg(long, env = "BONAFIDE_RATE_SIGN_IN")]
     pub rate_sign_in: Option<u32>,
-    /// Whether strangers may open accounts in the portal; they begin as drafts with sandbox keys. By default only with `--demo`.
+    /// Whether the portal offers sign-up; new accounts are drafts with sandbox keys. By default, only with `--demo`.
     #[arg(long, env = "BONAFIDE_SIGN_UP")]
     pub sign_up: Option<Switch>,
-    /// Mail server that sends invitations and password links: `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required`. Without it
-    /// links are shown, to be copied.
+    /// The mail server for invitations and password links: `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required`. Without it
+    /// the portal shows the links to copy.
     #[arg(
         long,
         env = "BONAFIDE_SMTP_URL",
@@ -172,32 +172,32 @@ pub struct ServeConfig {
         requires = "mail_from"
     )]
     pub smtp_url: Option<SecretString>,
-    /// Whom mail comes from, such as `Bonafide <verify@example.com>`.
+    /// The sender of emails, such as `Bonafide <verify@example.com>`.
     #[arg(long, env = "BONAFIDE_MAIL_FROM")]
     pub mail_from: Option<String>,
-    /// Days after which attempts are removed with their files, where their Flow's `retentionDays` says nothing; by default they stay.
+    /// Days after which attempts are removed with their files, unless the Flow sets `retentionDays`; by default, no limit.
     #[arg(long, env = "BONAFIDE_RETENTION_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub retention_days: Option<u32>,
-    /// Days after which calls leave the API log.
+    /// Days after which requests are removed from the API log.
     #[arg(long, env = "BONAFIDE_API_LOG_DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_650))]
     pub api_log_days: u32,
-    /// Open connections at most; more wait to be accepted.
+    /// The maximum number of open connections; further ones wait to be accepted.
     #[arg(long, env = "BONAFIDE_CONNECTIONS", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub connections: u32,
-    /// Open connections of one host (a whole IPv6 /64 is one) at most, trusted proxies excepted; by default a quarter of all, but
-    /// not below 16; 0 is off.
+    /// The maximum number of open connections per host (an IPv6 /64 is one host), except trusted proxies; by default a quarter
+    /// of all, but at least 16; 0: no limit.
     #[arg(long, env = "BONAFIDE_CONNECTIONS_PER_HOST")]
     pub connections_per_host: Option<u32>,
-    /// Seconds within which a request's header must have come whole, and twice that for a client that takes nothing of its answer.
+    /// Seconds within which a request's header must arrive. A client that does not read its response has twice as long.
     #[arg(long, env = "BONAFIDE_HEADER_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub header_seconds: u64,
-    /// Seconds that a connection may rest between two requests; a reverse proxy's own limit should be shorter.
+    /// Seconds that a connection may be idle between requests; a reverse proxy's limit should be shorter.
     #[arg(long, env = "BONAFIDE_IDLE_SECONDS", default_value_t = 75, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub idle_seconds: u64,
-    /// Seconds that running requests get when the server is asked to stop.
+    /// Seconds that running requests have to finish when the server stops.
     #[arg(long, env = "BONAFIDE_SHUTDOWN_SECONDS", default_value_t = 30)]
     pub shutdown_seconds: u64,
-    /// Log lines as JSON instead of text.
+    /// Write log lines as JSON instead of text.
     #[arg(long, env = "BONAFIDE_LOG_JSON")]
     pub log_json: bool,
 }
@@ -214,9 +214,9 @@ pub enum Switch {
 /// What happens to visitors whose country is not known (`docs/decisions/0007-visitor-country.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GeoUnknown {
-    /// They may use links.
+    /// Visitors can use links.
     Allow,
-    /// They are treated as from a blocked country.
+    /// Visitors are treated as from a blocked country.
     Block,
 }
 

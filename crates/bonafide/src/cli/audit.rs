@@ -23,10 +23,10 @@ pub(crate) struct AuditCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Check that no row was changed, removed or cut off; one JSON object for the operators' trail and one an account. Status 1 when one
-    /// was.
+    /// Check that no row was changed, removed or cut off. Prints one JSON object for the operator audit trail and one per account.
+    /// The exit status is 1 if a trail was changed.
     Verify {
-        /// Only this account.
+        /// Check only this account.
         #[arg(long)]
         merchant: Option<Uuid>,
     },
@@ -69,7 +69,7 @@ pub(super) fn run(command: AuditCommand) -> anyhow::Result<()> {
         }
         ensure!(
             broken == 0,
-            "{broken} audit trail(s) were tampered with: see brokenAt"
+            "audit trails that were changed: {broken}; see brokenAt"
         );
         Ok(())
     })

@@ -34,12 +34,12 @@ pub(crate) struct ChainCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Append a chain's blocks, from a node's block files or from a node; run it again for what came since, reorganisations
-    /// included.
+    /// Append a chain's blocks from a node's block files or from a node. Run it again to add newer blocks and apply
+    /// reorganisations.
     Ingest(Ingest),
-    /// What the graphs hold, and how far following is.
+    /// Show the contents of the graphs and how far each has followed its chain.
     Status {
-        /// One JSON array instead of a table.
+        /// Print one JSON array instead of a table.
         #[arg(long)]
         json: bool,
     },
@@ -52,20 +52,20 @@ struct Ingest {
     /// The node's `blocks` folder, or one `blk*.dat`.
     #[arg(required_unless_present = "node", conflicts_with = "node")]
     blocks: Option<PathBuf>,
-    /// A node instead: `http://localhost:8332` (JSON-RPC) or `esplora+http://localhost:3000`.
+    /// Read from a node instead: `http://localhost:8332` (JSON-RPC) or `esplora+http://localhost:3000`.
     #[arg(long, env = "BONAFIDE_CHAIN_NODE", hide_env_values = true)]
     node: Option<String>,
-    /// A file that holds `user:password` for the node, such as bitcoind's `.cookie`.
+    /// A file with `user:password` for the node, such as bitcoind's `.cookie`.
     #[arg(long, requires = "node")]
     credentials: Option<PathBuf>,
-    /// Go on with what comes, until stopped.
+    /// Follow new blocks until stopped.
     #[arg(long, requires = "node")]
     follow: bool,
-    /// Take an EVM node's blocks although it offers no traces: what contracts move is missing then.
+    /// Accept an EVM node without traces. Transfers made by contracts are then missing.
     #[arg(long, requires = "node")]
     without_traces: bool,
-    /// The height of the first block, when the graph is empty and shall not begin with the chain. Files of blocks from
-    /// BIP 34's time tell it themselves.
+    /// The height of the first block, if the graph is empty and does not start with the chain's first block. Block files
+    /// since BIP 34 contain it.
     #[arg(long)]
     first_height: Option<u64>,
 }
@@ -86,7 +86,7 @@ pub(super) fn run(command: &ChainCommand) -> anyhow::Result<()> {
 fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()> {
     let currency = ingest.currency;
     if !blk::is_supported(currency) {
-        return Err(Unusable(format!("{currency} keeps no block files that are read here")).into());
+        return Err(Unusable(format!("block files of {currency} are not supported")).into());
     }
     let graph = open_graph(&graph_folder(data, currency), currency)?;
     let loaded = load::load(&graph, currency, blocks, ingest.first_height, |loaded| {
@@ -94,8 +94,8 @@ fn from_files(data: &Path, ingest: &Ingest, blocks: &Path) -> anyhow::Result<()>
     })?;
     if loaded.height_unknown {
         eprintln!(
-            "the files do not begin with the chain's first block and do not tell at which height they do: numbered \
-             from 0; if that is wrong, delete {} and ingest again with --first-height",
+            "the files do not start with the chain's first block and do not state their height, so blocks are numbered \
+             from 0. If that is wrong, delete {} and ingest again with --first-height",
             graph_folder(data, currency).display()
         );
     }
@@ -144,9 +144,9 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
 }
 
 /// What a graph's holder says of it where it is not followed.
-const HELD: &str = "held by another process (a running server, or `chain ingest`), which alone can read it: the tip is \
-                    `exposures.asOfBlock` of its detailed answers; stop it to see more here, or let the server follow \
-                    the node (--chain-follow), which writes down how far it is";
+const HELD: &str = "open in another process (a running server, or `chain ingest`), so it cannot be read here. The newest block is \
+                    `exposures.asOfBlock` in that process's detailed responses. Stop the process to see more, or let the \
+                    server follow the node (--chain-follow), which records its progress";
 
 /// What is known of a chain's graph: from itself, or from whoever follows it.
 struct Known {
@@ -230,7 +230,7 @@ fn status(data: &Path, json: bool) -> anyhow::Result<()> {
         return say(&all.iter().map(Known::json).collect::<Value>().to_string());
     }
     if all.is_empty() {
-        return say("No chain is kept here: `bonafide chain ingest CURRENCY BLOCKS`");
+        return say("There is no chain graph yet. Import one with `bonafide chain ingest CURRENCY BLOCKS`");
     }
     all.iter().try_for_each(|known| say(&known.line()))
 }
@@ -249,7 +249,7 @@ mod tests {
             told.json(),
             json!({"currency": "btc", "tip": null, "held": true, "following": null})
         );
-        assert!(told.line().contains("held by another process"), "{}", told.line());
+        assert!(told.line().contains("open in another process"), "{}", told.line());
 
         let following = json!({"currency": "btc", "node": "http://node", "tip": null, "nodeHeight": 7, "lag": 8,
             "appended": 0, "rolledBack": 0, "lastError": null, "at": "2026-01-01T00:00:00Z"});

@@ -140,7 +140,7 @@ pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
 pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
     let (keyring, origin) = keyring(config).await?;
     store::files::create_folder(&config.data)
-        .with_context(|| format!("the data folder {} cannot be made", config.data.display()))?;
+        .with_context(|| format!("the data folder {} cannot be created", config.data.display()))?;
     store::files::create_folder(&config.spill_dir())?;
     let db = Db::connect(&config.database_url(), keyring, &Options::default())
         .await
@@ -152,12 +152,12 @@ pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
     match (confirmed, origin) {
         (Ok(()), KeyringOrigin::Found) => {}
         (Ok(()), KeyringOrigin::Created) => eprintln!(
-            "\n  !!  A new master key was made: {}\n  !!  Back it up now, apart from the data: without it nothing stored here can ever be read.\n",
+            "\n  !!  A new master key was created: {}\n  !!  Back it up now, separately from the data. Without it, the stored data can never be read again.\n",
             config.master_key_file().display()
         ),
         (Err(error), KeyringOrigin::Found) => return Err(refusal(config, error)),
         (Err(error), KeyringOrigin::Created) => {
-            let made = "another node began this installation at the same moment: the key file that was made here protects nothing";
+            let made = "another node started this installation at the same moment, so the key file created here is not used";
             return Err(refusal(config, error).context(made));
         }
     }

@@ -66,7 +66,8 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
         report(check)?;
     }
     report(checks::public_url(config))?;
-    anyhow::ensure!(bad == 0, "{bad} thing(s) must be mended first");
+    let problems = if bad == 1 { "problem" } else { "problems" };
+    anyhow::ensure!(bad == 0, "{bad} {problems} must be fixed first");
     Ok(())
 }
 
@@ -164,8 +165,8 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
         Ok(accounts) => Check::bad(
             key,
             format!(
-                "{} belongs to this database, but does not open the keys of {accounts} account(s): they were made with another key file. \
-                 Find that file, or make these accounts anew",
+                "{} belongs to this database, but was not used to encrypt the keys of all accounts (accounts affected: {accounts}). \
+                 Find the other key file, or create these accounts again",
                 file.display()
             ),
         ),
@@ -280,7 +281,7 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
             Err(GraphError::Held) => Check::look(
                 chain_watch::CHECK,
                 format!(
-                    "{currency}: a server holds its graph: that server's Health page says how fresh it is"
+                    "{currency}: a running server has the graph open. Its Health page shows how current the graph is"
                 ),
             ),
             Err(error) => Check::bad(
@@ -331,7 +332,7 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
                 Err(error) => Check::bad(
                     chain_watch::CHECK,
                     format!(
-                        "{}: the node at {origin} (--chain-follow): {error}. Start it, or mend its address or --chain-credentials",
+                        "{}: the node at {origin} (--chain-follow): {error}. Start it, or correct its address or --chain-credentials",
                         place.currency
                     ),
                 ),
@@ -376,22 +377,22 @@ fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
         Ok((_, false)) => Check::look(
             chain_watch::CHECK,
             format!(
-                "{currency}: the node at {origin} tells of transactions but cannot list an address's history (it has neither \
-                 trace_filter over the whole chain nor ots_searchTransactionsBefore): addresses that nobody labelled are \
-                 answered 404. Name a node with such an index, as Erigon keeps, or take this one's blocks by --chain-follow"
+                "{currency}: the node at {origin} reports transactions but cannot list an address's history (it has neither \
+                 trace_filter over the whole chain nor ots_searchTransactionsBefore). Queries for addresses \
+                 without a label get 404. Use a node with such an index, such as Erigon, or import this node's blocks with --chain-follow"
             ),
         ),
         Err(error @ (SourceError::TimedOut | SourceError::Budget)) if kind == "evm" => Check::bad(
             chain_watch::CHECK,
             format!(
-                "{currency}: the node at {origin}: {error}. One that traces every block anew to find an address cannot be \
-                 asked for histories: name a node with an index, as Erigon keeps, or take this one's blocks by --chain-follow"
+                "{currency}: the node at {origin}: {error}. A node that traces every block to find an address is too slow \
+                 for histories. Use a node with an index, such as Erigon, or import this node's blocks with --chain-follow"
             ),
         ),
         Err(error) if kind == "esplora" => Check::bad(
             chain_watch::CHECK,
             format!(
-                "{currency}: {origin} (--chain-index): {error}. Start it, or mend its address; it must be an Esplora server (bitcoind cannot list an address's history, but \
+                "{currency}: {origin} (--chain-index): {error}. Start it, or correct its address; it must be an Esplora server (bitcoind cannot list an address's history, but \
              --chain-follow takes its blocks)"
             ),
         ),
@@ -410,7 +411,7 @@ fn upstreams(config: &ServeConfig) -> Vec<Check> {
         match listens(origin) {
             Ok(()) => Check::ok(
                 "upstream",
-                format!("{name} listens at {origin}; it is asked nothing here"),
+                format!("{name} listens at {origin}; no request was sent"),
             ),
             Err(why) => Check::look("upstream", format!("{name} at {origin} cannot be reached: {why}")),
         }

@@ -27,7 +27,7 @@ pub(super) struct Source {
 /// Where the models are.
 #[derive(Args)]
 pub(super) struct ModelsArg {
-    /// The model folder; by default `models` beside the program, then `./models`.
+    /// The model folder; by default `models` next to the program, then `./models`.
     #[arg(long, env = "BONAFIDE_MODELS")]
     models: Option<PathBuf>,
 }
@@ -123,7 +123,7 @@ impl DetectFaces {
 /// `bonafide compare-faces`.
 #[derive(Args)]
 pub(crate) struct CompareFaces {
-    /// Two files.
+    /// The two files to compare.
     #[arg(num_args = 0..=2)]
     files: Vec<PathBuf>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub(crate) struct Erase {
     /// The account.
     #[arg(long)]
     merchant: Uuid,
-    /// Search the sandbox instead of the live mode.
+    /// Search the sandbox instead of live mode.
     #[arg(long)]
     sandbox: bool,
     /// The person.
@@ -31,7 +31,7 @@ pub(crate) struct Erase {
         conflicts_with = "external_user_id"
     )]
     facemap: Option<Uuid>,
-    /// The merchant's label for the person.
+    /// The merchant's own ID for the person (externalUserId).
     #[arg(long)]
     external_user_id: Option<String>,
     #[command(flatten)]

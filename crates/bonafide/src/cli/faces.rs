@@ -29,7 +29,7 @@ pub(crate) struct FacesCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Embed proven faces anew that another model had made, from the selfies that are still kept. Servers may run.
+    /// Re-index proven faces of an earlier model from the stored selfies. Servers may run meanwhile.
     Reindex(Reindex),
 }
 

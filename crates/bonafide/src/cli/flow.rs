@@ -27,11 +27,11 @@ pub(crate) struct FlowCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a Flow.
+    /// Create a Flow.
     Create(FlowFile),
-    /// Change a Flow; what the file omits stays.
+    /// Change a Flow. Members that the file omits do not change.
     Update {
-        /// The Flow; by default the file's `flowId`, else the Flow with the file's `name`.
+        /// The Flow; by default the one with the file's `flowId`, else the one with its `name`.
         #[arg(long)]
         flow: Option<Uuid>,
         #[command(flatten)]
@@ -44,13 +44,13 @@ struct FlowFile {
     /// The account.
     #[arg(long)]
     merchant: Uuid,
-    /// The file.
+    /// The file with the Flow as JSON.
     #[arg(long)]
     file: PathBuf,
-    /// In the sandbox instead of live.
+    /// Use the sandbox instead of live mode.
     #[arg(long)]
     sandbox: bool,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
 }

@@ -23,11 +23,11 @@ pub(crate) struct KeysCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Step 1: add a new master key to the key file. Everything still opens. Then back the file up and restart every server.
+    /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and restart every server.
     Rotate,
-    /// Step 2, when every server was restarted: wrap all accounts' and staff's keys by the newest master key.
+    /// Step 2, after every server was restarted: rewrap all account and staff keys with the newest master key.
     Rewrap {
-        /// Also while a server that reported in the last 90 seconds works with another key file.
+        /// Continue even if a server that reported in the last 90 seconds uses another key file.
         #[arg(long)]
         force: bool,
     },
@@ -50,7 +50,7 @@ async fn rotate(config: &DataConfig, db: &Db) -> anyhow::Result<()> {
     let rotated = Keyring::rotate(&file)?.fingerprint();
     master_keys::record_rotation(db, &rotated)
         .await
-        .context("the key file has a new master key, but the operators' trail has no row of it")?;
+        .context("the key file has a new master key, but the operator audit trail has no row for it")?;
     eprintln!(
         "A new master key was added to {0}.\nBack {0} up now, copy it to every node, restart every server; then run `bonafide keys rewrap`.",
         file.display()

@@ -25,32 +25,32 @@ pub(crate) struct LabelsCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Import label files (TagPack YAML, CSV, JSON lines; the format is told by the content); each becomes a set.
+    /// Import label files (TagPack YAML, CSV, JSON lines; detected from the content). Each file becomes a set.
     Import {
-        /// The files. A file of the same name replaces the set; what is gone from it ends today.
+        /// The files. A file with the name of a set replaces it; labels missing from the new file end today.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// Into this account's own address book instead of the common sets.
+        /// Import into this account's own address book instead of the common sets.
         #[arg(long)]
         merchant: Option<Uuid>,
-        /// One JSON object a file instead of a summary.
+        /// Print one JSON object per file instead of a summary.
         #[arg(long)]
         json: bool,
     },
-    /// Forget a set, its history included.
+    /// Delete a set, including its history.
     Remove {
         /// Its name, as `status` shows it.
         set: String,
-        /// From this account's own address book.
+        /// Delete it from this account's own address book.
         #[arg(long)]
         merchant: Option<Uuid>,
     },
-    /// The sets in use.
+    /// Show the sets in use.
     Status {
-        /// One JSON array instead of a table.
+        /// Print one JSON array instead of a table.
         #[arg(long)]
         json: bool,
-        /// Of this account's own address book.
+        /// Show the sets of this account's own address book.
         #[arg(long)]
         merchant: Option<Uuid>,
     },
@@ -104,7 +104,7 @@ pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
             }
             anyhow::ensure!(
                 refused == 0,
-                "{refused} file(s) were not imported; what was in use stays so"
+                "files not imported: {refused}; the sets in use did not change"
             );
             Ok(())
         }
@@ -151,7 +151,7 @@ fn describe(report: &SetReport) -> String {
     }
     for (category, rows) in &report.unknown_categories {
         text.push_str(&format!(
-            "\n  unknown category {category:?} in {rows} rows: read as \"other\", which weighs nothing, unless the row says more"
+            "\n  unknown category {category:?} in {rows} rows: read as \"other\", which has no weight unless the row contains more details"
         ));
     }
     text

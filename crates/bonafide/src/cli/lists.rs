@@ -30,12 +30,12 @@ pub(crate) struct ListsCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Import list files (OFAC, UN, OpenSanctions; the format is told by the content) and activate them.
+    /// Import list files (OFAC, UN, OpenSanctions; detected from the content) and activate them.
     Import {
         /// The files. OFAC's sdn, alt, add and comments CSV files of one folder are one list.
         #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// The SHA-256 that the publisher gives for the (single) file.
+        /// The publisher's SHA-256 of the (single) file.
         #[arg(long)]
         sha256: Option<String>,
         /// Accept a list that lost up to this share of its entities, in percent. Where two people are required, two operators must
@@ -43,14 +43,14 @@ enum Action {
         #[arg(long)]
         max_shrink: Option<u8>,
     },
-    /// Take a list out of use for good.
+    /// Remove a list permanently.
     Remove {
         /// Its name, as `status` shows it.
         list: String,
     },
-    /// What is active, in which version, and how old.
+    /// Show the active lists with their version and age.
     Status {
-        /// One JSON array instead of a table.
+        /// Print one JSON array instead of a table.
         #[arg(long)]
         json: bool,
     },
@@ -126,7 +126,7 @@ async fn import_all(
     PastWallets::remember(config, jiff::Timestamp::now().as_millisecond())?;
     anyhow::ensure!(
         refused == 0,
-        "{refused} list(s) were not activated; what was active stays so"
+        "lists not activated: {refused}; the active versions did not change"
     );
     Ok(())
 }

@@ -31,42 +31,42 @@ pub(crate) struct MerchantCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Create an account with a live and a sandbox key; their secrets are shown this once.
+    /// Create an account with a live and a sandbox key. Their secrets are shown only once.
     Create {
         #[arg(long)]
         name: String,
-        /// Approve it at once.
+        /// Approve the account immediately.
         #[arg(long)]
         approved: bool,
-        /// One JSON object instead of text.
+        /// Print one JSON object instead of text.
         #[arg(long)]
         json: bool,
     },
-    /// Let an account go live.
+    /// Approve an account for live access.
     Approve { id: Uuid },
-    /// Shut an account out.
+    /// Suspend an account.
     Suspend { id: Uuid },
-    /// Keys of an account.
+    /// Manage the API keys of an account.
     Keys {
         #[command(subcommand)]
         action: KeysAction,
     },
-    /// Change settings: `KEY=VALUE …`, the value being JSON, plain text, a list `a,b`, or for `brandLogo` a file `@logo.png`;
-    /// an empty value unsets. For instance `brandColor=#0a7 allowedOrigins=https://shop.example`.
+    /// Change settings: `KEY=VALUE …`. A value is JSON, plain text, a list `a,b`, or for `brandLogo` a file `@logo.png`.
+    /// An empty value removes the setting. Example: `brandColor=#0a7 allowedOrigins=https://shop.example`.
     Set {
         id: Uuid,
         #[arg(required = true)]
         settings: Vec<String>,
     },
-    /// An account with its settings, as JSON. It also names the settings that cannot be read.
+    /// Show an account with its settings as JSON, including the names of settings that cannot be read.
     Show { id: Uuid },
-    /// All accounts.
+    /// List all accounts.
     List,
 }
 
 #[derive(Subcommand)]
 enum KeysAction {
-    /// New secrets for both keys; the old ones work for 24 hours more.
+    /// Create new secrets for both keys. The previous ones work for another 24 hours.
     Rotate { id: Uuid },
 }
 

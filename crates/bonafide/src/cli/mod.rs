@@ -47,21 +47,21 @@ struct Cli {
 enum Command {
     /// Run the server.
     Serve(Box<ServeConfig>),
-    /// Look at everything the server needs and say what to do about what is wrong.
+    /// Check everything the server needs, and report how to fix each problem.
     Doctor(Box<doctor::Doctor>),
-    /// Bring the database's schema up to date (PostgreSQL; SQLite does so at every start).
+    /// Migrate the database schema (PostgreSQL; with SQLite, the server does so at every start).
     Migrate(DataConfig),
     /// Create, approve, suspend and configure merchants.
     Merchant(merchant::MerchantCommand),
-    /// One-time links into the portal.
+    /// Create one-time links to the portal.
     Portal(portal::PortalCommand),
-    /// Create and update Flows (until the portal does).
+    /// Create and update Flows.
     Flow(flow::FlowCommand),
-    /// Decide attempts that wait for a person (until the portal does).
+    /// Review attempts and decide them.
     Review(review::ReviewCommand),
-    /// Webhook secrets, test messages, deliveries and their replay (until the portal has them).
+    /// Manage webhook secrets, test messages and deliveries.
     Webhook(webhook::WebhookCommand),
-    /// Import sanctions lists and see what is active.
+    /// Import sanctions lists and show which are active.
     Lists(lists::ListsCommand),
     /// Read documents: MRZ, barcodes, text.
     ReadDocument(engines::ReadDocument),
@@ -69,17 +69,17 @@ enum Command {
     DetectFaces(engines::DetectFaces),
     /// Compare the faces of two pictures.
     CompareFaces(engines::CompareFaces),
-    /// Judge whether a selfie shows a live person.
+    /// Check whether a selfie shows a live person.
     CheckLiveness(engines::CheckLiveness),
     /// Screen names, identifiers and wallets against the imported lists.
     Screen(engines::Screen),
-    /// Feed the graphs of chains and see what they hold.
+    /// Import blocks into the chain graphs and show their state.
     Chain(chain::ChainCommand),
-    /// Import labels of crypto addresses and see what is in use.
+    /// Import labels of crypto addresses and show the sets in use.
     Labels(labels::LabelsCommand),
-    /// Look at the screenings of crypto addresses and transactions that were made.
+    /// Inspect screenings of crypto addresses and transactions.
     Monitoring(monitoring::MonitoringCommand),
-    /// Screen crypto addresses and transactions, or run vectors of the scoring engine.
+    /// Screen crypto addresses and transactions, or run test vectors of the scoring engine.
     Score(Box<score::Score>),
     /// Check crypto addresses and transaction hashes by their syntax and checksums.
     CheckAddress(engines::CheckAddress),
@@ -87,18 +87,18 @@ enum Command {
     ParseAamva(engines::ParseAamva),
     /// Check the audit trail.
     Audit(audit::AuditCommand),
-    /// Erase a person: the key, faces, attempts, files. There is no way back.
+    /// Erase a person: key, faces, attempts and files. This cannot be undone.
     Erase(erase::Erase),
-    /// Change the master key.
+    /// Rotate the master key.
     Keys(keys::KeysCommand),
-    /// Renew what the face index holds.
+    /// Rebuild the face index.
     Faces(faces::FacesCommand),
-    /// Measure an engine on a folder of your own with known answers.
+    /// Measure an engine on your own folder of labelled data.
     Eval(eval::EvalCommand),
-    /// Fill an account's sandbox with invented applicants, to measure with.
+    /// Fill an account's sandbox with generated applicants for measurements.
     #[command(hide = true)]
     Generate(generate::Generate),
-    /// Decode pictures for a server on stdin and stdout (the server starts this itself).
+    /// Decode pictures on stdin and stdout (started by the server).
     #[command(hide = true)]
     DecodeWorker,
 }

@@ -34,30 +34,30 @@ pub(crate) struct MonitoringCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The newest screenings of an account, one JSON object a line, newest first.
+    /// List an account's screenings, newest first, one JSON object per line.
     List(List),
-    /// An account's risk profile.
+    /// Manage an account's risk profile.
     Profile {
         #[command(subcommand)]
         action: ProfileAction,
     },
-    /// Make an old decision again with the labels, the block and the profile of its day, and say what came out otherwise.
+    /// Repeat an earlier decision with the labels, block and profile of that day, and report the differences.
     Replay(Again),
 }
 
 #[derive(Subcommand)]
 enum ProfileAction {
-    /// Print it: JSON, as `set` takes it.
+    /// Print the profile as JSON, in the format that `set` accepts.
     Show {
         /// The account.
         #[arg(long)]
         merchant: Uuid,
-        /// This version instead of the newest; 0 is the built-in one.
+        /// Print this version instead of the newest; 0 is the built-in one.
         #[arg(long)]
         version: Option<u32>,
     },
-    /// Make a file the newest version. What it leaves out of `thresholds` and `following` is as built in; a category that it
-    /// leaves out weighs nothing.
+    /// Store a file as the newest version. Members missing from `thresholds` and `following` have built-in values; a missing
+    /// category has no weight.
     Set {
         /// The file.
         file: PathBuf,
@@ -74,7 +74,7 @@ struct Again {
     /// The account.
     #[arg(long)]
     merchant: Uuid,
-    /// Of the sandbox instead of live.
+    /// Use the sandbox instead of live mode.
     #[arg(long)]
     sandbox: bool,
     #[command(flatten)]
@@ -86,25 +86,25 @@ struct List {
     /// The account.
     #[arg(long)]
     merchant: Uuid,
-    /// Of the sandbox instead of live ones.
+    /// Show sandbox screenings instead of live ones.
     #[arg(long)]
     sandbox: bool,
-    /// The one with this queryId.
+    /// Show only the screening with this queryId.
     #[arg(long)]
     id: Option<Uuid>,
-    /// Of this address or transaction, in any of its forms.
+    /// Show screenings of this address or transaction, in any notation.
     #[arg(long)]
     query: Option<String>,
-    /// On this chain.
+    /// Show screenings on this chain.
     #[arg(long)]
     currency: Option<String>,
-    /// With this label.
+    /// Show screenings with this label.
     #[arg(long)]
     label: Option<String>,
-    /// Older than the one with this queryId.
+    /// Show screenings older than the one with this queryId.
     #[arg(long)]
     before: Option<Uuid>,
-    /// At most so many.
+    /// The maximum number of screenings.
     #[arg(long, default_value_t = 100)]
     limit: u16,
 }
@@ -174,7 +174,7 @@ fn replay(data: &DataConfig, again: &Again) -> anyhow::Result<()> {
         .collect();
     let chains = ChainSources::open(&data.data, &again.chains, runtime.handle().clone(), &needed);
     let there = format!(
-        "let the server that holds it do it: \"Make this decision again\" in the portal, /portal/monitoring/{}",
+        "let the server that holds it do it: \"Repeat this decision\" in the portal, /portal/monitoring/{}",
         again.id
     );
     let chains = chains.map_err(|error| held(error, &there))?;

@@ -19,7 +19,7 @@ use super::runtime::block_on;
 pub(crate) struct PortalCommand {
     #[command(subcommand)]
     action: Action,
-    /// The portal's address begins with this.
+    /// The start of the portal's address.
     #[arg(
         long,
         env = "BONAFIDE_PUBLIC_URL",
@@ -27,7 +27,7 @@ pub(crate) struct PortalCommand {
         global = true
     )]
     public_url: String,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -36,25 +36,25 @@ pub(crate) struct PortalCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// A link by which one person joins an account, within seven days.
+    /// Create a link for one person to join an account within seven days.
     Invite {
         #[arg(long)]
         merchant: Uuid,
-        /// owner, admin, compliance, reviewer, developer or auditor.
+        /// The role: owner, admin, compliance, reviewer, developer or auditor.
         #[arg(long)]
         role: String,
-        /// Only whoever gives this address may use it.
+        /// The only email address that can use the link.
         #[arg(long)]
         email: Option<String>,
     },
-    /// A link by which one person becomes an operator of this installation, within seven days. Earlier ones work no more.
+    /// Create a link for one person to become an operator within seven days. Earlier links stop working.
     OperatorLink,
-    /// A link by which somebody sets a new password, within a day.
+    /// Create a link for a member to set a new password within a day.
     PasswordLink {
-        /// Whose: the address they sign in with.
+        /// The member's sign-in address.
         #[arg(long)]
         email: String,
-        /// They have lost their second factor, and their recovery codes: ask for codes no more.
+        /// Turn off the second factor, if the member has lost it and the recovery codes.
         #[arg(long)]
         second_factor_lost: bool,
     },

@@ -26,13 +26,13 @@ const LISTED: i64 = 200;
 pub(crate) struct ReviewCommand {
     #[command(subcommand)]
     action: Action,
-    /// The account; needed when there are several.
+    /// The account; required if there are several.
     #[arg(long, global = true)]
     merchant: Option<Uuid>,
-    /// Live attempts instead of the sandbox's; by default whichever mode has the attempt.
+    /// Use live mode; by default, the mode that has the attempt.
     #[arg(long, global = true, conflicts_with = "sandbox")]
     live: bool,
-    /// The sandbox's attempts.
+    /// Use the sandbox.
     #[arg(long, global = true)]
     sandbox: bool,
     #[command(flatten)]
@@ -41,9 +41,9 @@ pub(crate) struct ReviewCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Attempts that wait, oldest first, one JSON object a line.
+    /// List pending attempts, oldest first, one JSON object per line.
     List,
-    /// The attempt passes.
+    /// Approve an attempt.
     Approve {
         log_id: i64,
         #[arg(long)]
@@ -53,14 +53,14 @@ enum Action {
         #[arg(long = "disposition", value_name = "HIT=VALUE", requires = "reason", value_parser = disposition)]
         dispositions: Vec<(String, Disposition)>,
     },
-    /// The attempt does not pass.
+    /// Decline an attempt.
     Decline {
         log_id: i64,
-        /// Why; kept with the decision.
+        /// The reason; stored with the decision.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// The attempt shall be looked at again.
+    /// Reopen an attempt for a new decision.
     Reopen {
         log_id: i64,
         #[arg(long)]

@@ -36,25 +36,25 @@ pub(crate) struct Score {
     /// The query is a transaction hash.
     #[arg(long)]
     transaction: bool,
-    /// `simple` or `detailed`.
+    /// The report: `simple` or `detailed`.
     #[arg(long, default_value = "detailed")]
     report: String,
-    /// Answer although no sanctions list is there: no score says anything about sanctions then.
+    /// Score without a sanctions list. The score then does not cover sanctions.
     #[arg(long)]
     without_lists: bool,
-    /// Up to which block, for repeating an old decision.
+    /// The last block to use, to repeat an earlier decision.
     #[arg(long)]
     as_of_block: Option<u64>,
-    /// By the labels and the newest block of an earlier day: an instant (`2026-01-31T12:00:00Z`) or a day, whose beginning is meant.
+    /// Use the labels and the newest block of an earlier time: an instant (`2026-01-31T12:00:00Z`), or a day for its beginning.
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<i64>,
-    /// As an account's sandbox answers: its demo addresses have their fixed outcomes.
+    /// Score as an account's sandbox does: demo addresses have fixed outcomes.
     #[arg(long)]
     sandbox: bool,
-    /// Draw the flow of money into this file.
+    /// Draw the flow of funds into this file.
     #[arg(long, requires = "query")]
     svg: Option<PathBuf>,
-    /// Run a file of vectors instead: a small chain with labels, `cases` or `score_only`.
+    /// Run a file of test vectors instead: a small chain with labels, `cases` or `score_only`.
     #[arg(long, conflicts_with_all = ["currency", "batch"])]
     fixture: Option<PathBuf>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ const NO_LISTS: &str =
     "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
 /// What to do where a running server holds a graph.
 const HELD: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
-                    decision's page makes it again (\"Make this decision again\"); or stop the server first";
+                    decision's page makes it again (\"Repeat this decision\"); or stop the server first";
 /// Members of a line; others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
 
@@ -180,7 +180,7 @@ impl Screener<'_> {
                 if let Some(why) = untraced(&answered, query.currency, known)
                     && (known || self.told.insert(query.currency))
                 {
-                    eprintln!("bonafide: answered by labels alone, no money was followed: {why}");
+                    eprintln!("bonafide: answered by labels alone, no funds were traced: {why}");
                 }
                 Ok(answered)
             }
@@ -192,7 +192,7 @@ impl Screener<'_> {
                 let why = unconnected(query.currency);
                 Err((
                     404,
-                    format!("not known: only labels were asked, and none names it; {why}"),
+                    format!("not known: only labels were used, and none matches; {why}"),
                 ))
             }
             Err(error) => Err(failed(&error)),
@@ -214,8 +214,8 @@ fn untraced(answered: &Answered, currency: Currency, known: bool) -> Option<Stri
 fn unconnected(currency: Currency) -> String {
     let (name, code) = (currency.name(), currency.code());
     format!(
-        "nothing here knows {name}'s histories: name an index (--chain-index {code}=URL), take blocks into a graph \
-         (`bonafide chain ingest {code}`) or ask a vendor (--upstreams FILE)"
+        "there is no source for the histories of {name}. Add an index (--chain-index {code}=URL), import blocks into a graph \
+         (`bonafide chain ingest {code}`) or use a vendor (--upstreams FILE)"
     )
 }
 
@@ -270,7 +270,7 @@ fn failed(error: &SourceError) -> Failed {
 
 fn draw(file: &Path, query: &Query, answered: &Answered, profile: &Profile) -> anyhow::Result<()> {
     let screen = answered.own().context(
-        "the score is a vendor's, who does not say which way the money went: there is nothing to draw",
+        "the score is from a vendor that does not report the flow of funds, so there is nothing to draw",
     )?;
     std::fs::write(file, Picture::of(&query.text, screen, profile).svg())?;
     Ok(())

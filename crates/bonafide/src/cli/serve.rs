@@ -157,7 +157,7 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
         .await
         .map_err(|problem| anyhow::anyhow!("the operator's link: {problem}"))?;
     eprintln!(
-        "\n  !!  This installation has no operator yet. Whoever opens this link first becomes one:\n  !!\n  !!  {}{}\n  !!\n  !!  It works once, for seven days; `bonafide portal operator-link` makes another.\n",
+        "\n  !!  This installation has no operator yet. The first person to open this link becomes one:\n  !!\n  !!  {}{}\n  !!\n  !!  It works once, for seven days; `bonafide portal operator-link` creates another.\n",
         app.public_url, link.path
     );
     Ok(())

@@ -25,7 +25,7 @@ pub(crate) struct WebhookCommand {
     /// The account.
     #[arg(long, global = true)]
     merchant: Option<Uuid>,
-    /// In the sandbox instead of live.
+    /// Use the sandbox instead of live mode.
     #[arg(long, global = true)]
     sandbox: bool,
     #[command(flatten)]
@@ -34,19 +34,19 @@ pub(crate) struct WebhookCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// The newest events, newest first, one JSON object a line.
+    /// List events, newest first, one JSON object per line.
     List {
-        /// How many.
+        /// The maximum number of events.
         #[arg(long, default_value_t = LISTED)]
         limit: i64,
     },
-    /// Send an event again, delivered or not, under the same id.
+    /// Resend an event, delivered or not, with the same ID.
     Resend { event: Uuid },
-    /// Send a `webhook.test` message to a Flow's address.
+    /// Send a `webhook.test` message to a Flow's webhook URL.
     Test { flow: Uuid },
-    /// Show the secret by which a Flow's messages are signed.
+    /// Show the secret that signs a Flow's messages.
     Secret { flow: Uuid },
-    /// Replace it; for 24 hours the old one signs too.
+    /// Replace the secret. For 24 hours, the previous one also signs messages.
     Rotate { flow: Uuid },
 }
 

@@ -17,8 +17,8 @@ use crate::cli::errors::Unusable;
 #[derive(Args)]
 pub(super) struct Documents {
     /// A folder with any of: `mrz.tsv` (columns `file`, `expected` with `|` between lines, `check_digits` beginning with `all valid`
-    /// where they hold) beside the pictures in `mrz/`; `pdf417/` with pictures beside `.txt` or `.bin` files of what they hold;
-    /// `aamva/` with payloads, those in a folder `bad` to be refused.
+    /// if they are correct) next to the pictures in `mrz/`; `pdf417/` with pictures next to `.txt` or `.bin` files of their contents;
+    /// `aamva/` with payloads, of which those in a folder `bad` must be refused.
     folder: PathBuf,
     #[command(flatten)]
     models: ModelsArg,
@@ -55,7 +55,7 @@ impl Documents {
         }
         if report.is_empty() {
             let message = format!(
-                "{}: holds none of mrz.tsv, pdf417/, aamva/",
+                "{}: contains none of mrz.tsv, pdf417/, aamva/",
                 self.folder.display()
             );
             return Err(Unusable(message).into());

@@ -16,9 +16,9 @@ use crate::cli::errors::Unusable;
 /// `bonafide eval faces`.
 #[derive(Args)]
 pub(super) struct Faces {
-    /// A folder of people: pictures that lie in one folder show one person, alone.
+    /// A folder of people: each folder in it has pictures of one person, alone.
     folder: Option<PathBuf>,
-    /// A folder of pictures whose names end in the number of faces they show, as in `group_4.jpg`; others are read for their errors only.
+    /// A folder of pictures whose names end in the number of faces, as in `group_4.jpg`. Other pictures are only checked for errors.
     #[arg(long)]
     counts: Option<PathBuf>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ pub(super) struct Liveness {
     /// A folder of pictures of live people.
     #[arg(long)]
     live: Option<PathBuf>,
-    /// A folder of attacks; each folder in it is an attack type, of its name.
+    /// A folder of attacks; each folder in it is named after its attack type.
     #[arg(long)]
     attacks: Option<PathBuf>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use super::output::say;
 pub(crate) struct EvalCommand {
     #[command(subcommand)]
     engine: Engine,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -34,7 +34,7 @@ enum Engine {
     Documents(documents::Documents),
     /// Count and compare faces.
     Faces(faces::Faces),
-    /// Tell live faces from attacks.
+    /// Distinguish live faces from attacks.
     Liveness(liveness::Liveness),
     /// Compare names and entities, and screen people.
     Sanctions(sanctions::Sanctions),

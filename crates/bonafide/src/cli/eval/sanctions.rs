@@ -22,10 +22,10 @@ pub(super) struct Sanctions {
     /// People on the imported lists: CSV with any of `full_name`, `first_name`, `middle_name`, `last_name`, `date_of_birth`, `nationality`.
     #[arg(long)]
     positives: Vec<PathBuf>,
-    /// People who are not.
+    /// People who are not on the lists, in the same format.
     #[arg(long)]
     negatives: Vec<PathBuf>,
-    /// Screen the people by their name alone.
+    /// Screen the people by name only.
     #[arg(long)]
     names_only: bool,
     /// Lowest score of a match, 0–1.

@@ -32,13 +32,13 @@ const NAME: &str = "Invented applicants";
 /// `bonafide generate`.
 #[derive(Args)]
 pub(crate) struct Generate {
-    /// The account whose sandbox is filled.
+    /// The account whose sandbox to fill.
     #[arg(long)]
     merchant: Uuid,
-    /// How many applicants there shall be.
+    /// The number of applicants.
     #[arg(long, default_value_t = 1_000)]
     count: u64,
-    /// Another seed invents other people.
+    /// The seed; a different seed generates different people.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
