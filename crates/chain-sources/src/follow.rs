@@ -131,7 +131,7 @@ impl Follower {
             tracing::warn!(
                 chain = %self.state.currency,
                 error,
-                "the chain's node cannot be followed: start it, or mend its address (--chain-follow) or --chain-credentials"
+                "the chain's node cannot be followed. Start it, or correct its address (--chain-follow) or --chain-credentials"
             );
         }
         if self.state.rolled_back > before.rolled_back {

@@ -70,8 +70,8 @@ fn turned_away(counts: &mut Counts) {
     if counts.warned.is_none_or(|warned| warned.elapsed() > WARN_AGAIN) {
         counts.warned = Some(Instant::now());
         tracing::warn!(
-            "a host holds as many connections as one may, and gets no more; if it is a reverse proxy of yours, \
-             name it in --trusted-proxies"
+            "a host has reached the limit of connections per host; if it is your reverse proxy, \
+             add it to --trusted-proxies"
         );
     }
 }

@@ -100,7 +100,7 @@ pub fn clock() -> Check {
         Ok(now) if now >= WRITTEN => Check::ok("clock", "plausible"),
         _ => Check::bad(
             "clock",
-            "the clock stands before this program was written: set the time (NTP)",
+            "the clock is earlier than this program's release. Set the time (NTP)",
         ),
     }
 }
@@ -135,7 +135,7 @@ pub fn disk(folder: &Path) -> Check {
     };
     let text = format!("{} free in {}", size(free), folder.display());
     match free {
-        ..SCARCE => Check::bad(NAME, format!("{text}: free more space at once")),
+        ..SCARCE => Check::bad(NAME, format!("{text}: free up space now")),
         SCARCE..LITTLE => Check::look(NAME, format!("{text}: free more space soon")),
         _ if store::files::is_open_to_others(folder).unwrap_or(true) => Check::look(
             NAME,
@@ -205,7 +205,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
         Ok(faces) => Check::look(
             NAME,
             format!(
-                "{faces} were made by another model, so their people are not recognised: `bonafide faces reindex` renews those whose selfie is still kept"
+                "{faces} were made by another model, so their people are not recognised. `bonafide faces reindex` re-indexes those whose selfie is still stored"
             ),
         ),
         Err(error) => Check::bad(NAME, error.to_string()),
@@ -225,7 +225,7 @@ pub fn keys(file: &Path) -> Check {
     } else {
         Check::ok(
             "keys",
-            format!("{} (keep a copy apart from the data)", file.display()),
+            format!("{} (store a copy separately from the data)", file.display()),
         )
     }
 }

@@ -63,6 +63,6 @@ fn open(models: Option<&Path>) -> anyhow::Result<Loaded> {
 /// Opens the models, or says where they were looked for.
 pub fn open_models(configured: Option<&Path>, threads: usize) -> anyhow::Result<Models> {
     let dir = inference::find_models_dir(configured)
-        .context("no model folder: looked at BONAFIDE_MODELS, beside the program and at ./models; `make models` brings them")?;
+        .context("no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models")?;
     Models::open(&dir, threads).context("the models cannot be used")
 }

@@ -118,14 +118,14 @@ impl From<NoLabels> for Problem {
     fn from(error: NoLabels) -> Self {
         let text = match &error {
             NoLabels::Lists(NoLists::None) => {
-                "No sanctions list is imported, and without one nothing is called clean: whoever keeps this server imports one with \
+                "No sanctions list is imported, so nothing can be screened. The operator of this server imports one with \
                  `bonafide lists import FILE`"
             }
             NoLabels::Lists(NoLists::Unusable(_)) => {
-                "The sanctions lists are too old or cannot be read, and without them nothing is called clean: whoever keeps this \
-                 server imports them anew with `bonafide lists import FILE`"
+                "The sanctions lists are too old or cannot be read, so nothing can be screened. The operator of this server \
+                 imports them again with `bonafide lists import FILE`"
             }
-            NoLabels::Labels(_) => "The labels of addresses cannot be read; please try again later",
+            NoLabels::Labels(_) => "The address labels cannot be read; please try again later",
         };
         Problem::unavailable(text).because(error)
     }

@@ -254,7 +254,7 @@ async fn logo(
     page: Page,
     mut parts: Multipart,
 ) -> Result<Response, Rejection> {
-    let unreadable = |_| Problem::invalid("The form could not be read: reload the page and try again");
+    let unreadable = |_| Problem::invalid("The form could not be read. Reload the page and try again");
     let mut file = Vec::new();
     while let Some(part) = parts.next_field().await.map_err(unreadable)? {
         if part.name() == Some("logo") {

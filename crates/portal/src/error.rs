@@ -60,7 +60,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
     } else if response.status() == StatusCode::METHOD_NOT_ALLOWED {
         Some(Problem::new(
             Kind::MethodNotAllowed,
-            "There is no page here: this address only takes a form that another page sends",
+            "There is no page at this address. It accepts only forms sent from another page",
         ))
     } else if response.status() == StatusCode::BAD_REQUEST && is_plain(&response) {
         // axum's own refusal of an address whose id is none.
@@ -70,7 +70,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
     {
         // axum's own refusal of a form that no page of ours sends.
         Some(Problem::invalid(
-            "The form could not be read: reload the page and try again",
+            "The form could not be read. Reload the page and try again",
         ))
     } else {
         response.extensions_mut().remove::<Problem>()

@@ -138,7 +138,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
         } else {
             Rejection(Problem::new(
                 Kind::Unauthenticated,
-                "Your session has ended: sign in again",
+                "Your session has ended. Sign in again",
             ))
             .into_response()
         });

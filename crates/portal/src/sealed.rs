@@ -30,7 +30,7 @@ pub async fn lead(
 ) -> Result<Response, Problem> {
     let plain = serde_json::to_vec(content).map_err(Problem::internal)?;
     if plain.len() > MOST {
-        return Err(Problem::invalid("The text is too long: shorten it"));
+        return Err(Problem::invalid("The text is too long. Shorten it"));
     }
     let (key, scope) = key(app, member).await?;
     let what = in_mode(scope, what);

@@ -194,7 +194,7 @@ async fn keep(
             .await?
             .ok_or_else(no_account)?;
         if !is_open(merchant.status) {
-            let text = "The application was handed in and cannot be changed now";
+            let text = "The application was submitted and cannot be changed now";
             return Err(Problem::new(Kind::Conflict, text));
         }
         merchant_profiles::save(tx, merchant_id, &text).await?;
@@ -220,7 +220,7 @@ pub async fn decide(
 ) -> Result<MerchantStatus, Problem> {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
     if verdict != Verdict::Approve && reason.is_none() {
-        return Err(Problem::invalid("Give a reason: the merchant reads it"));
+        return Err(Problem::invalid("Enter a reason. The merchant sees it"));
     }
     if reason.is_some_and(|reason| reason.chars().count() > 1_000) {
         return Err(Problem::invalid("The reason is longer than 1,000 characters"));

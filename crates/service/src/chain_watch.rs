@@ -66,21 +66,21 @@ pub fn graph(
         }) => Check::bad(
             CHECK,
             format!(
-                "{reached}, and the node at {node} (--chain-follow) tells no more: {error}. Start it, or mend its address or \
+                "{reached}, and the node at {node} (--chain-follow) does not answer: {error}. Start it, or correct its address or \
                  --chain-credentials"
             ),
         ),
         Some(following) if silence.is_some() => Check::bad(
             CHECK,
             format!(
-                "{reached}, and nobody has followed the node at {} (--chain-follow) for {}: see whether the server runs, and restart it",
+                "{reached}, and no server has followed the node at {} (--chain-follow) for {}. Check that the server runs, and restart it",
                 following.node,
                 silence.map_or_else(String::new, words)
             ),
         ),
         Some(following) if following.lag.is_none() => Check::ok(
             CHECK,
-            format!("{reached}: the node at {} is being asked", following.node),
+            format!("{reached}: waiting for the node at {}", following.node),
         ),
         Some(following) if stale => Check::look(
             CHECK,
@@ -90,8 +90,8 @@ pub fn graph(
                     following.node
                 ),
                 _ => format!(
-                    "{reached}: screenings do not see what happened since. The node at {} (--chain-follow) tells of no newer one: \
-                     see whether it is synchronised",
+                    "{reached}: screenings do not see what happened since. The node at {} (--chain-follow) has no newer block. \
+                     Check that it is synchronised",
                     following.node
                 ),
             },
@@ -120,8 +120,8 @@ pub fn index(
         Err(error) => Check::bad(
             CHECK,
             format!(
-                "{currency}: {kind} at {origin} (--chain-index): {error}. Start it, or mend its address or --chain-credentials; \
-                 meanwhile labels alone answer, and what has none is answered 503"
+                "{currency}: {kind} at {origin} (--chain-index): {error}. Start it, or correct its address or --chain-credentials. \
+                 Until then, only labels are used, and queries without a label get 503"
             ),
         ),
         Ok(tip) => {
@@ -134,7 +134,7 @@ pub fn index(
                 Check::look(
                     CHECK,
                     format!(
-                        "{reached}: screenings do not see what happened since. See whether it is synchronised"
+                        "{reached}: screenings do not see what happened since. Check that it is synchronised"
                     ),
                 )
             } else {
@@ -316,13 +316,13 @@ mod tests {
                 Some(tip(1)),
                 Some(following(unreachable, 0, 0)),
                 State::Bad,
-                "(--chain-follow) tells no more: it cannot be reached. Start it",
+                "(--chain-follow) does not answer: it cannot be reached. Start it",
             ),
             (
                 Some(tip(1)),
                 Some(following(None, 0, 3)),
                 State::Bad,
-                "for 3 h 0 min: see whether the server runs",
+                "for 3 h 0 min. Check that the server runs",
             ),
             (None, None, State::Look, "its graph is empty"),
             (None, Some(following(None, 813, 0)), State::Look, "813 more"),
@@ -330,7 +330,7 @@ mod tests {
                 Some(tip(50)),
                 Some(begun),
                 State::Ok,
-                "made 2 d 2 h ago: the node at http://node:8332 is being asked",
+                "made 2 d 2 h ago: waiting for the node at http://node:8332",
             ),
         ] {
             let found = graph(Currency::Btc, tip.as_ref(), following.as_ref(), ANEW, NOW);

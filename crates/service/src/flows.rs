@@ -378,7 +378,7 @@ pub(super) async fn add(
 }
 
 /// The refusal of a change to a Flow that another person has changed since.
-pub const CHANGED_MEANWHILE: &str = "Somebody else has changed this Flow since you opened it";
+pub const CHANGED_MEANWHILE: &str = "Someone else has changed this Flow since you opened it";
 
 /// What a whole body would make, if the rules allow it; whether its name is free is seen when it is saved.
 pub fn check(body: &Map<String, Value>, sandbox: bool) -> Result<FlowContent, Problem> {

@@ -61,7 +61,8 @@ pub async fn replica_for(
         let detail = serde_json::to_string(&detail).map_err(Problem::internal)?;
         Ok(attempts::set_detail(tx, scope, &attempt, &detail).await?)
     })?;
-    let text = "This face resembles that of another person here, whom the attempt now shows. Compare the two, then decide.";
+    let text =
+        "This face resembles another person's, whom the attempt now shows. Compare the two, then decide.";
     Err(Problem::new(Kind::Conflict, text).named("looks_alike"))
 }
 
@@ -100,7 +101,7 @@ pub async fn prove(
         .await?
         .is_empty()
     {
-        let text = "The face model was replaced since this attempt, so its face cannot be compared with the known ones. Decline the \
+        let text = "The face model was replaced after this attempt, so its face cannot be compared with the known ones. Decline the \
                     attempt and ask the applicant to verify again.";
         return Err(Problem::new(Kind::Conflict, text).named("face_outdated"));
     }
@@ -123,7 +124,7 @@ pub async fn prove(
     )
     .await?;
     if identity.id_belongs_to_another {
-        let text = "This externalUserId belongs to another person, whose face was proven since (2306). Decline this attempt.";
+        let text = "This externalUserId belongs to another person, whose face has been proven since (2306). Decline this attempt.";
         return Err(Problem::new(Kind::Conflict, text).named("id_taken"));
     }
     let own = registration.as_ref().map(|registration| registration.id);
@@ -134,7 +135,7 @@ pub async fn prove(
         return Err(Problem::new(Kind::Conflict, text).named("face_taken"));
     }
     if names::any_unscreened(tx, scope, facemap_id, &detail.names).await? {
-        let text = "This face belongs to a person who is known here by another name, under which this attempt was not screened. \
+        let text = "This face belongs to a person known under another name, and this attempt was not screened under that name. \
                     Decline the attempt and ask the applicant to verify again with a new selfie.";
         return Err(Problem::new(Kind::Conflict, text).named("names_unscreened"));
     }

@@ -379,7 +379,8 @@ pub async fn answer(
                 return Ok((Answered::Adopted, act));
             }
         } else if matches!(act, InstallationAct::Operator { .. }) {
-            let text = "An operator cannot be rejected: confirm the operator, or shut the operator out";
+            let text =
+                "An operator cannot be rejected. Confirm the operator, or remove the operator's access";
             return Err(Problem::invalid(text).named("member_in_doubt"));
         }
         if !proposals::take_installation(tx, id).await? {

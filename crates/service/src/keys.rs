@@ -31,7 +31,7 @@ pub async fn create(app: &App, caller: &Caller) -> Result<NewCredential, Problem
             .iter()
             .filter(|key| key.sandbox == scope.sandbox && key.revoked_at.is_none());
         if working.count() >= MAX_KEYS {
-            let text = format!("There are {MAX_KEYS} keys already: revoke one that is not used any more");
+            let text = format!("There are {MAX_KEYS} keys already. Revoke one that is no longer used");
             return Err(Problem::new(Kind::Forbidden, text));
         }
         let made = credentials::create(tx, scope.merchant_id, scope.sandbox).await?;

@@ -40,7 +40,7 @@ pub async fn write_invented(db: &Db, account: &bulk::Account, people: &[bulk::Se
 pub async fn run_job(db: &Db, id: Uuid, actor: &str) -> Result<(), Problem> {
     store::transaction!(db, |tx| -> Result<(), Problem> {
         if !store::jobs::run_now(tx, id).await? {
-            return Err(Problem::not_found("This job is done, or being done"));
+            return Err(Problem::not_found("This job is finished or running"));
         }
         Ok(record(tx, actor, "job.run", &id.to_string()).await?)
     })

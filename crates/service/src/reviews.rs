@@ -207,7 +207,7 @@ async fn wanted(
     let proposal = review::proposal(tx, scope, &attempt).await?;
     let concluded = dispositions::of_attempt(tx, scope, &attempt).await?;
     if seen.is_some_and(|seen| seen != version(&attempt, proposal.as_ref(), &concluded)) {
-        let text = "Somebody decided on this attempt meanwhile: look at it again";
+        let text = "Someone has decided this attempt since you opened it. Review it again";
         return Err(Problem::new(Kind::Conflict, text).named("decided_meanwhile"));
     }
     Ok((attempt, proposal))
@@ -218,7 +218,7 @@ async fn may_decide(tx: &mut Tx, scope: Scope, wish: &Wish<'_>) -> Result<(), Pr
     let claim = review::claim_of(tx, scope, wish.log_id).await?;
     match (claim, wish.staff_id) {
         (Some(claim), Some(staff_id)) if claim.staff_id != staff_id => {
-            let text = "A colleague is looking at this attempt: take it over first";
+            let text = "A colleague is reviewing this attempt. Take it over first";
             Err(Problem::new(Kind::Conflict, text).named("claimed"))
         }
         _ => Ok(()),

@@ -55,7 +55,7 @@ pub async fn link_again(app: &App, scope: Scope, log_id: i64, actor: &str) -> Re
             .await?
             .ok_or_else(|| Problem::not_found("There is no such attempt"))?;
         let group_id = attempt.grouping_id.ok_or_else(|| {
-            let text = "This attempt was made without a Group, and a link needs one: make it under Links";
+            let text = "This attempt has no Group, and a link needs one. Create the link under Links";
             Problem::invalid(text).named("no_group")
         })?;
         let link = Link {

@@ -301,7 +301,7 @@ fn judge(status: StatusCode, headers: &HeaderMap) -> Outcome {
     if status == StatusCode::GONE {
         return Outcome::GivenUp {
             status: Some(status),
-            error: "the receiver answered 410 and gets no more messages",
+            error: "the endpoint returned 410, so delivery has stopped",
         };
     }
     let hint = if status.is_redirection() {

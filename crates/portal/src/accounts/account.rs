@@ -343,7 +343,7 @@ pub(super) async fn require_second_factor(
     let (required, key) = match form.required.as_str() {
         "true" => (true, "totp_required"),
         "false" => (false, "totp_optional"),
-        _ => return Err(Problem::invalid("required is true or false").into()),
+        _ => return Err(Problem::invalid("required - must be true or false").into()),
     };
     Ok(
         match staff::require_second_factor(&app, manager(&member)?, required).await? {
@@ -432,7 +432,7 @@ pub(super) async fn mode(
     let sandbox = match form.sandbox.as_str() {
         "true" => true,
         "false" => false,
-        _ => return Err(Problem::invalid("sandbox is true or false").into()),
+        _ => return Err(Problem::invalid("sandbox - must be true or false").into()),
     };
     signing_in::choose_mode(&app, member.session_id, member.merchant()?.id, sandbox).await?;
     // What stands on a page of one mode is not there in the other: on to the page's kind.

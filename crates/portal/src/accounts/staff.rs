@@ -297,7 +297,7 @@ pub(super) async fn set_access(
     let (shut_out, key) = match form.access.as_str() {
         "off" => (true, "staff_disabled"),
         "on" => (false, "staff_enabled"),
-        _ => return Err(Problem::invalid("access is on or off").into()),
+        _ => return Err(Problem::invalid("access - must be on or off").into()),
     };
     let outcome = staff::set_access(&app, manager(&member)?, id, shut_out).await;
     changed(&app, page, &member, id, outcome, key).await

@@ -101,7 +101,7 @@ pub(super) async fn set_access(
 ) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
     if id == member.staff_id {
-        let text = "Another operator must do this to you";
+        let text = "You cannot do this to yourself. Another operator must do it";
         return Err(Problem::new(Kind::Conflict, text).into());
     }
     operations::dismiss_operator(&app, member.staff_id, id).await?;

@@ -49,7 +49,7 @@ pub async fn file(
         let picture = picture.ok_or_else(|| {
             Problem::new(
                 Kind::NotSupported,
-                "This file cannot be shown as a picture; it can be saved",
+                "This file cannot be displayed as a picture. You can save it",
             )
         })?;
         (

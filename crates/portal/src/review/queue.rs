@@ -398,7 +398,10 @@ pub async fn keep_view(
     let Scope { merchant_id, .. } = member.scope()?;
     match desk::keep_view(&app.db, merchant_id, member.staff_id, &view).await {
         Err(store::Error::LimitReached) => {
-            let text = format!("You keep {} views already: delete one first", desk::MOST_VIEWS);
+            let text = format!(
+                "You already have {} saved views. Delete one first",
+                desk::MOST_VIEWS
+            );
             Err(Problem::new(Kind::Conflict, text).named("views_most").into())
         }
         kept => {

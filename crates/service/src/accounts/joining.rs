@@ -172,15 +172,15 @@ fn good(token: InvitationToken) -> Result<Invitation, Problem> {
     match token {
         InvitationToken::Good(invitation) => Ok(invitation),
         InvitationToken::Invalid => Err(Problem::not_found(
-            "This link is not valid. Perhaps it was not copied whole, or was withdrawn: ask for another.",
+            "This link is not valid. It may be incomplete or withdrawn. Ask for a new one.",
         )),
         InvitationToken::Used => Err(Problem::new(
             ProblemKind::Gone,
-            "This link was used. If it was you, sign in; if not, tell whoever sent it.",
+            "This link has already been used. If you used it, sign in. If not, contact the person who sent it.",
         )),
         InvitationToken::Expired => Err(Problem::new(
             ProblemKind::Gone,
-            "This link is too old: ask for another.",
+            "This link has expired. Ask for a new one.",
         )),
     }
 }
@@ -317,10 +317,10 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
                     let membership = staff::member(tx, merchant_id, id).await?;
                     let is_shut_out = membership.is_some_and(|membership| membership.disabled_at.is_some());
                     let (kind, text) = if is_shut_out {
-                        let text = "You were shut out of this account: only its staff can let you in again";
+                        let text = "Your access to this account was removed. Only its owners and administrators can restore it";
                         (ProblemKind::Forbidden, text)
                     } else {
-                        (ProblemKind::Conflict, "You belong to this account already")
+                        (ProblemKind::Conflict, "You are already a member of this account")
                     };
                     return Err(Problem::new(kind, text).into());
                 }
@@ -334,7 +334,7 @@ async fn enter(tx: &mut Tx, invitation: &Invitation, member: &StaffMember) -> Re
             let inviter = four_eyes::named(invitation.invited_by);
             Ok(four_eyes::doubt(tx, merchant_id, (id, role), ("joined", By::actor(&inviter))).await?)
         }
-        _ => Err(Problem::not_found("This link is for something else").into()),
+        _ => Err(Problem::not_found("This link has a different purpose").into()),
     }
 }
 
@@ -351,7 +351,7 @@ pub async fn join_signed_in(
         let invitation = good(invitations::take(tx, token).await?)?;
         let meant = invitation.email.as_deref();
         if meant.is_some_and(|email| email.to_lowercase() != member.email.to_lowercase()) {
-            let text = "This invitation is for another address: sign out, then open it again";
+            let text = "This invitation is for another address. Sign out, then open it again";
             return Err(Problem::new(ProblemKind::Forbidden, text));
         }
         if let Err(stop) = enter(tx, &invitation, &member).await {
@@ -375,10 +375,10 @@ pub async fn set_password(app: &App, token: &str, password: &SecretString) -> Re
         .staff_id
         .filter(|_| shown.invitation.kind == Kind::Password)
     else {
-        return Err(Problem::not_found("This link is for something else"));
+        return Err(Problem::not_found("This link has a different purpose"));
     };
     let member = staff::get(&mut app.db.read().await?, staff_id).await?;
-    let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+    let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
     if let Some(fault) = passwords::fault(password.expose_secret(), &member.email, &member.name) {
         return Ok(Err(vec![fault]));
     }
@@ -402,9 +402,9 @@ pub async fn confirm_email(app: &App, token: &str) -> Result<String, Problem> {
         let (Kind::Email, Some(staff_id), Some(email)) =
             (invitation.kind, invitation.staff_id, invitation.email)
         else {
-            return Err(Problem::not_found("This link is for something else"));
+            return Err(Problem::not_found("This link has a different purpose"));
         };
-        let gone = || Problem::not_found("This account is gone");
+        let gone = || Problem::not_found("This account no longer exists");
         let former = staff::get(tx, staff_id).await?.ok_or_else(gone)?.email;
         if let Some(other) = staff::by_email(tx, &email).await?
             && other.id != staff_id

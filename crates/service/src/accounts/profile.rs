@@ -126,7 +126,7 @@ pub async fn change_password(
     let (member, hash) = {
         let mut conn = app.db.read().await?;
         let member = staff::get(&mut conn, staff_id).await?;
-        let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+        let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
         let hash = staff::password_hash(&mut conn, staff_id).await?;
         (member, hash)
     };

@@ -33,7 +33,7 @@ pub fn only_where_allowed(app: &App) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::not_found(
-        "Accounts are opened by invitation here: ask whoever runs this installation",
+        "Accounts are by invitation only. Contact the operator of this installation",
     ))
 }
 
@@ -71,7 +71,7 @@ pub async fn ask(
     let token = store::transaction!(app.db, |tx| -> Result<Option<SecretString>, Problem> {
         let asked = match sign_ups::ask(tx, &email, &company, life, MOST).await {
             Err(Error::LimitReached) => {
-                let text = "Too many requests for accounts are open: try again tomorrow";
+                let text = "There are too many pending account requests. Try again tomorrow";
                 return Err(Problem::unavailable(text));
             }
             asked => asked?,
@@ -134,7 +134,7 @@ pub async fn dismiss(app: &App, by: Uuid, id: Uuid) -> Result<(), Problem> {
 }
 
 fn no_request() -> Problem {
-    Problem::not_found("There is no such request, or it was answered")
+    Problem::not_found("There is no such request, or it has already been answered")
 }
 
 /// What a link opens, using nothing up; 404 when it opens nothing any more.
@@ -146,7 +146,7 @@ pub async fn look(app: &App, token: &str) -> Result<SignUp, Problem> {
 
 fn bad_link() -> Problem {
     Problem::not_found(
-        "This link is not valid any more. If you opened an account with it, sign in; if not, ask again.",
+        "This link is no longer valid. If you created an account with it, sign in. If not, request an account again.",
     )
 }
 

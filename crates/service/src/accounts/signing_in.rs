@@ -61,7 +61,7 @@ pub async fn with_password(
             return Ok(SignIn::Wrong);
         }
         let member = staff::get(tx, member.id).await?;
-        let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+        let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
         Ok(if member.has_totp {
             SignIn::CodeNeeded(begin_session(app, tx, member.id, Stage::Password, &device).await?)
         } else {
@@ -144,7 +144,7 @@ pub(super) async fn is_proof(
 
 async fn has_second_factor(app: &App, staff_id: Uuid) -> Result<bool, Problem> {
     let member = staff::get(&mut app.db.read().await?, staff_id).await?;
-    let member = member.ok_or_else(|| Problem::not_found("This account is gone"))?;
+    let member = member.ok_or_else(|| Problem::not_found("This account no longer exists"))?;
     Ok(member.has_totp)
 }
 

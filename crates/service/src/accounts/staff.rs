@@ -45,7 +45,7 @@ async fn target(
     check(manager, role)?;
     let is_owner = role == Role::Owner && member.disabled_at.is_none() && member.member.disabled_at.is_none();
     if leaves && is_owner && owners < 2 {
-        let text = "An account always has an owner: make somebody else one first";
+        let text = "An account must have an owner. Make another member an owner first";
         return Err(Problem::new(Kind::Conflict, text));
     }
     Ok((member, role))
@@ -108,7 +108,8 @@ pub async fn password_link_for(app: &App, manager: Manager, staff_id: Uuid) -> R
     store::transaction!(app.db, |tx| -> Result<NewLink, Problem> {
         let (member, role) = target(tx, manager, staff_id, false).await?;
         if member.member.operator || staff::belongs_elsewhere(tx, manager.merchant_id, staff_id).await? {
-            let text = "This member has access beyond your account: their password is not yours to reset";
+            let text =
+                "This member also has access outside your account, so you cannot reset the member's password";
             return Err(Problem::new(Kind::Forbidden, text));
         }
         let link = password_link(tx, staff_id, Some(manager.staff_id)).await?;

@@ -42,7 +42,7 @@ pub(super) async fn count(app: &App, whom: &str, address: IpAddr) -> Result<(), 
             };
             let verdict = limits::take(tx, bucket, quota).await?;
             if !verdict.allowed {
-                let text = "There were too many tries. Wait a little, then try again.";
+                let text = "There were too many attempts. Wait a moment, then try again.";
                 return Err(Problem::new(Kind::RateLimited, text)
                     .retry_after(Duration::from_secs(verdict.retry_after_s)));
             }

@@ -68,7 +68,7 @@ pub async fn answer(
         }
         if !agrees {
             if matches!(waiting.change, Change::Member { .. }) {
-                let text = "A member cannot be rejected: confirm the member, or shut the member out";
+                let text = "A member cannot be rejected. Confirm the member, or remove the member's access";
                 return Err(Problem::invalid(text).named("member_in_doubt"));
             }
             let action = if is_own {

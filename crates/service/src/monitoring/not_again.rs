@@ -9,13 +9,13 @@ pub enum NotAgain {
     #[error("this screening has no score: there was no answer then")]
     NoScore,
     /// Our own engine did not make it.
-    #[error("the score is a vendor's, who does not say what it was made of")]
+    #[error("the score is from a vendor that does not report its components")]
     Vendor,
     /// Another version kept what it was made of.
-    #[error("what the score was made of cannot be read any more")]
+    #[error("the components of the score can no longer be read")]
     Unreadable,
     /// Its version of the account's profile is not there.
-    #[error("the risk profile of that day is not there any more")]
+    #[error("the risk profile of that day no longer exists")]
     ProfileGone,
     /// Another version wrote it.
     #[error("the risk profile of that day cannot be read any more")]

@@ -14,7 +14,7 @@ pub enum NotSet {
     #[error("{0}")]
     Invalid(String),
     /// Somebody was faster, or the file was made from an older version.
-    #[error("version - the newest is {0}: look at it, and change that one")]
+    #[error("version - the newest is {0}. Review it, and change that version")]
     Outdated(u32),
     /// The store.
     #[error(transparent)]
