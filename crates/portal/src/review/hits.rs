@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use reference::{country, icao, normalise_name};
 use service::applicant_view::View;
-use service::{dispositions, stored_hits};
 use service::suppressions::covers;
+use service::{dispositions, stored_hits};
 use store::suppressions::Suppression;
 use verification::hits::Disposition;
 use verification::screening::{Explanation, ScreeningHit, TokenMatch};

@@ -9,7 +9,9 @@ use rand::RngExt as _;
 use rand::rngs::StdRng;
 use reference::DocumentType;
 use serde_json::json;
-use service::seen::{Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen};
+use service::attempt_detail::{
+    Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
+};
 use uuid::Uuid;
 use verification::applicant_info::ApplicantInfo;
 use verification::evidence::{

@@ -13,9 +13,6 @@ use reference::DocumentType;
 use sanctions::{Query, ScreenOptions, Screener};
 use serde_json::json;
 use service::applicants::name_words;
-use service::attempt_detail::{
-    Detail, DocumentSeen, FaceSeen, FieldSeen, LineSeen, LivenessSeen, PictureSeen, Seen,
-};
 use service::screening_hits;
 use store::attempts::Decision;
 use store::bulk::{PastAttempt, PastPerson, PastSession};

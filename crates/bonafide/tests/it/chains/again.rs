@@ -48,19 +48,19 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         &*again,
         "Mixy",
         "known",
-        "own graph of the chain",
-        "Sum: the score",
-        "The picture as a table",
+        "own chain graph",
+        "Total score",
+        "Diagram data as a table",
     ] {
         assert!(before.contains(text), "{text}: {before}");
     }
-    assert!(!before.contains("Score again"), "{before}");
+    assert!(!before.contains("New score"), "{before}");
     let same = auditor.submit(&again, &[]).await;
     for text in [
-        "The same came out",
+        "The result is the same",
         "<dd>6</dd>",
         "/labelSetVersion",
-        "Version of the label set",
+        "Label set version",
     ] {
         assert!(same.contains(text), "{text}: {same}");
     }
@@ -71,7 +71,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         "then and again: {same}"
     );
     assert!(
-        !auditor.get(&page).await.page().contains("The same came out"),
+        !auditor.get(&page).await.page().contains("The result is the same"),
         "it is shown once"
     );
     let compliance = Browser::sign_up(&server, merchant, "compliance").await;
@@ -93,8 +93,8 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
     until_scored(&server, &key, &asked, |now| (now - second).abs() > 1.0).await;
     let other = auditor.submit(&again, &[]).await;
     for text in [
-        "Something else came out",
-        "Parts of the score",
+        "The result is different",
+        "Score components",
         "/contributions",
         "stolen_funds",
         "Entries: 1",
@@ -122,7 +122,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         let text = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(1), "{text}");
         assert!(
-            text.contains("another process holds it") && text.contains("Make this decision again"),
+            text.contains("another process holds it") && text.contains("Repeat this decision"),
             "{text}"
         );
     }
@@ -139,7 +139,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         .submit(&format!("/portal/monitoring/{labelled}/again"), &[])
         .await;
     assert!(
-        answered.contains("The same came out") && answered.contains("no money was followed"),
+        answered.contains("The result is the same") && answered.contains("no funds were traced"),
         "{answered}"
     );
 
@@ -150,11 +150,11 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
     returned.set_cookie(auditor.cookie());
     let gone = returned.submit(&again, &[]).await;
     for text in [
-        "It cannot be made again",
-        "gives no answer about it now",
-        "own graph of the chain",
+        "The decision cannot be repeated",
+        "currently gives no result for it",
+        "own chain graph",
     ] {
         assert!(gone.contains(text), "{text}: {gone}");
     }
-    assert!(!gone.contains("came out"), "{gone}");
+    assert!(!gone.contains("The result is"), "{gone}");
 });

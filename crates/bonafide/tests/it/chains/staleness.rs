@@ -91,7 +91,7 @@ async fn a_stale_source_warns_everybody() {
         health,
         &[
             "ends at block 6, made 5 h",
-            "see whether it is synchronised",
+            "Check that it is synchronised",
             "(--chain-index)",
         ],
     )
