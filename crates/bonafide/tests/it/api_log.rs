@@ -1,24 +1,18 @@
 //! The API log: what is recorded of calls, what never is, and that a stopping server loses none.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
-use crate::harness::{Key, Server, on_both};
+use crate::harness::{Key, Server, on_both, wait_until};
 
 pub(crate) const CALLS: &str = "select count(*) from api_log";
 
 /// Waits until so many calls are written: they are beside the requests' own path.
 pub(crate) async fn written(server: &Server, calls: i64) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while server.count(CALLS).await < calls {
-        assert!(
-            Instant::now() < deadline,
-            "{} of {calls} calls",
-            server.count(CALLS).await
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(
+        async || server.count(CALLS).await >= calls,
+        "the calls are written",
+    )
+    .await;
     assert_eq!(server.count(CALLS).await, calls);
 }
 
@@ -86,9 +80,5 @@ on_both!(old_calls_go, |backend| {
         .sql("update api_log set at = at - 8 * 86400000 where id = (select id from api_log order by at limit 1)")
         .await;
     let server = server.kill_and_restart(&["--api-log-days", "7"]);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while server.count(CALLS).await > 1 {
-        assert!(Instant::now() < deadline, "the old call stays");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(async || server.count(CALLS).await <= 1, "the old call goes").await;
 });

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::harness::{Backend, Server};
+use crate::harness::{Backend, Server, wait_until};
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -23,6 +23,12 @@ async fn ask(stream: &mut TcpStream, request: &[u8]) -> String {
     let mut answer = vec![0; 4_096];
     let read = stream.read(&mut answer).await.unwrap();
     String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+async fn metrics(server: &Server) -> String {
+    let metrics = server.http.get(format!("{}/metrics", server.base));
+    let metrics = metrics.bearer_auth("secret").send().await.unwrap();
+    metrics.text().await.unwrap()
 }
 
 /// A request that lacks the last byte, `}`, of its body.
@@ -93,7 +99,7 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     for _ in 0..3 {
         silent.push(connect(&server).await);
     }
-    sleep(Duration::from_millis(300)).await;
+    // Accepted in their order, so the others have their places by now.
     let mut waiting = connect(&server).await;
     waiting.write_all(GET).await.unwrap();
     let mut answer = [0; 12];
@@ -136,27 +142,19 @@ async fn no_host_holds_all_places() {
             .starts_with("HTTP/1.1 200"),
         "others are served"
     );
-    let metrics = server
-        .http
-        .get(format!("{}/metrics", server.base))
-        .bearer_auth("secret");
-    let metrics = metrics.send().await.unwrap().text().await.unwrap();
+    let metrics = metrics(&server).await;
     assert!(
         metrics.contains("bonafide_connections_refused_total 1"),
         "{metrics}"
     );
     silent.pop();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
+    let is_served = async || {
         let mut again = connect_from("127.0.0.2", &server).await;
         let mut answer = [0; 12];
         let asked = again.write_all(GET).await.is_ok() && again.read_exact(&mut answer).await.is_ok();
-        if asked && &answer == b"HTTP/1.1 200" {
-            break;
-        }
-        assert!(Instant::now() < deadline, "a place given back is used again");
-        sleep(Duration::from_millis(50)).await;
-    }
+        asked && &answer == b"HTTP/1.1 200"
+    };
+    wait_until(is_served, "a place given back is used again").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,12 +178,17 @@ async fn silent_connections_do_not_stop_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_given_up() {
-    let server = Server::start(Backend::Sqlite, &["--header-seconds", "1"]).await;
+    let patience = ["--header-seconds", "1", "--metrics-token", "secret"];
+    let server = Server::start(Backend::Sqlite, &patience).await;
     let mut greedy = connect(&server).await;
     let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);
     // More answers than any socket's buffer holds; none is read until the server's patience has ended.
     let _ = timeout(Duration::from_secs(1), greedy.write_all(&request)).await;
-    sleep(Duration::from_secs(4)).await;
+    let is_given_up = async || {
+        // The other one is that of this request.
+        metrics(&server).await.contains("bonafide_open_connections 1\n")
+    };
+    wait_until(is_given_up, "the server gives it up").await;
     let mut read = 0;
     let mut buffer = vec![0; 1 << 20];
     while let Ok(some @ 1..) = timeout(Duration::from_secs(5), greedy.read(&mut buffer))
@@ -204,8 +207,17 @@ async fn running_requests_are_finished_and_idle_connections_closed_when_asked_to
     assert!(ask(&mut idle, GET).await.starts_with("HTTP/1.1 200"));
     let _silent = connect(&server).await;
     let mut running = connect(&server).await;
-    running.write_all(&half_a_post(&server)).await.unwrap();
-    sleep(Duration::from_millis(300)).await;
+    let post = String::from_utf8(half_a_post(&server)).unwrap();
+    let head = post
+        .trim_end_matches('{')
+        .replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+    assert!(
+        ask(&mut running, head.as_bytes())
+            .await
+            .starts_with("HTTP/1.1 100"),
+        "the request is running: its body is wanted"
+    );
+    running.write_all(b"{").await.unwrap();
     server.ask_to_stop();
     assert!(is_closed_within(&mut idle, 3).await);
     assert!(

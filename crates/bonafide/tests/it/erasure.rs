@@ -16,8 +16,7 @@ use reqwest::multipart::Form;
 use serde_json::{Value, json};
 
 use crate::api_log::CALLS;
-use crate::harness::{Backend, Key, Server, answer, on_both};
-use crate::idempotency::wait_until;
+use crate::harness::{Backend, Key, Server, answer, on_both, wait_until};
 use crate::interruptions::attempt_folders;
 use crate::portal::Browser;
 use crate::verify::specimen;

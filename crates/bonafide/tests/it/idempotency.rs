@@ -1,23 +1,12 @@
 //! `Idempotency-Key` and its lease (`docs/decisions/0008-idempotency.md`): one key leads to one effect, however long the request takes and whatever happens
 //! to the process that carries it out.
 
-use std::time::{Duration, Instant};
-
 use reqwest::Method;
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use crate::harness::{Key, Server, answer, on_both};
+use crate::harness::{Key, Server, answer, on_both, wait_until};
 use crate::verify::{specimen, verify};
-
-/// Waits until a condition holds.
-pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !holds().await {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
 
 /// The processes that decode files for a server.
 fn decoders(server: &Server) -> Vec<Pid> {

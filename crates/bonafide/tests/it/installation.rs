@@ -7,7 +7,7 @@ use std::process::Output;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::harness::{Backend, Server, database, on_both, program};
+use crate::harness::{Backend, Server, database, eventually, on_both, program};
 
 fn key(dir: &Path) -> std::path::PathBuf {
     dir.join("master.key")
@@ -300,14 +300,11 @@ on_both!(a_check_value_that_was_changed_refuses, |backend| {
 
 /// A part of the readiness, once it is not ready: answers may be a second old.
 async fn unready(server: &Server, name: &str) -> (bool, String) {
-    for _ in 0..100 {
-        let part = server.part(name).await;
-        if !part.0 {
-            return part;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    server.part(name).await
+    eventually(async || match server.part(name).await {
+        part if !part.0 => Ok(part),
+        _ => Err(format!("{name} stays ready")),
+    })
+    .await
 }
 
 on_both!(a_rotation_keeps_the_check_value_right, |backend| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::harness::{Backend, Server, on_both};
+use crate::harness::{Backend, Server, on_both, wait_until};
 use crate::verify::{specimen, verify};
 
 /// The folders of attempts in the object store, with how many files each has.
@@ -103,11 +103,7 @@ on_both!(objects_that_nothing_refers_to_are_swept, |backend| {
     let (young, foreign) = (stray(ours, younger, false), stray(&elsewhere, earlier, true));
 
     let server = server.kill_and_restart(&["--demo"]);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while orphan.join("selfie").exists() {
-        assert!(Instant::now() < deadline, "the orphan stays");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(async || !orphan.join("selfie").exists(), "the orphan goes").await;
     assert!(young.join("selfie").exists(), "its attempt may still come");
     assert!(foreign.join("selfie").exists(), "another installation's");
     assert!(

@@ -1,10 +1,8 @@
 //! What ends, and what must outlast it: retention, erasure, key rotation, and the audit trail that tells of them.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use crate::harness::{Backend, Key, Server, on_both};
+use crate::harness::{Backend, Key, Server, on_both, wait_until};
 use crate::interruptions::attempt_folders;
 use crate::verify::{specimen, verify};
 
@@ -34,11 +32,7 @@ async fn attempts_go_when_their_retention_is_over() {
         .unwrap();
 
     let server = server.kill_and_restart(&["--demo", "--retention-days", "30"]);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while attempt_folders(&server).len() > 1 {
-        assert!(Instant::now() < deadline, "the files stay");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(async || attempt_folders(&server).len() <= 1, "the files go").await;
     let record = async |id: &str| {
         let path = format!("/v2/reports/applicants/byExternalUserId/{id}");
         let facemap = server.get(&path, &Key::of_demo(&demo)).await.1["facemapId"].clone();
@@ -70,12 +64,12 @@ async fn an_account_that_cannot_be_swept_keeps_no_other_account_s_attempts() {
         .await;
     server.sql("update attempts set created_at = 0").await;
     let server = server.kill_and_restart(&["--demo", "--retention-days", "1"]);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while server.count("select count(*) from attempts").await > 0 {
-        assert!(Instant::now() < deadline, "the attempt stays");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    wait_until(
+        async || server.count("select count(*) from attempts").await == 0,
+        "the attempt goes",
+    )
+    .await;
+    let log = server.log().await;
     let line = log.lines().find(|line| line.contains(&damaged.id));
     assert!(
         line.is_some_and(|line| line.contains("past their retention")),

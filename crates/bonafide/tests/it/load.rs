@@ -166,10 +166,13 @@ fn a_decoder_that_does_not_end_in_time_says_nothing_about_its_file() {
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
 
     let decoders = Decoders::new(env!("CARGO_BIN_EXE_bonafide").into(), Duration::from_secs(1));
-    let endless = decoders.decode(&files::endless_pdf(), 0).unwrap();
-    assert_eq!(endless, Err(DecodeError::TooMuchWork));
-    assert!(
-        decoders.decode(&png, 0).unwrap().is_ok(),
-        "the next file has its own"
-    );
+    // On a busy machine a second of work may not be done in time, which says nothing about the file either.
+    let decode = |file: &[u8]| loop {
+        match decoders.decode(file, 0) {
+            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
+            decoded => break decoded.unwrap(),
+        }
+    };
+    assert_eq!(decode(&files::endless_pdf()), Err(DecodeError::TooMuchWork));
+    assert!(decode(&png).is_ok(), "the next file has its own");
 }

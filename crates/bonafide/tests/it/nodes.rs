@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::harness::{Backend, Merchant, Server, database, on_both};
+use crate::harness::{Backend, Merchant, Server, database, eventually, on_both, wait_until};
 use crate::portal::Browser;
 use crate::verify::{person, verify};
 
@@ -53,15 +53,11 @@ async fn screened(server: &Server, demo: &Value, last_name: &str) -> (u16, Value
 
 /// Waits until a part is (not) ready: answers may be a second old.
 async fn until(server: &Server, name: &str, ready: bool) -> String {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let (is_ready, detail) = server.part(name).await;
-        if is_ready == ready {
-            return detail;
-        }
-        assert!(Instant::now() < deadline, "{name} is ready: {is_ready}, {detail}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    eventually(async || match server.part(name).await {
+        (is_ready, detail) if is_ready == ready => Ok(detail),
+        (is_ready, detail) => Err(format!("{name} is ready: {is_ready}, {detail}")),
+    })
+    .await
 }
 
 on_both!(a_node_without_the_current_lists_is_not_ready, |backend| {
@@ -309,12 +305,8 @@ on_both!(the_operators_trail_has_it_however_it_was_done, |backend| {
 on_both!(nodes_register_with_key_and_lists, |backend| {
     let first = Server::start(backend, &[]).await;
     let second = first.another_node(&[], &[]);
-    let deadline = Instant::now() + Duration::from_secs(20);
     let registered = "select count(*) from nodes where length(key_fingerprint) = 16";
-    while first.count(registered).await < 2 {
-        assert!(Instant::now() < deadline, "the nodes did not register");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(async || first.count(registered).await >= 2, "the nodes register").await;
     assert_eq!(
         first
             .count("select count(distinct key_fingerprint) from nodes")

@@ -46,7 +46,7 @@ on_both!(settings_changed_by_hand_refuse_everything, |backend| {
     let said = doctor();
     assert!(said.contains("BAD   settings"), "{said}");
     assert!(said.contains(&format!("merchant {id}: fourEyes - ")), "{said}");
-    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    let log = server.log().await;
     assert!(
         log.contains(&format!("settings of merchant {id}: fourEyes - ")),
         "{log}"

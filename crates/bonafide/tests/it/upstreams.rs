@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -11,8 +10,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
-use crate::harness::{Key, Server, on_both};
+use crate::harness::{Key, Server, on_both, wait_until};
 use crate::portal::Browser;
 
 const PATH: &str = "/v2/public/transaction-monitoring";
@@ -26,7 +26,7 @@ fn stranger(number: u8) -> String {
 }
 
 const GOOD: u8 = 0x11;
-const SLOW: u8 = 0x12;
+const NEVER: u8 = 0x12;
 const BROKEN: u8 = 0x13;
 const GARBAGE: u8 = 0x14;
 const OTHER_SCHEMA: u8 = 0x15;
@@ -35,10 +35,10 @@ const MISSING: u8 = 0x17;
 const OUT_OF_SCALE: u8 = 0x18;
 const ONCE_BROKEN: u8 = 0x19;
 const MEMBER_OF_OTHER_TYPE: u8 = 0x1a;
-const A_MOMENT: u8 = 0x1b;
+const WHEN_TOLD: u8 = 0x1b;
 
 async fn vendor(
-    State(asked): State<Arc<AtomicUsize>>,
+    State((asked, tell)): State<(Arc<AtomicUsize>, Arc<Notify>)>,
     Path(query): Path<String>,
     headers: HeaderMap,
 ) -> Response {
@@ -59,12 +59,9 @@ async fn vendor(
         .to_string()
         .replace("\"held\":0", "\"held\":340282366920938463463374607431768211456");
     match number {
-        SLOW => {
-            tokio::time::sleep(Duration::from_secs(5)).await;
-            good.into_response()
-        }
-        A_MOMENT => {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+        NEVER => std::future::pending().await,
+        WHEN_TOLD => {
+            tell.notified().await;
             good.into_response()
         }
         BROKEN => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -91,17 +88,19 @@ async fn vendor(
 struct Played {
     origin: String,
     asked: Arc<AtomicUsize>,
+    /// Lets it answer about [`WHEN_TOLD`].
+    tell: Arc<Notify>,
 }
 
 async fn play() -> Played {
-    let asked = Arc::new(AtomicUsize::new(0));
+    let (asked, tell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let router = Router::new()
         .route("/v1/{query}", get(vendor))
-        .with_state(asked.clone());
+        .with_state((asked.clone(), tell.clone()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
-    Played { origin, asked }
+    Played { origin, asked, tell }
 }
 
 fn described(played: &Played, folder: &std::path::Path, change: &Value) -> Value {
@@ -137,30 +136,31 @@ on_both!(a_query_whose_client_hangs_up_is_recorded, |backend| {
     let played = play().await;
     let file = json!({"upstreams": [described(&played, folder.path(), &json!({}))]});
     let (server, key) = serving(backend, &file, folder.path()).await;
-    let query = detailed(&stranger(A_MOMENT));
+    let query = detailed(&stranger(WHEN_TOLD));
     let send = || {
         let request = server.request(reqwest::Method::POST, PATH, &key);
         request.header("Idempotency-Key", "hangs up").json(&query).send()
     };
-    let under_way = async {
-        while played.asked.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
+    let under_way = wait_until(
+        async || played.asked.load(Ordering::SeqCst) > 0,
+        "the vendor is asked",
+    );
     tokio::select! {
         response = send() => panic!("answered before the vendor was asked: {response:?}"),
         // Dropping the request closes its connection.
         () = under_way => {}
     }
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
-    while server
-        .count("select count(*) from screenings where status = 200")
-        .await
-        == 0
-    {
-        assert!(std::time::Instant::now() < deadline, "the query is not recorded");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    played.tell.notify_one();
+    wait_until(
+        async || {
+            server
+                .count("select count(*) from screenings where status = 200")
+                .await
+                > 0
+        },
+        "the query is recorded",
+    )
+    .await;
     let response = send().await.unwrap();
     assert_eq!(response.headers()["idempotency-replayed"], "true");
     assert_eq!(
@@ -208,7 +208,7 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
     assert_eq!(body.as_object().unwrap().len(), 6);
 
     for (number, expected, times) in [
-        (SLOW, 504, 2),
+        (NEVER, 504, 2),
         (BROKEN, 503, 2),
         (ONCE_BROKEN, 200, 2),
         (GARBAGE, 502, 1),
@@ -233,7 +233,7 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
     assert_eq!((status, &body["score"]), (200, &json!(100.0)));
     assert_eq!(played.asked.load(Ordering::SeqCst), 0);
 
-    let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    let log = server.log().await;
     assert!(!log.contains(SECRET) && !log.contains(&stranger(BROKEN)), "{log}");
 });
 
@@ -243,6 +243,7 @@ on_both!(vendors_can_come_first_and_fall_back, |backend| {
     let nobody = Played {
         origin: "http://127.0.0.1:9".into(),
         asked: Arc::default(),
+        tell: Arc::default(),
     };
     let file = json!({"order": "upstreamsFirst", "upstreams": [
         described(&first, folder.path(), &json!({"name": "other chains", "chains": ["btc"]})),

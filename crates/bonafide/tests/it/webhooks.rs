@@ -1,7 +1,6 @@
 //! Contract §6, `docs/decisions/0017-webhooks.md`: webhooks as their receivers see them.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,7 +11,7 @@ use reqwest::multipart::Form;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 
-use crate::harness::{Backend, Key, Server, answer, on_both};
+use crate::harness::{Backend, Key, Server, answer, eventually, on_both};
 
 /// A receiver that answers what it is told and remembers what it got.
 #[derive(Clone, Default)]
@@ -52,26 +51,20 @@ impl Receiver {
 
     /// Waits until so many messages have come.
     async fn messages(&self, count: usize) -> Vec<(HeaderMap, Bytes)> {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
+        eventually(async || {
             let got = self.got.lock().unwrap().clone();
-            if got.len() >= count {
-                return got;
+            match got.len() >= count {
+                true => Ok(got),
+                false => Err(format!("{} of {count} messages came", got.len())),
             }
-            assert!(
-                Instant::now() < deadline,
-                "{} of {count} messages came",
-                got.len()
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        })
+        .await
     }
 }
 
 /// The newest event that satisfies a condition, once there is one.
 async fn event(server: &Server, demo: &Value, is: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
+    eventually(async || {
         let list = server.bonafide(&[
             "webhook",
             "list",
@@ -83,12 +76,9 @@ async fn event(server: &Server, demo: &Value, is: impl Fn(&Value) -> bool) -> Va
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .find(&is);
-        if let Some(event) = found {
-            return event;
-        }
-        assert!(Instant::now() < deadline, "no such event: {list}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        found.ok_or_else(|| format!("no such event: {list}"))
+    })
+    .await
 }
 
 fn webhook(server: &Server, demo: &Value, arguments: &[&str]) -> String {
@@ -306,17 +296,14 @@ async fn private_addresses_and_plain_http_are_refused() {
         let flow = made["flowId"].as_str().unwrap();
         assert_eq!(run(&["secret", flow]).trim(), secret);
         run(&["test", flow]);
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
+        let text = eventually(async || {
             let list = run(&["list", "--limit", "1"]);
             let event: Value = serde_json::from_str(&list).unwrap();
-            if let Some(text) = event["error"].as_str() {
-                assert!(text.contains(error), "{url}: {text}");
-                break;
-            }
-            assert!(Instant::now() < deadline, "{url}: {list}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+            let text = event["error"].as_str().map(str::to_owned);
+            text.ok_or_else(|| format!("{url}: {list}"))
+        })
+        .await;
+        assert!(text.contains(error), "{url}: {text}");
     }
     assert!(receiver.got.lock().unwrap().is_empty());
 }

@@ -75,7 +75,7 @@ on_both!(
         );
         let (_, body) = screened(&server, 0x44).await;
         assert_eq!(body["receivedAmount"], "100.00000002");
-        let log = std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+        let log = server.log().await;
         assert!(!log.contains("secret") && !log.contains("__cookie__"), "{log}");
     }
 );

@@ -8,7 +8,6 @@ mod staleness;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -19,7 +18,7 @@ use axum::routing::post;
 use base64::Engine;
 use serde_json::{Value, json};
 
-use crate::harness::{Key, Server};
+use crate::harness::{Key, Server, eventually};
 
 /// When every block here was mined, in seconds: a block keeps its time, however often and by however many servers it is asked for.
 static MINED: LazyLock<u64> = LazyLock::new(|| {
@@ -168,26 +167,24 @@ fn status(server: &Server) -> Value {
 
 /// Waits until following is as expected.
 async fn until(server: &Server, expected: impl Fn(&Value) -> bool) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    eventually(async || {
         let state = status(server);
-        if expected(&state) {
-            return state;
+        match expected(&state) {
+            true => Ok(state),
+            false => Err(state.to_string()),
         }
-        assert!(Instant::now() < deadline, "{state}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    })
+    .await
 }
 
 /// Waits until a screening answers as expected: labels are looked for every few seconds.
 async fn until_scored(server: &Server, key: &Key, body: &Value, expected: impl Fn(f64) -> bool) -> Value {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
+    eventually(async || {
         let (status, answer) = server.post(PATH, key, body.clone()).await;
-        if status == 200 && expected(answer["score"].as_f64().unwrap()) {
-            return answer;
+        match status == 200 && expected(answer["score"].as_f64().unwrap()) {
+            true => Ok(answer),
+            false => Err(format!("{status} {answer}")),
         }
-        assert!(Instant::now() < deadline, "{status} {answer}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    })
+    .await
 }

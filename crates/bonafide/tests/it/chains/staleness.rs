@@ -1,23 +1,21 @@
 //! A source that has fallen behind.
 
-use std::time::{Duration, Instant};
-
 use serde_json::json;
 
 use super::{Bitcoind, PATH, flags, followed, holder, until};
-use crate::harness::{Backend, Key, Server};
+use crate::harness::{Backend, Key, Server, eventually};
 use crate::portal::Browser;
 
 /// Waits until a text that is asked for again and again holds all of these.
 async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
-    let deadline = Instant::now() + Duration::from_secs(240);
-    loop {
+    eventually(async || {
         let told = ask().await;
-        let missing = wanted.iter().find(|wanted| !told.contains(**wanted));
-        let Some(missing) = missing else { return };
-        assert!(Instant::now() < deadline, "{missing}: {told}");
-        tokio::time::sleep(Duration::from_millis(500)).await;
-    }
+        match wanted.iter().find(|wanted| !told.contains(**wanted)) {
+            None => Ok(()),
+            Some(missing) => Err(format!("{missing}: {told}")),
+        }
+    })
+    .await;
 }
 
 /// A chain whose newest block is hours old, and an index that is not there: the answer, its page, the log, `doctor`, the Health page and
@@ -68,7 +66,7 @@ async fn a_stale_source_warns_everybody() {
         "{list}"
     );
 
-    let log = async || std::fs::read_to_string(server.dir.path().join("server.log")).unwrap();
+    let log = async || server.log().await;
     until_told(log, &["WARN", &nobody.to_string(), "(--chain-index)", "Start it"]).await;
     let metrics = async || {
         let request = server.http.get(format!("{}/metrics", server.base));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::behind_shim;
-use crate::harness::{Key, Server, try_command};
+use crate::harness::{Key, Server, try_command, wait_until};
 
 /// A disk that is full while [`Disk::fill`] was called last.
 struct Disk {
@@ -55,11 +55,11 @@ async fn is_ready(server: &Server, part: &str) -> bool {
 }
 
 async fn until_ready(server: &Server, part: &str, ready: bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while is_ready(server, part).await != ready {
-        assert!(Instant::now() < deadline, "{part} is not ready={ready} in 10 s");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    wait_until(
+        async || is_ready(server, part).await == ready,
+        &format!("{part} ready={ready}"),
+    )
+    .await;
 }
 
 async fn create_group(server: &Server, key: &Key, name: &str) -> reqwest::Response {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
-use super::{Backend, Server};
+use super::{Backend, Server, wait_until};
 
 /// A connection of the test's own.
 enum Connection {
@@ -61,22 +61,30 @@ impl Server {
         }
     }
 
-    /// Runs a statement in a transaction that ends only half a second after something else has begun.
+    /// Runs a statement in a transaction that ends only when something else waits for it. SQLite does not show who waits: there it ends
+    /// after half a second.
     pub(crate) async fn sql_beside<F: Future>(&self, sql: &'static str, other: F) -> F::Output {
         macro_rules! held {
-            ($connection:ident) => {{
+            ($connection:ident, $is_awaited:expr) => {{
                 let mut held = $connection.begin().await.unwrap();
                 sqlx::query(sql).execute(&mut *held).await.unwrap();
                 let ends = async {
-                    tokio::time::sleep(Duration::from_millis(500)).await;
+                    $is_awaited.await;
                     held.commit().await.unwrap();
                 };
                 tokio::join!(other, ends).0
             }};
         }
         match self.connection(sql).await {
-            Connection::Sqlite(mut connection) => held!(connection),
-            Connection::Postgres(mut connection) => held!(connection),
+            Connection::Sqlite(mut connection) => {
+                held!(connection, tokio::time::sleep(Duration::from_millis(500)))
+            }
+            Connection::Postgres(mut connection) => {
+                let waiting = "select count(*) from pg_locks where not granted
+                    and pid in (select pid from pg_stat_activity where datname = current_database())";
+                let is_awaited = wait_until(async || self.count(waiting).await > 0, "something waits");
+                held!(connection, is_awaited)
+            }
         }
     }
 

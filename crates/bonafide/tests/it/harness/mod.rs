@@ -181,11 +181,7 @@ impl Server {
     pub(crate) async fn demo(backend: Backend, arguments: &[&str]) -> (Server, Value) {
         let server = Server::start(backend, &[&["--demo"], arguments].concat()).await;
         let file = server.dir.path().join("demo.json");
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while !file.exists() {
-            assert!(Instant::now() < deadline, "demo.json did not come");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        wait_until(async || file.exists(), "demo.json is there").await;
         let demo: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         (server, demo)
     }
@@ -423,28 +419,52 @@ impl Server {
 
     /// Waits until the engines are loaded.
     pub(crate) async fn engines(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            let ready = self
-                .http
-                .get(format!("{}/readyz", self.base))
-                .send()
-                .await
-                .unwrap();
-            let body: Value = ready.json().await.unwrap();
-            let engines = body["parts"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|part| part["name"] == "engines")
-                .unwrap();
-            if engines["ready"] == json!(true) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "the engines did not load: {body}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        eventually(async || match self.part("engines").await {
+            (true, _) => Ok(()),
+            (false, detail) => Err(format!("the engines did not load: {detail}")),
+        })
+        .await;
     }
+
+    /// The server's log, with everything up to now.
+    pub(crate) async fn log(&self) -> String {
+        let id = uuid::Uuid::new_v4().to_string();
+        let last = self.http.get(format!("{}/healthz", self.base));
+        last.header("x-request-id", &id).send().await.unwrap();
+        let file = self.dir.path().join("server.log");
+        eventually(async || {
+            let log = std::fs::read_to_string(&file).unwrap_or_default();
+            match log.contains(&id) {
+                true => Ok(log),
+                false => Err(format!("the log lacks {id}:\n{log}")),
+            }
+        })
+        .await
+    }
+}
+
+/// Waits until a question has an answer. Until then it gives the reason why not, with which the test fails after two minutes.
+pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let mut pause = Duration::from_millis(5);
+    loop {
+        match ask().await {
+            Ok(answer) => return answer,
+            Err(reason) => assert!(Instant::now() < deadline, "{reason}"),
+        }
+        tokio::time::sleep(pause).await;
+        // Seldom after a while: some questions start a program.
+        pause = (pause * 2).min(Duration::from_millis(160));
+    }
+}
+
+/// Waits until a condition holds.
+pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
+    eventually(async || match holds().await {
+        true => Ok(()),
+        false => Err(format!("never: {what}")),
+    })
+    .await;
 }
 
 /// Status and JSON body; every answer carries a request id.

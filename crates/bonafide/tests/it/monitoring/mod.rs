@@ -5,7 +5,7 @@ mod records;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Merchant, Server};
+use crate::harness::{Merchant, Server, eventually};
 
 const PATH: &str = "/v2/public/transaction-monitoring";
 
@@ -50,13 +50,12 @@ async fn until(
     body: &Value,
     expected: impl Fn(u16, &Value) -> bool,
 ) -> Value {
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    loop {
+    eventually(async || {
         let (status, answer) = server.post(PATH, &merchant.live, body.clone()).await;
-        if expected(status, &answer) {
-            return answer;
+        match expected(status, &answer) {
+            true => Ok(answer),
+            false => Err(format!("{status} {answer}")),
         }
-        assert!(std::time::Instant::now() < deadline, "{status} {answer}");
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
+    })
+    .await
 }

@@ -1,18 +1,18 @@
 //! An attempt that was admitted in time, while its session's time runs out: what a poller reads at every moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use super::*;
+use crate::harness::wait_until;
 use crate::verify::specimen;
 
 /// Waits until a query of the database counts so many.
 async fn until(server: &Server, sql: &'static str, count: i64) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while server.count(sql).await != count {
-        assert!(Instant::now() < deadline, "{sql}: not {count}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    wait_until(
+        async || server.count(sql).await == count,
+        &format!("{sql} = {count}"),
+    )
+    .await;
 }
 
 const IN_FLIGHT: &str = "select cast(coalesce(sum(in_flight), 0) as bigint) from sessions";

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{all, codes, person, specimen, verify};
-use crate::harness::{Backend, Key, Server, on_both};
+use crate::harness::{Backend, Key, Server, eventually, on_both};
 
 /// Every specimen has the outcome that its entry promises, all of them sent to one account.
 #[tokio::test(flavor = "multi_thread")]
@@ -299,15 +299,14 @@ async fn an_imported_list_is_screened_against() {
     server.bonafide(&["lists", "import", file.to_str().unwrap()]);
     let known = json!({"firstName": "Zebulon", "lastName": "Quartermain", "dob": "02/03/1961"});
     let screened = async |expected: &str| {
-        let mut body = Value::Null;
-        for _ in 0..40 {
-            body = verify(&server, &demo, person(&demo, known.clone())).await.1;
-            if body["kycResults"]["status"] == expected {
-                return body;
+        eventually(async || {
+            let (_, body) = verify(&server, &demo, person(&demo, known.clone())).await;
+            match body["kycResults"]["status"] == expected {
+                true => Ok(body),
+                false => Err(format!("never {expected}: {body}")),
             }
-            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        }
-        panic!("never {expected}: {body}");
+        })
+        .await
     };
     let body = screened("match").await;
     assert_eq!(

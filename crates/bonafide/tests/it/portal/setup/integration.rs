@@ -1,11 +1,9 @@
 //! What a developer sets up: Groups, keys, links, webhooks.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::{borrowed, make_flow, send, start};
-use crate::harness::{Key, on_both};
+use crate::harness::{Key, on_both, wait_until};
 
 on_both!(groups_keep_the_order_of_their_flows, |backend| {
     let (server, merchant, owner) = start(backend).await;
@@ -196,15 +194,16 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     let rotated = owner.submit(&format!("/portal/webhooks/{id}/secret"), &[]).await;
     assert!(rotated.contains("whsec_") && rotated != secret);
     // The first try is over and the second seconds away: none will write over what is set here.
-    let patience = Instant::now() + Duration::from_secs(60);
-    while server
-        .count("select count(*) from outbox where last_error is not null")
-        .await
-        == 0
-    {
-        assert!(Instant::now() < patience, "the event was never tried");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    wait_until(
+        async || {
+            server
+                .count("select count(*) from outbox where last_error is not null")
+                .await
+                > 0
+        },
+        "the event is tried",
+    )
+    .await;
     // Given up, as after four days; then sent again, one and all.
     server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
     let given_up = owner.get("/portal/webhooks?state=given_up").await.page();
