@@ -31,7 +31,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
         assert_eq!(boot["m"].as_str(), token.get(..8));
         assert!(!html.contains(&token), "the page does not repeat the token");
         assert!(
-            html.contains("Test would like to know"),
+            html.contains("Test wants to make sure"),
             "rendered by the server: {html}"
         );
     }

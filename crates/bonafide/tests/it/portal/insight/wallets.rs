@@ -38,7 +38,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
         "a refusal leaves a row, without what was typed"
     );
     for text in [
-        "This is no address of BTC: it has a wrong checksum",
+        "This is not a valid address of BTC: it has a wrong checksum",
         "value=\"nonsense\"",
         "aria-describedby=\"h-query\"",
     ] {
