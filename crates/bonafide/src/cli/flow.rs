@@ -1,4 +1,4 @@
-//! `bonafide flow …`: Flows from a JSON file, until the portal makes them. The file holds the members of the contract's §2.2 as real
+//! `bonafide flow …`: Flows from a JSON file. The file holds the members of the contract's §2.2 as real
 //! JSON, and under `settings` what only the portal knows.
 
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `bonafide merchant …`: accounts and their keys, until the portal has them.
+//! `bonafide merchant …`: accounts and their keys.
 
 use std::fs::File;
 use std::io::Read;

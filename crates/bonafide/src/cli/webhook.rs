@@ -1,4 +1,4 @@
-//! `bonafide webhook …`: a Flow's webhook secret, test messages, deliveries and their replay, until the portal has them.
+//! `bonafide webhook …`: a Flow's webhook secret, test messages, deliveries and their replay.
 
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;

@@ -263,7 +263,7 @@ struct Crate<'a> {
 
 impl Crate<'_> {
     /// A path from a module as one from the crate's root; none: it leads out of the crate.
-    fn from_root(&self, module: &Module, path: &[String]) -> Option<Vec<String>> {
+    fn absolute(&self, module: &Module, path: &[String]) -> Option<Vec<String>> {
         let mut base = module.clone();
         let mut rest = path;
         match path.first()?.as_str() {
@@ -303,7 +303,7 @@ impl Crate<'_> {
             .get(&module)
             .and_then(|imports| imports.exported.get(item));
         if depth < 5
-            && let Some(path) = exported.and_then(|path| self.from_root(&module, path))
+            && let Some(path) = exported.and_then(|path| self.absolute(&module, path))
         {
             return self.definition(&[path, after.to_vec()].concat(), depth + 1);
         }
@@ -322,7 +322,7 @@ pub(super) fn circles(files: &[Source]) -> Vec<String> {
         let targets = imports
             .used
             .iter()
-            .filter_map(|path| whole.from_root(module, path))
+            .filter_map(|path| whole.absolute(module, path))
             .filter_map(|path| whole.definition(&path, 0))
             .filter(|target| target != module);
         arrows.insert(module.clone(), targets.collect());
