@@ -166,28 +166,7 @@ pub fn cluster_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::{Input, Output};
-
-    fn transaction(inputs: &[(&str, u64)], outputs: &[(&str, u64)]) -> Transaction {
-        let inputs = inputs
-            .iter()
-            .zip(0u32..)
-            .map(|((party, amount), output)| Input {
-                transaction: "before".into(),
-                output,
-                party: Some((*party).into()),
-                amount: (*amount).into(),
-            })
-            .collect();
-        let outputs = outputs
-            .iter()
-            .map(|(party, amount)| Output {
-                party: Some((*party).into()),
-                amount: (*amount).into(),
-            })
-            .collect();
-        Transaction::of_outputs("t".into(), inputs, outputs)
-    }
+    use crate::transaction::of_parties as transaction;
 
     #[test]
     fn spending_together_merges_and_receiving_together_does_not() {

@@ -111,28 +111,7 @@ pub fn spenders(transaction: &Transaction) -> Vec<&Party> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::Input;
-
-    fn transaction(inputs: &[(&str, u64)], outputs: &[(&str, u64)]) -> Transaction {
-        let inputs = inputs
-            .iter()
-            .zip(0u32..)
-            .map(|((party, amount), output)| Input {
-                transaction: "before".into(),
-                output,
-                party: Some((*party).into()),
-                amount: (*amount).into(),
-            })
-            .collect();
-        let outputs = outputs
-            .iter()
-            .map(|(party, amount)| Output {
-                party: Some((*party).into()),
-                amount: (*amount).into(),
-            })
-            .collect();
-        Transaction::of_outputs("t".into(), inputs, outputs)
-    }
+    use crate::transaction::of_parties as transaction;
 
     #[test]
     fn shapes_of_several_people_are_told_apart() {

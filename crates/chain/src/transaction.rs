@@ -241,3 +241,26 @@ impl AddAssign<&Totals> for Totals {
         self.transactions += more.transactions;
     }
 }
+
+/// A transaction of these inputs and outputs, for tests.
+#[cfg(test)]
+pub(crate) fn of_parties(inputs: &[(&str, u64)], outputs: &[(&str, u64)]) -> Transaction {
+    let inputs = inputs
+        .iter()
+        .zip(0u32..)
+        .map(|((party, amount), output)| Input {
+            transaction: "before".into(),
+            output,
+            party: Some((*party).into()),
+            amount: (*amount).into(),
+        })
+        .collect();
+    let outputs = outputs
+        .iter()
+        .map(|(party, amount)| Output {
+            party: Some((*party).into()),
+            amount: (*amount).into(),
+        })
+        .collect();
+    Transaction::of_outputs("t".into(), inputs, outputs)
+}
