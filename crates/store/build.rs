@@ -1,4 +1,5 @@
-//! Compiles the crate anew when a migration is added: the compiler itself only sees changes to those it knows.
+//! Recompiles the crate when a migration is added, because the compiler only tracks the migrations that it
+//! already knows.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");

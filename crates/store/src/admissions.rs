@@ -1,10 +1,11 @@
-//! Attempts that a session admitted in time, and the end of sessions whose time is up. A terminal status is
-//! always written down before anyone reads it, by the update that admissions compete with, so it never
-//! changes. This module does not know the outcome of an attempt.
+//! Attempts that a session admitted in time, and the end of sessions that have expired. A terminal status is
+//! always stored before anyone reads it, by the update that admissions compete with, so it never changes.
+//! This module does not know the outcome of an attempt.
 //!
-//! A node [`admit`]s an attempt before it works on it, [`renew`]s its promise while it works, and ends it with
-//! [`use_attempt`] in the transaction that records the attempt, or with [`withdraw`]. Until then the session stays
-//! pending. When a node dies its promise runs out, and the session is settled by [`settle`] or [`expire`].
+//! A node [`admit`]s an attempt before it works on it and [`renew`]s the lease while it works. It ends the
+//! lease with [`use_attempt`] in the transaction that records the attempt, or with [`withdraw`]. Until then
+//! the session stays pending. If a node dies, its lease runs out and [`settle`] or [`expire`] ends the
+//! session.
 
 use uuid::Uuid;
 
@@ -12,10 +13,10 @@ use crate::sessions::{self, Session, SessionStatus};
 use crate::sql::{execute, fetch};
 use crate::{Error, Scope, Tx};
 
-/// How long a node's promise to work on an attempt lasts (ms).
+/// How long a node's lease on an admitted attempt lasts (ms).
 pub const LEASE_MS: i64 = 30_000;
 
-/// Whether a row's time is up at `$now` with no admitted attempt on its way.
+/// Whether a session has expired at `$now` and has no admitted attempt in progress.
 macro_rules! is_due {
     ($now:literal) => {
         concat!(
@@ -28,14 +29,14 @@ macro_rules! is_due {
     };
 }
 
-/// Admits an attempt that comes in time; whether the session takes it. Of the attempts admitted at once, only as many
-/// are recorded as the session has left.
+/// Admits an attempt if the session is still open; returns whether it did. Any number of attempts may be
+/// admitted at once, but only as many are recorded as the session has left.
 pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     let changed = execute!(
 tx,
 scope,
-// A promise that ran out was a dead node's, and so was its place in the count.
+// A lease that ran out belonged to a dead node, so its attempt no longer counts.
         "update sessions set in_flight = case when admitted_until > $4 then in_flight + 1 else 1 end,
              admitted_until = $5
          where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and attempts < max_attempts
@@ -47,7 +48,7 @@ now + LEASE_MS
     Ok(changed == 1)
 }
 
-/// Renews the promise to work on an admitted attempt.
+/// Renews the lease on an admitted attempt.
 pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let until = tx.now() + LEASE_MS;
     const SQL: &str = "update sessions set admitted_until = $4
@@ -55,7 +56,7 @@ pub async fn renew(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     execute!(tx, scope, SQL, id, until).map(|_| ())
 }
 
-/// Ends an admission whose attempt is not recorded: it was refused, or its client has gone.
+/// Ends an admission whose attempt is not recorded, because it was refused or its client disconnected.
 pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "update sessions set in_flight = in_flight - 1,
@@ -64,8 +65,8 @@ pub async fn withdraw(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> 
     execute!(tx, scope, SQL, id, now).map(|_| ())
 }
 
-/// Counts an admitted attempt and ends its admission; `None` when the session is terminal, has no attempts left, or the
-/// promise ran out and the session went on without it.
+/// Counts an admitted attempt and ends its admission. `None` if the session is terminal or has no attempts
+/// left, or if the lease ran out and the session ended without the attempt.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -81,7 +82,7 @@ pub async fn use_attempt(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<S
     }
 }
 
-/// How a session ends whose time is up: after a failed attempt otherwise than without any (decisions §3).
+/// The terminal status of an expired session: failed if it has an attempt, otherwise expired (decisions §3).
 fn timed_out(attempts: i64) -> SessionStatus {
     if attempts > 0 {
         SessionStatus::Failed
@@ -90,7 +91,7 @@ fn timed_out(attempts: i64) -> SessionStatus {
     }
 }
 
-/// Whether [`settle`] would end a session now.
+/// Whether [`settle`] would end the session now.
 pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = conn.now();
     const SQL: &str = concat!(
@@ -102,7 +103,7 @@ pub async fn is_due(conn: &mut crate::Conn, scope: Scope, id: Uuid) -> Result<bo
     Ok(is_due)
 }
 
-/// Ends a session whose time is up, unless an admitted attempt is on its way; whether it ended.
+/// Ends an expired session unless an admitted attempt is in progress; returns whether it ended.
 pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select attempts from sessions where merchant_id = $1 and sandbox = $2 and id = $3";
     let row = fetch!(optional, tx, scope, (i64,), SQL, id)?;
@@ -112,7 +113,8 @@ pub async fn settle(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     }
 }
 
-/// One conditional update: a simultaneous admission or attempt makes it fail, or fails itself.
+/// Ends a session in one conditional update. Of this update and a simultaneous admission or attempt, only one
+/// succeeds.
 async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = concat!(
@@ -126,7 +128,7 @@ async fn end(tx: &mut Tx, scope: Scope, id: Uuid, attempts: i64) -> Result<bool,
     Ok(changed == 1)
 }
 
-/// Ends the sessions whose time is up, `limit` at most; answers how many. Any number of nodes may call it at once.
+/// Ends at most `limit` expired sessions; returns how many. Several nodes may call it at once.
 pub async fn expire(tx: &mut Tx, limit: i64) -> Result<u64, Error> {
     let now = tx.now();
     const SQL: &str = concat!(

@@ -1,6 +1,6 @@
-//! The API log: what was asked of the API with an account's keys and sessions, and what it answered. What was said is
-//! sealed under the account's key, so it must hold no secret and nothing of a person that erasing the person would have
-//! to find here; the caller sees to that. Rows go when they are old.
+//! The API log: the calls made with an account's keys and sessions, and the responses. The exchange is sealed
+//! under the account's key. It must contain no secret and no personal data that an erasure would have to find
+//! here; the caller ensures that. Old rows are deleted.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,47 +11,47 @@ use crate::keyring::{DataKey, Place};
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
-/// A call of the API.
+/// A logged call of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Whose.
+    /// The account and mode.
     pub scope: Scope,
-    /// All but what was said.
+    /// The call without its content.
     pub line: Line,
-    /// What was said, as JSON (sealed).
+    /// Address, request and response as JSON (sealed).
     pub exchange: String,
 }
 
-/// A call of the API, without what was said.
+/// A call of the API without its content.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Line {
-    /// A UUID of version 7, made when the call came: it orders calls by time.
+    /// A UUID of version 7, made when the call arrived, so ids sort by time.
     pub id: Uuid,
-    /// The `X-Request-Id` of the answer.
+    /// The `X-Request-Id` of the response.
     pub request_id: String,
-    /// When it came (ms).
+    /// When it arrived (ms).
     pub at: i64,
     /// The HTTP method.
     pub method: String,
     /// The route's pattern.
     pub route: String,
-    /// The answer's status.
+    /// The HTTP status of the response.
     #[sqlx(try_from = "i64")]
     pub status: u16,
-    /// How long it took (ms).
+    /// How long the response took (ms).
     pub ms: i64,
     /// The API key, or `session` and the hosted session's id.
     pub key: String,
 }
 
-/// Which calls to list; `None` asks for nothing.
+/// Which calls to list. `None` does not restrict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Of this route.
+    /// With this route.
     pub route: Option<&'a str>,
-    /// With such an answer.
+    /// With this outcome.
     pub answered: Answered,
-    /// With this key.
+    /// With this API key.
     pub key: Option<&'a str>,
     /// With this request id.
     pub request_id: Option<&'a str>,
@@ -59,19 +59,19 @@ pub struct Filter<'a> {
     pub from: Option<i64>,
     /// Before this time (ms).
     pub until: Option<i64>,
-    /// Older than this one.
+    /// Older than the call with this id.
     pub before: Option<Uuid>,
 }
 
-/// How a call was answered.
+/// Which outcomes to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answered {
-    /// In any way.
+    /// Any.
     #[default]
     Any,
-    /// With a status of 400 or more.
+    /// A status of 400 or more.
     Refused,
-    /// With this status.
+    /// This status.
     With(u16),
 }
 
@@ -83,7 +83,8 @@ fn place<'a>(scope: Scope, id: &'a Uuid) -> Place<'a> {
     }
 }
 
-/// The accounts' keys that [`insert`] seals calls under, from the durable part of the database.
+/// The keys of the accounts, under which [`insert`] seals the calls. They are in the durable part of the
+/// database.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -97,7 +98,7 @@ pub async fn keys(conn: &mut Conn, calls: &[Call]) -> Result<HashMap<Uuid, DataK
     Ok(keys)
 }
 
-/// Records calls of any accounts in the [traffic](crate::Db::traffic) part, sealed under [their keys](keys).
+/// Stores calls of any accounts in the [traffic](crate::Db::traffic) part, sealed under [their keys](keys).
 ///
 /// # Errors
 /// [`Error::Missing`] for an account without a key.
@@ -130,7 +131,7 @@ pub async fn insert(tx: &mut Tx, keys: &HashMap<Uuid, DataKey>, calls: &[Call]) 
     Ok(())
 }
 
-/// One call, from the traffic part. `durable` reads the account's key.
+/// One call, from the traffic part. `durable` is a connection for reading the account's key.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -156,7 +157,8 @@ pub async fn get(conn: &mut Conn, durable: &mut Conn, scope: Scope, id: Uuid) ->
     }))
 }
 
-/// The literals let the database use the indexes of request ids, refused calls, keys and routes.
+/// Each literal narrows the search so that the database uses the index of request ids, refused calls, keys or
+/// routes.
 macro_rules! select {
     ($narrowed:literal) => {
         concat!(
@@ -170,14 +172,14 @@ macro_rules! select {
     };
 }
 
-/// The newest calls that a filter lets through, newest first.
+/// The newest calls that match a filter, newest first.
 pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64) -> Result<Vec<Line>, Error> {
     let (refused, status) = match filter.answered {
         Answered::Any => (false, None),
         Answered::Refused => (true, None),
         Answered::With(status) => (status >= 400, Some(i64::from(status))),
     };
-    // By what leaves the fewest.
+    // The most selective condition first.
     let sql = match filter {
         Filter {
             request_id: Some(_), ..
@@ -209,13 +211,13 @@ pub async fn list(conn: &mut Conn, scope: Scope, filter: Filter<'_>, limit: i64)
     )
 }
 
-/// The least id that a call at this time (ms) can have: ids begin with their time.
+/// The smallest id of a call at this time (ms), because ids begin with their time.
 fn first_id_at(at: i64) -> Uuid {
     let at = u128::from(at.clamp(0, (1 << 48) - 1).unsigned_abs());
     Uuid::from_u128(at << 80)
 }
 
-/// Deletes at most `limit` calls from before a time (ms); answers how many.
+/// Deletes at most `limit` calls older than a time (ms); returns how many.
 pub async fn sweep(tx: &mut Tx, before: i64, limit: i64) -> Result<u64, Error> {
     const SQL: &str = "delete from api_log where (merchant_id, sandbox, id) in
                    (select merchant_id, sandbox, id from api_log where at < $1 order by at limit $2)";

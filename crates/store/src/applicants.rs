@@ -1,4 +1,5 @@
-//! Applicant look-up across registrations and the log (interface §2.6): which facemaps a label has been seen with.
+//! Looks applicants up in the registrations and the log (interface §2.6): the facemaps that were submitted
+//! under a label.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +16,19 @@ use crate::{Conn, Error, Scope, attempts, merchants, people, registrations};
 pub struct Applicant {
     /// The facemap.
     pub facemap_id: Uuid,
-    /// The group; `None`: without one.
+    /// The group; `None` for a submission without a group.
     pub grouping_id: Option<Uuid>,
-    /// The registration's status; `None` when it has none or there is no registration.
+    /// The registration's status; `None` if it has none or there is no registration.
     pub status: Option<AttemptStatus>,
-    /// Whether the facemap is registered in this group under this label, or only appears in the log.
+    /// Whether the facemap is registered in this group under this label. If not, it only appears in the log.
     pub registered: bool,
-    /// When it was made, or first appeared (ms).
+    /// When it was registered or first appeared in the log (ms).
     pub created_at: i64,
-    /// When its latest attempt was (ms).
+    /// When its latest attempt was made (ms).
     pub last_active: i64,
 }
 
-/// All facemaps and groups that a label has been seen with, most recently active first.
+/// All facemaps and groups that were submitted under a label, most recently active first.
 ///
 /// # Errors
 /// [`Error::Unreadable`].
@@ -66,14 +67,14 @@ pub async fn by_external_user_id(
     Ok(rows.into_iter().map(applicant).collect())
 }
 
-/// A label of a person.
+/// A merchant's label for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
     /// Its blind index.
     pub(crate) external_ref: Vec<u8>,
     /// The label itself.
     pub(crate) text: String,
-    /// Whether another person is registered under it, so it does not name this person alone.
+    /// Whether another person is registered under the same label.
     pub(crate) is_shared: bool,
 }
 
@@ -81,7 +82,7 @@ pub(crate) struct Label {
 pub(crate) async fn labels_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Label>, Error> {
     let registered = registrations::labels_of_facemap(conn, scope, facemap_id).await?;
     let mut texts = BTreeSet::from_iter(registered);
-    // Of each label in the log one attempt.
+    // One attempt for each label in the log.
     const SQL: &str =
         "select id, wrapped_key, external_id_sealed from attempts where merchant_id = $1 and sandbox = $2
                and log_id in (select min(log_id) from attempts

@@ -1,9 +1,9 @@
-//! Attempts: the log of verifications, sealed, and the reviewers' decisions on them. It does not know what statuses,
-//! decisions and codes mean; the verification rules do. A row with a status or decision that this version does not know is
-//! [`Error::Unreadable`], because a default would decide about a person.
+//! Attempts: the sealed log of verifications, and the reviewers' decisions on them. This module does not
+//! interpret statuses, decisions and codes; the verification rules do. An unknown status or decision in a row
+//! is [`Error::Unreadable`], because a default would decide about a person.
 //!
-//! Each attempt has a key of its own, made by the caller before anything is stored, since the attempt's objects are
-//! sealed under it first; the row holds it wrapped by the person's key.
+//! Each attempt has a separate key, wrapped by the person's key in its row. The caller makes it before
+//! anything is stored, because the attempt's objects are sealed under it first.
 
 mod decision;
 mod sealing;
@@ -23,47 +23,47 @@ use crate::{Conn, Error, Scope, Tx, counters, erasures, idempotency, merchants, 
 /// An attempt to be logged.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAttempt<'a> {
-    /// Random; names the attempt's objects.
+    /// A random id, which also names the attempt's objects.
     pub id: Uuid,
-    /// Fresh; seals the attempt's objects and the columns marked *sealed*.
+    /// A new key, which seals the attempt's objects and the columns marked *sealed*.
     pub key: &'a DataKey,
-    /// The person, or the registration's provisional facemap; never an alias.
+    /// The person's facemap, or the provisional facemap of the registration; never an alias.
     pub facemap_id: Uuid,
-    /// The registration it belongs to; `None`: it is only logged.
+    /// The attempt's registration; `None` if the attempt is only logged.
     pub registration_id: Option<Uuid>,
-    /// The group it was made for.
+    /// The group of the submission.
     pub grouping_id: Option<Uuid>,
-    /// The label it was made with (sealed, and found by its blind index).
+    /// The merchant's label for the person (sealed, and searchable by its blind index).
     pub external_user_id: &'a str,
-    /// The session it came through.
+    /// The hosted session of the submission.
     pub session_id: Option<Uuid>,
-    /// The Flow it ran against.
+    /// The Flow of the submission.
     pub flow_id: Uuid,
     /// The Flow's name at that time.
     pub flow_name: &'a str,
     /// Its outcome.
     pub status: AttemptStatus,
-    /// What the response said.
+    /// The `success` of the response.
     pub success: bool,
-    /// The codes that applied, as JSON.
+    /// The failure codes, as JSON.
     pub codes: &'a str,
-    /// The documents submitted, as JSON.
+    /// The types of the submitted documents, as JSON.
     pub document_types: &'a str,
     /// The submission, as JSON (sealed).
     pub request: &'a str,
-    /// The answer, to the byte (sealed).
+    /// The response, byte for byte (sealed).
     pub response: &'a str,
-    /// What else reviewers and reports need, as JSON (sealed).
+    /// Further data for reviewers and reports, as JSON (sealed).
     pub detail: &'a str,
-    /// The document's country (alpha-3), for figures and filters.
+    /// The issuing country of the document (alpha-3), for statistics and filters.
     pub country: Option<&'a str>,
-    /// How urgent a review would be, 1 first.
+    /// The priority of a review; 1 is the most urgent.
     pub priority: i64,
-    /// How long the answer took (ms).
+    /// How long the response took (ms).
     pub took_ms: i64,
 }
 
-/// An attempt as it was logged.
+/// A logged attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Its number in the account's log, from 1.
@@ -86,7 +86,7 @@ pub struct Attempt {
     pub flow_id: Uuid,
     /// See [`NewAttempt::flow_name`].
     pub flow_name: String,
-    /// Its outcome, or what a reviewer made of it.
+    /// Its outcome, or the status after a reviewer's decision.
     pub status: AttemptStatus,
     /// See [`NewAttempt::success`].
     pub success: bool,
@@ -104,7 +104,7 @@ pub struct Attempt {
     pub country: Option<String>,
     /// See [`NewAttempt::priority`].
     pub priority: i64,
-    /// See [`NewAttempt::took_ms`]; `None` when it was logged by an older version.
+    /// See [`NewAttempt::took_ms`]; `None` for attempts that an older version logged.
     pub took_ms: Option<i64>,
     /// When it was made (ms).
     pub created_at: i64,
@@ -112,7 +112,7 @@ pub struct Attempt {
     pub decided_at: Option<i64>,
 }
 
-/// As much of an attempt as its registration's status depends on.
+/// The part of an attempt that its registration's status depends on.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Outcome {
     /// See [`Attempt::log_id`].
@@ -213,8 +213,8 @@ async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<A
         .collect()
 }
 
-/// Logs an attempt and notes its registration's activity; answers the attempt's number. The caller holds the
-/// [`faces::lock`](crate::faces::lock).
+/// Logs an attempt and updates when its registration was last active; returns the attempt's number. The
+/// caller has taken the [`faces::lock`](crate::faces::lock).
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such person.
@@ -279,7 +279,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<At
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
-/// Whether there is an attempt of this id.
+/// Whether an attempt has this id.
 pub async fn exists(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 and id = $3";
     let found = fetch!(optional, conn, scope, (i64,), SQL, id)?;
@@ -293,7 +293,7 @@ pub async fn newest_at(conn: &mut Conn, scope: Scope) -> Result<Option<i64>, Err
     Ok(newest)
 }
 
-/// As much of an attempt as retention asks.
+/// The part of an attempt that retention needs.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Old {
     /// See [`Attempt::log_id`].
@@ -306,7 +306,8 @@ pub struct Old {
     pub created_at: i64,
 }
 
-/// Attempts made before a time, the oldest first, after one whose time and number are told, at most `limit`.
+/// Attempts made before a time (ms), the oldest first, at most `limit`. `after` is the time and number of the
+/// last attempt of the previous page.
 pub async fn made_before(
     conn: &mut Conn,
     scope: Scope,
@@ -328,7 +329,8 @@ pub async fn log_ids(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
     Ok(rows.into_iter().map(|(log_id,)| log_id).collect())
 }
 
-/// The numbers of a person's latest attempts, newest first, and last of all that of their first one.
+/// The numbers of a person's latest attempts, newest first and at most `limit`, followed by the number of the
+/// first one.
 pub async fn latest_and_first(
     conn: &mut Conn,
     scope: Scope,
@@ -344,7 +346,8 @@ pub async fn latest_and_first(
     Ok(found.into_iter().map(|(log_id,)| log_id).collect())
 }
 
-/// When a Flow's oldest attempt was made (ms), and how many (counted to `at_most` at most) were made before a time.
+/// When a Flow's oldest attempt was made (ms), and how many attempts were made before a time (counted up to
+/// `at_most`).
 pub async fn ages(
     conn: &mut Conn,
     scope: Scope,
@@ -375,8 +378,9 @@ pub async fn ages(
     Ok((oldest.map(|(at,)| at), count))
 }
 
-/// Deletes an attempt with its key, its decisions, its idempotency answer and, when it was the last one of an ended session, the session;
-/// answers its registration. The same transaction notes that its objects have to be deleted. The caller holds the [`faces::lock`](crate::faces::lock).
+/// Deletes an attempt with its key, its decisions and its idempotency response; returns its registration. If
+/// it was the last attempt of an ended session, the session is deleted too. The same transaction records that
+/// the attempt's objects must be deleted. The caller has taken the [`faces::lock`](crate::faces::lock).
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such attempt.
@@ -406,7 +410,8 @@ pub async fn delete(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<Option<Uui
     Ok(registration_id)
 }
 
-/// [`get`] under the account's serial step, so that what is decided on it holds: to be called before [`decide`].
+/// [`get`] after locking the account, so that the attempt cannot change before [`decide`] in the same
+/// transaction.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account; [`Error::Sealed`].
@@ -429,7 +434,7 @@ pub async fn of_registration(
     open_all(conn, scope, rows).await
 }
 
-/// A person's attempts, those that are only logged too, newest first.
+/// A person's attempts, newest first, including those that are only logged.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -439,7 +444,7 @@ pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     open_all(conn, scope, rows).await
 }
 
-/// An attempt without what is sealed.
+/// An attempt without its sealed columns.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Summary {
     /// See [`Attempt::log_id`].
@@ -463,7 +468,7 @@ pub struct Summary {
     pub decided_at: Option<i64>,
 }
 
-/// A person's attempts without opening them, newest first, at most `limit`.
+/// A person's attempts without their sealed columns, newest first, at most `limit`.
 pub async fn summaries_of_facemap(
     conn: &mut Conn,
     scope: Scope,
@@ -504,7 +509,7 @@ pub async fn newest_of_session(
     Ok(log_id)
 }
 
-/// Attempts that wait for a person after a number, oldest first, at most `limit`.
+/// Attempts that wait for a review, with numbers above `after`, oldest first, at most `limit`.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -514,7 +519,7 @@ pub async fn pending(conn: &mut Conn, scope: Scope, after: i64, limit: i64) -> R
     open_all(conn, scope, rows).await
 }
 
-/// Whether an attempt of a session waits for a person.
+/// Whether an attempt of a session waits for a review.
 pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' and session_id = $3 limit 1";
@@ -522,7 +527,7 @@ pub async fn any_pending_of_session(conn: &mut Conn, scope: Scope, session_id: U
     Ok(row.is_some())
 }
 
-/// The outcomes of a registration's attempts, newest first, without opening anything.
+/// The outcomes of a registration's attempts, newest first.
 pub async fn outcomes(conn: &mut Conn, scope: Scope, registration_id: Uuid) -> Result<Vec<Outcome>, Error> {
     const SQL: &str = "select log_id, status, created_at, decided_at from attempts
                where merchant_id = $1 and sandbox = $2 and registration_id = $3 order by log_id desc";
@@ -545,7 +550,7 @@ pub async fn set_detail(tx: &mut Tx, scope: Scope, attempt: &Attempt, detail: &s
     }
 }
 
-/// Moves a facemap's attempts to another and wraps their keys by its key.
+/// Moves a facemap's attempts to another facemap and wraps their keys by its key.
 pub(crate) async fn move_to(
     tx: &mut Tx,
     scope: Scope,

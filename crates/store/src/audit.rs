@@ -1,5 +1,6 @@
-//! The audit trail: append-only rows, written in the transaction that they tell of and chained per merchant by a keyed
-//! hash, so that changing, removing or cutting off rows shows. It holds no personal data.
+//! The audit trail: append-only rows, each written in the transaction that it describes. A keyed hash chains
+//! the rows of each merchant, so that [`verify`] detects changed and removed rows and a truncated chain. The
+//! trail contains no personal data.
 
 use uuid::Uuid;
 
@@ -7,23 +8,23 @@ use crate::keyring::Keyring;
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
-/// What happened.
+/// An audited act.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Who did it: an API key, a member of staff, `command line`.
+    /// Who did it: an API key, a member of staff (`staff:<id>`), or `command line`.
     pub actor: &'a str,
     /// What was done, for instance `group.created`.
     pub action: &'a str,
-    /// To what: an id.
+    /// The id of what was acted on.
     pub subject: &'a str,
-    /// More, as JSON.
+    /// Details, as JSON.
     pub detail: &'a str,
 }
 
 /// A row of the trail.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct AuditRow {
-    /// Its place in the merchant's chain, from 1.
+    /// Its number in the merchant's chain, from 1.
     pub seq: i64,
     /// Sandbox or live.
     pub sandbox: bool,
@@ -37,15 +38,16 @@ pub struct AuditRow {
     pub subject: String,
     /// See [`Entry::detail`].
     pub detail: String,
-    /// The chain up to and with this row.
+    /// The keyed hash of the chain up to and including this row.
     pub hash: Vec<u8>,
 }
 
-/// Rows about accounts themselves, which are neither live nor sandbox, are written as live ones; their actions begin so.
+/// How the actions on accounts themselves begin. Accounts are neither live nor sandbox; these rows are stored
+/// as live.
 const OF_ACCOUNT: [&str; 2] = ["staff.", "merchant."];
 
 impl AuditRow {
-    /// Whether what it tells of happened in the sandbox; `None` for what has no mode.
+    /// Whether the act happened in the sandbox; `None` for acts that have no mode.
     #[must_use]
     pub fn mode(&self) -> Option<bool> {
         let has_mode = !OF_ACCOUNT.iter().any(|begin| self.action.starts_with(begin));
@@ -53,17 +55,17 @@ impl AuditRow {
     }
 }
 
-/// What [`verify`] found.
+/// The result of [`verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuditCheck {
-    /// Every row is as it was written, and none is missing.
+    /// No row is changed, removed or missing.
     Intact {
-        /// How many there are.
+        /// The number of rows.
         rows: i64,
     },
-    /// From this place on the chain does not hold.
+    /// The chain is broken.
     Broken {
-        /// The first place where a row is missing, changed or one too many.
+        /// The number of the first row that is missing, changed or inserted.
         seq: i64,
     },
 }
@@ -73,7 +75,7 @@ pub enum AuditCheck {
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
 pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), Error> {
-    // Also makes whoever writes next to this chain wait.
+    // This also locks the chain until the transaction ends.
     let head = fetch!(
         optional,
         tx,
@@ -115,7 +117,7 @@ pub async fn write(tx: &mut Tx, scope: Scope, entry: &Entry<'_>) -> Result<(), E
     .map(|_| ())
 }
 
-/// Begins an account's chain.
+/// Starts an account's chain.
 pub(crate) async fn begin(tx: &mut Tx, merchant_id: Uuid) -> Result<(), Error> {
     let empty: &[u8] = &[];
     const SQL: &str = "insert into audit_heads (merchant_id, seq, hash) values ($1, 0, $2)";
@@ -139,7 +141,7 @@ pub(crate) fn link(keyring: &Keyring, merchant_id: Uuid, previous: &[u8], row: &
 
 pub(crate) const PAGE: i64 = 1000;
 
-/// The newest rows before a place (or of all), newest first; both modes.
+/// The newest rows in both modes, newest first. `before` is a row number: only older rows are returned.
 pub async fn list(
     conn: &mut Conn,
     merchant_id: Uuid,
@@ -159,26 +161,26 @@ pub async fn list(
     )
 }
 
-/// Which rows to find; `None` asks for nothing.
+/// Which rows to find. `None` does not restrict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// By this actor.
     pub actor: Option<&'a str>,
-    /// Of this action, or of all whose name begins so (`person` finds `person.viewed`).
+    /// With this action, or with an action below it (`person` finds `person.viewed`).
     pub action: Option<&'a str>,
     /// On this subject.
     pub subject: Option<&'a str>,
-    /// Of this mode; what has none is then not found.
+    /// In this mode. Rows without a mode are then excluded.
     pub sandbox: Option<bool>,
     /// Not before this time (ms).
     pub from: Option<i64>,
     /// Before this time (ms).
     pub until: Option<i64>,
-    /// Older than the row at this place.
+    /// With a number below this one.
     pub before: Option<i64>,
 }
 
-/// The literals let the database use the indexes of subjects, actors and modes.
+/// Each literal narrows the search so that the database uses the index of subjects, actors or modes.
 macro_rules! select {
     ($narrowed:literal) => {
         concat!(
@@ -194,7 +196,7 @@ macro_rules! select {
     };
 }
 
-/// The newest rows that are wanted, newest first; both modes unless one is wanted.
+/// The newest rows that match, newest first.
 pub async fn find(
     conn: &mut Conn,
     merchant_id: Uuid,
@@ -232,17 +234,17 @@ pub async fn find(
     )
 }
 
-/// A chain that is followed from its first row to the head that was read before.
+/// Checks a chain page by page, from its first row to the head that was read at the start.
 pub(crate) struct Walk {
     owner: Uuid,
     head: (i64, Vec<u8>),
-    /// The row that was reached.
+    /// The number of the last row that was checked.
     pub(crate) seq: i64,
     hash: Vec<u8>,
 }
 
 impl Walk {
-    /// From the beginning of an owner's chain to its head.
+    /// Starts at the beginning of an owner's chain. `head` is the number and hash of its last row.
     pub(crate) fn to(owner: Uuid, head: (i64, Vec<u8>)) -> Walk {
         Walk {
             owner,
@@ -252,12 +254,12 @@ impl Walk {
         }
     }
 
-    /// Follows the next [`PAGE`] rows; what was found, when there are no more to follow.
+    /// Checks the next [`PAGE`] rows. `Some` is the result; `None` asks for the next page.
     pub(crate) fn follow(&mut self, keyring: &Keyring, page: Vec<AuditRow>) -> Option<AuditCheck> {
         let is_last = (page.len() as i64) < PAGE;
         let broken = |seq| Some(AuditCheck::Broken { seq: seq + 1 });
         for row in page {
-            // Rows beyond the head were written after it was read.
+            // Rows beyond the head were written after the head was read.
             if self.seq == self.head.0 {
                 break;
             }

@@ -1,7 +1,7 @@
-//! Whole histories of many people, written many rows a statement: for test accounts as large as real ones get. The rows
-//! are those that verifications leave, sealed by the same functions, so that everything reads them like any other.
+//! Writes the whole histories of many people with few statements, to create test accounts as large as real
+//! ones. The rows equal those that verifications leave and are sealed by the same functions.
 //!
-//! It makes nothing up (its callers do) and announces nothing: no webhooks, no jobs.
+//! The data come from the caller. No webhook events and no jobs are written.
 
 mod rows;
 
@@ -20,32 +20,32 @@ use crate::sessions::{self, SessionStatus, Stage};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Db, Error, Scope, Tx, attempts, counters, faces, merchants, people, registrations};
 
-/// A person with all that verifications left.
+/// A person with the records of all verifications.
 #[derive(Clone, Debug)]
 pub struct PastPerson {
     /// The facemap.
     pub facemap_id: Uuid,
-    /// The proven face: its model and embedding.
+    /// The proven face: the model's version and the embedding.
     pub face: Option<(String, Vec<u8>)>,
-    /// Whether a face was proven.
+    /// Whether a proven face is bound to the person.
     pub proven: bool,
-    /// Normalised words of the name.
+    /// The normalised words of the name.
     pub name_words: Vec<String>,
     /// The merchant's label for the person.
     pub external_user_id: String,
     /// The group of the registration.
     pub grouping_id: Option<Uuid>,
-    /// The registration's status, as the attempts make it.
+    /// The registration's status, which must fit the attempts.
     pub status: Option<AttemptStatus>,
-    /// When first seen (ms).
+    /// When the person was first seen (ms).
     pub created_at: i64,
-    /// The hosted session that all attempts came through.
+    /// The hosted session of all attempts.
     pub session: Option<PastSession>,
     /// Oldest first.
     pub attempts: Vec<PastAttempt>,
 }
 
-/// An attempt that was made.
+/// An attempt of the past.
 #[derive(Clone, Debug)]
 pub struct PastAttempt {
     /// See [`attempts::NewAttempt::id`].
@@ -54,7 +54,7 @@ pub struct PastAttempt {
     pub flow_id: Uuid,
     /// See [`attempts::NewAttempt::flow_name`].
     pub flow_name: String,
-    /// Its status now.
+    /// Its current status.
     pub status: AttemptStatus,
     /// See [`attempts::NewAttempt::success`].
     pub success: bool,
@@ -70,46 +70,46 @@ pub struct PastAttempt {
     pub detail: String,
     /// The document's country (alpha-3).
     pub country: Option<String>,
-    /// How long the answer took (ms).
+    /// How long the response took (ms).
     pub took_ms: Option<i64>,
     /// See [`attempts::NewAttempt::priority`].
     pub priority: i64,
-    /// When (ms).
+    /// When it was made (ms).
     pub created_at: i64,
-    /// What a reviewer made of it.
+    /// The reviewer's decision.
     pub decision: Option<attempts::Decision>,
 }
 
-/// A hosted session that was held.
+/// A hosted session of the past.
 #[derive(Clone, Debug)]
 pub struct PastSession {
     /// The session.
     pub id: Uuid,
     /// Its Flow.
     pub flow_id: Uuid,
-    /// Its group.
+    /// Its Group.
     pub group_id: Uuid,
-    /// Where it stands.
+    /// Its status.
     pub status: SessionStatus,
-    /// What it waits for.
+    /// Its stage.
     pub stage: Stage,
     /// Attempts allowed.
     pub max_attempts: i64,
     /// When it was made (ms).
     pub created_at: i64,
-    /// When its token ended (ms).
+    /// When its access token expired (ms).
     pub expires_at: i64,
     /// When it became terminal (ms).
     pub completed_at: Option<i64>,
-    /// What the applicant agreed to.
+    /// The applicant's consent.
     pub consent: Consent,
-    /// The kind of device.
+    /// The class of device.
     pub device: String,
-    /// Step, kind and milliseconds since the page was opened, in order.
+    /// The page's events in order: step, kind and milliseconds since the page was opened.
     pub events: Vec<(String, String, i64)>,
 }
 
-/// What sealing takes: to be shared by threads.
+/// The keys for sealing people of one account and mode. Threads may share it.
 #[derive(Clone)]
 pub struct Account {
     scope: Scope,
@@ -117,7 +117,7 @@ pub struct Account {
     keyring: Arc<Keyring>,
 }
 
-/// A person ready to be written.
+/// A sealed person, ready to be written.
 pub struct Sealed {
     person: PastPerson,
     key: DataKey,
@@ -130,7 +130,7 @@ pub struct Sealed {
     attempts: Vec<(attempts::Sealed, Option<Vec<u8>>)>,
 }
 
-/// The account whose people are to be written.
+/// Reads the keys of the account whose people are to be written.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account; [`Error::Sealed`].
@@ -143,7 +143,8 @@ pub async fn account(conn: &mut Conn, scope: Scope) -> Result<Account, Error> {
 }
 
 impl Account {
-    /// Makes the person's and the attempts' keys and seals what is personal: work for a thread of its own.
+    /// Makes the keys of a person and the attempts, and seals the personal data. This is CPU work for a
+    /// separate thread.
     #[must_use]
     pub fn seal(&self, person: PastPerson) -> Sealed {
         let scope = self.scope;
@@ -175,7 +176,7 @@ impl Account {
                     &person.external_user_id,
                 )
             }),
-            // Once each: somebody may be called Lee Lee.
+            // Each word once, because a name may repeat a word (Lee Lee).
             word_refs: person
                 .name_words
                 .iter()
@@ -189,7 +190,7 @@ impl Account {
         }
     }
 
-    /// Whether a person is registered, or was ever seen, under this label.
+    /// Whether any person is registered under this label.
     pub async fn knows(&self, conn: &mut Conn, external_user_id: &str) -> Result<bool, Error> {
         let scope = self.scope;
         let external_ref = label_ref(&self.keyring, scope, external_user_id);
@@ -199,14 +200,15 @@ impl Account {
     }
 }
 
-/// Writes people with their histories; the attempts get the account's next numbers in the order of their times.
+/// Writes people with their histories. The attempts get the account's next numbers in the order of their
+/// times.
 ///
 /// # Errors
-/// [`Error::Conflict`] when one is there already; [`Error::Missing`] for an unknown account.
+/// [`Error::Conflict`] if a person is already registered; [`Error::Missing`] for an unknown account.
 pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<(), Error> {
     let scope = account.scope;
     counters::lock(tx, scope).await?;
-    // Every attempt of every person, in the order in which they were made.
+    // Every attempt of every person, in chronological order.
     let mut order: Vec<(i64, usize, usize)> = Vec::new();
     for (person, row) in sealed.iter().enumerate() {
         let made = row.person.attempts.iter().enumerate();
@@ -224,7 +226,8 @@ pub async fn write(tx: &mut Tx, account: &Account, sealed: &[Sealed]) -> Result<
     write_attempts(tx, scope, sealed, &order, first_log_id).await
 }
 
-/// What PostgreSQL does by itself a while after many rows came: counts them, and marks what every transaction sees.
+/// Updates PostgreSQL's statistics and visibility map, which autovacuum would only do some time after so many
+/// inserts. It does nothing on SQLite.
 pub async fn settle(db: &Db) -> Result<(), Error> {
     match db.is_postgres() {
         true => execute!(&mut db.read().await?, installation, "vacuum analyze").map(|_| ()),
@@ -232,7 +235,7 @@ pub async fn settle(db: &Db) -> Result<(), Error> {
     }
 }
 
-/// Takes numbers for attempts and faces; answers the first of each.
+/// Reserves numbers for attempts and faces; returns the first of each.
 async fn reserve(tx: &mut Tx, scope: Scope, attempts: usize, faces: usize) -> Result<(i64, i64), Error> {
     let (attempts, faces) = (attempts as i64, faces as i64);
     let (log_seq, face_seq) = fetch!(
@@ -330,7 +333,7 @@ async fn write_sessions(
         };
         sessions.push([
             session.id.into(),
-            // Of a token that nobody has.
+            // The hash of no existing token.
             random::<32>().to_vec().into(),
             session.group_id.into(),
             session.flow_id.into(),
@@ -439,7 +442,7 @@ async fn write_attempts(
     trail.write(tx).await
 }
 
-/// The audit trail's next links.
+/// The next rows of the audit trail.
 struct Trail {
     scope: Scope,
     keyring: Arc<Keyring>,
@@ -450,7 +453,7 @@ struct Trail {
 
 impl Trail {
     async fn open(tx: &mut Tx, scope: Scope) -> Result<Self, Error> {
-        // Also makes whoever writes next to this chain wait.
+        // This also locks the chain until the transaction ends.
         const SQL: &str = "update audit_heads set seq = seq where merchant_id = $1 returning seq, hash";
         let head = fetch!(optional, tx, merchant(scope.merchant_id), (i64, Vec<u8>), SQL)?;
         let (seq, hash) = head.ok_or(Error::Missing("merchant"))?;

@@ -1,4 +1,5 @@
-//! A connection for reading and a transaction for writing, on either database. It runs no statement itself.
+//! A connection for reading and a transaction for writing, on either database. This module runs no statement
+//! itself.
 
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use crate::error::{Error, is_serialization_failure};
 use crate::group_commit::Member;
 use crate::keyring::Keyring;
 
-/// How often a transaction is run again when the database cannot serialise it.
+/// How many times a transaction is tried while the database cannot serialise it.
 const MAX_TRIES: u32 = 8;
 
-/// A connection, as functions that only read take it. A [`Tx`] is one too.
+/// A connection, as functions that only read take it. A [`Tx`] dereferences to one.
 pub struct Conn {
     handle: Handle,
     keyring: Arc<Keyring>,
@@ -24,7 +25,7 @@ pub struct Conn {
     unserializable: bool,
 }
 
-/// What a connection runs its statements on, and whether they are a transaction.
+/// What runs the statements of a connection: a pooled connection or a transaction.
 pub(crate) enum Handle {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
@@ -32,7 +33,7 @@ pub(crate) enum Handle {
     PostgresTx(Transaction<'static, Postgres>),
 }
 
-/// What the macros run statements on.
+/// The database connection that the macros run statements on.
 pub(crate) enum Raw<'c> {
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
@@ -48,8 +49,8 @@ impl Conn {
         }
     }
 
-    /// When this connection was taken or this transaction began, in milliseconds since 1970 UTC: all it writes bears
-    /// this one time.
+    /// The time when this connection was taken or this transaction began (milliseconds since 1970 UTC).
+    /// Everything that it writes gets this one time.
     #[must_use]
     pub fn now(&self) -> i64 {
         self.now
@@ -72,7 +73,7 @@ impl Conn {
         }
     }
 
-    /// Types a statement's error and remembers whether the transaction is worth another try.
+    /// Converts a statement's error and records whether the transaction may succeed if it is tried again.
     pub(crate) fn outcome<T>(&mut self, result: Result<T, sqlx::Error>) -> Result<T, Error> {
         result.map_err(|error| {
             self.unserializable |= is_serialization_failure(&error);
@@ -105,7 +106,7 @@ impl Tx {
         Self(conn)
     }
 
-    /// Makes it so.
+    /// Commits the transaction.
     ///
     /// # Errors
     /// [`Error::Database`] when the database could not serialise it; [`Error::Unavailable`].
@@ -113,11 +114,11 @@ impl Tx {
         Ok(self.commit_raw().await?)
     }
 
-    /// Rolls back. An error means that this transaction read rows that were not committed in the end, so its
-    /// refusal is not valid.
+    /// Rolls back. An error means that this transaction read rows that were never committed, so a refusal
+    /// based on them is not valid.
     async fn rollback(self) -> Result<(), Error> {
         match self.0.handle {
-            // Its own error says more than the group's.
+            // The transaction's own error is more precise than the group's.
             Handle::SqliteTx(tx) if tx.is_broken() => {
                 drop(tx);
                 Ok(())
@@ -136,7 +137,8 @@ impl Tx {
         }
     }
 
-    /// Ends one try of [`transaction!`](crate::transaction): commits or rolls back; `Continue` asks for another try.
+    /// Ends one try of [`transaction!`](crate::transaction): commits or rolls back. `Continue` requests
+    /// another try.
     #[doc(hidden)]
     pub async fn finish<T, E: From<Error>>(
         self,

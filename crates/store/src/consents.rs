@@ -1,24 +1,25 @@
-//! Consents: an applicant's last word on being verified, per session. It does not know what a consent's text says.
+//! Consents: whether an applicant agreed to the verification, one per session. This module does not know the
+//! consent texts.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
-/// What an applicant said, and to which text.
+/// An applicant's answer to a consent text.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Consent {
-    /// The text's version.
+    /// The version of the text.
     pub version: String,
-    /// The language in which it was read.
+    /// The language in which the applicant read it.
     pub language: String,
-    /// Yes or no.
+    /// Whether the applicant agreed.
     pub accepted: bool,
-    /// When (ms).
+    /// When the applicant answered (ms).
     pub at: i64,
 }
 
-/// Records a session's consent or refusal, in place of an earlier one; answers when.
+/// Records a session's consent or refusal and replaces an earlier one; returns the time (ms).
 pub async fn record(
     tx: &mut Tx,
     scope: Scope,
@@ -44,7 +45,7 @@ pub async fn record(
     Ok(now)
 }
 
-/// What a session's applicant said last.
+/// A session's latest consent or refusal.
 pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<Consent>, Error> {
     fetch!(
         optional,

@@ -1,11 +1,12 @@
-//! One row per account and mode: the sequences of its faces and of its log, and the lock of its serial step.
+//! One row per account and mode: the sequences of its face changes and of its log, and the lock of the
+//! account.
 
 use crate::sql::{execute, fetch};
 use crate::{Error, Scope, Tx};
 
 /// Makes every other transaction that locks the same account and mode wait until this one ends.
 pub(crate) async fn lock(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
-    // An update that changes nothing locks the row on every database; `for update` is not SQLite's.
+    // An update without a change locks the row on both databases. SQLite has no `for update`.
     const SQL: &str = "update counters set face_seq = face_seq where merchant_id = $1 and sandbox = $2";
     match execute!(tx, scope, SQL)? {
         0 => Err(Error::Missing("merchant")),

@@ -1,7 +1,9 @@
-//! API keys and their secrets: made, rotated, revoked, checked. A secret is shown once and kept as a keyed hash.
+//! API keys and their secrets: creation, rotation, revocation and authentication. A secret is shown once and
+//! stored as a keyed hash.
 //!
-//! A key is `bf_live_` or `bf_test_`, the merchant's short id (8) and 16 random letters and digits; a secret is 256
-//! random bits. At most two secrets of a key work at once: during a rotation the one before also does.
+//! A key is `bf_live_` or `bf_test_`, the merchant's short id (8 characters) and 16 random letters and
+//! digits. A secret has 256 random bits. At most two secrets of a key work at once: during a rotation, the
+//! previous secret also works.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,24 +19,24 @@ use crate::{Conn, Error, Scope, Tx};
 const LIVE: &str = "bf_live_";
 const SANDBOX: &str = "bf_test_";
 
-/// A key, without its secret.
+/// An API key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Credential {
     /// The API key: the user name of HTTP Basic.
     pub key: String,
-    /// Whether it works on sandbox data.
+    /// Whether it gives access to sandbox data instead of live data.
     pub sandbox: bool,
     /// When it was made (ms).
     pub created_at: i64,
-    /// Until when (ms) the secret before the current one works too.
+    /// Until when (ms) the previous secret also works.
     pub previous_until: Option<i64>,
     /// When it was revoked (ms).
     pub revoked_at: Option<i64>,
-    /// Whether it has a secret, which somebody was shown then.
+    /// Whether it has a secret. A reserved key has none until its first rotation.
     pub has_secret: bool,
 }
 
-/// A key with its secret, shown this once.
+/// A key with its secret, which is shown only now.
 #[derive(Debug)]
 pub struct NewCredential {
     /// The API key.
@@ -43,27 +45,27 @@ pub struct NewCredential {
     pub secret: SecretString,
 }
 
-/// Who a request comes from.
+/// The caller that an API key identifies.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The account. Its status has not been judged here.
+    /// The account. Its status has not been checked yet.
     pub merchant: Merchant,
-    /// The account and mode that the key works on.
+    /// The account and mode of the key.
     pub scope: Scope,
     /// The API key.
     pub key: String,
 }
 
-/// What came of checking a key and its secret. Why it was rejected is not told apart.
+/// The result of checking a key and its secret. It does not reveal why a caller was rejected.
 #[derive(Clone, Debug)]
 pub enum AuthOutcome {
-    /// Key and secret belong together and work.
+    /// The key is valid and the secret belongs to it.
     Accepted(Box<Caller>),
-    /// Unknown or revoked key, or another secret.
+    /// The key is unknown or revoked, or the secret is wrong.
     Rejected,
 }
 
-/// Makes a key for one mode of an account.
+/// Creates a key for one mode of an account.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -74,13 +76,13 @@ pub async fn create(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<New
     Ok(NewCredential { key, secret })
 }
 
-/// Makes a key that has no secret until it is [`rotate`]d: nobody is there to be shown one.
+/// Creates a key without a secret, where there is no one to show a secret to. [`rotate`] gives it one.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
 pub async fn reserve(tx: &mut Tx, merchant_id: Uuid, sandbox: bool) -> Result<(), Error> {
     let key = new_key(tx, merchant_id, sandbox).await?;
-    // No hash is empty, so no secret is this key's.
+    // No hash is empty, so no secret matches this key.
     insert(tx, merchant_id, sandbox, &key, &[]).await
 }
 
@@ -121,7 +123,7 @@ pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Credential>,
     )
 }
 
-/// Gives a key a new secret; the current one works for `overlap_ms` more, an older one no longer.
+/// Gives a key a new secret. The current secret works for `overlap_ms` more; an older one stops working.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown or revoked key.
@@ -155,7 +157,7 @@ pub async fn rotate(
     })
 }
 
-/// Ends a key at once; whether it worked until now.
+/// Revokes a key at once; returns whether it was active.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, key: &str) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =
@@ -182,10 +184,10 @@ struct Stored {
     merchant: Merchant,
 }
 
-/// Checks a key and its secret, in the same time whether the key is known or not.
+/// Checks a key and its secret. It takes the same time for known and unknown keys.
 pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<AuthOutcome, Error> {
     let given = secret_hash(conn.keyring(), key, secret);
-    // An unknown key goes the same way, down to a comparison that fails.
+    // An unknown key takes the same path, up to a comparison that fails.
     let (short_id, known_form) = short_id(key).map_or(("", false), |short_id| (short_id, true));
     let stored = fetch!(
         optional,
@@ -227,7 +229,7 @@ pub async fn authenticate(conn: &mut Conn, key: &str, secret: &str) -> Result<Au
     }
 }
 
-/// The short merchant id inside a key.
+/// The merchant's short id in a key.
 fn short_id(key: &str) -> Option<&str> {
     let rest = key.strip_prefix(LIVE).or_else(|| key.strip_prefix(SANDBOX))?;
     (rest.len() == 24 && rest.is_ascii()).then(|| &rest[..8])

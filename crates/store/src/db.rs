@@ -1,5 +1,6 @@
-//! The database behind its two native pools: connecting, migrating, and taking connections for reading and writing,
-//! and the macro that composes functions into one transaction. It knows no table but the migrations' lock and the row that checks writes.
+//! The database with its connection pools: connecting, migrating, and connections for reading and writing.
+//! The macro [`transaction!`](crate::transaction) runs a block as one transaction. This module knows only the
+//! tables for the migration lock and for write checks.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use crate::options::Options;
 use crate::sql::{checked, execute, fetch};
 use crate::sqlite::{self, SqliteFile};
 
-/// Milliseconds since 1970 UTC.
+/// Returns milliseconds since 1970 UTC.
 type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// The database, shared by cloning.
+/// The database. Clones share its connections.
 #[derive(Clone)]
 pub struct Db {
     pools: Pools,
@@ -29,12 +30,12 @@ pub struct Db {
     clock: Clock,
 }
 
-/// What a transaction's commit is worth.
+/// How durable a commit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// It survives a power cut.
     Durable,
-    /// The newest of it may be lost.
+    /// A power cut may lose the newest commits.
     Traffic,
 }
 
@@ -58,8 +59,8 @@ impl std::fmt::Debug for Db {
 }
 
 impl Db {
-    /// Connects to `sqlite:PATH` or `postgres://…`. A SQLite database is created where missing and brought up to
-    /// date; on PostgreSQL [`Db::migrate`] is an explicit step.
+    /// Connects to `sqlite:PATH` or `postgres://…`. A missing SQLite database is created, and an older one is
+    /// migrated. On PostgreSQL, [`Db::migrate`] is a separate step.
     ///
     /// # Errors
     /// [`Error::Config`] for another kind of address; [`Error::Unavailable`]; SQLite: [`Error::Migration`].
@@ -67,7 +68,8 @@ impl Db {
         let pools = if url.starts_with("sqlite:") {
             let file = sqlite::options(url)?;
             let beside = file.clone().filename(sqlite::traffic_file(file.get_filename()));
-            // A power cut must lose nothing that was acknowledged: every commit syncs the log. Of the traffic it may.
+            // After a power cut every acknowledged commit must be there, so each one syncs the log. The
+            // traffic may lose some.
             let main = Box::new(SqliteFile::open(file, SqliteSynchronous::Full, options).await?);
             let traffic = Box::new(SqliteFile::open(beside, SqliteSynchronous::Normal, options).await?);
             Pools::Sqlite { main, traffic }
@@ -81,7 +83,8 @@ impl Db {
         Ok(db)
     }
 
-    /// Connects to a database that exists: creates no file and changes no schema. `None`: there is no SQLite file.
+    /// Connects to an existing database without creating a file or changing the schema. `None` if the SQLite
+    /// file does not exist.
     ///
     /// # Errors
     /// [`Error::Config`] for another kind of address; [`Error::Unavailable`].
@@ -96,7 +99,7 @@ impl Db {
                 return Ok(None);
             }
             let main = Box::new(SqliteFile::open_existing(file, options).await?);
-            // The traffic may be missing, and is not looked at.
+            // The traffic file may be missing and is not opened.
             Pools::Sqlite {
                 traffic: main.clone(),
                 main,
@@ -116,23 +119,23 @@ impl Db {
         }
     }
 
-    /// The same database with another keyring.
+    /// The same database with a different keyring.
     #[must_use]
     pub fn with_keyring(self, keyring: Arc<Keyring>) -> Self {
         Self { keyring, ..self }
     }
 
-    /// The same database with another clock (milliseconds since 1970 UTC): for tests of what expires.
+    /// The same database with a different clock (milliseconds since 1970 UTC), for tests of expiry.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// The same database for traffic: rate limits and the API log, whose newest rows a power cut may take.
-    /// Everything else belongs in the durable part, failed sign-ins above all. On SQLite this is a file of
-    /// its own, so that what is not synced can never hold back or reorder what is; on PostgreSQL its commits
-    /// do not wait for the disk.
+    /// The part of the database for traffic: rate limits and the API log, whose newest rows a power cut may
+    /// lose. Everything else belongs in the durable part, failed sign-ins above all. On SQLite it is a
+    /// separate file, so that its unsynced writes can neither delay nor reorder durable ones. On PostgreSQL
+    /// its commits do not wait for the disk.
     #[must_use]
     pub fn traffic(&self) -> Self {
         Self {
@@ -141,7 +144,7 @@ impl Db {
         }
     }
 
-    /// SQLite's file of this part.
+    /// The SQLite file of this part.
     fn file<'a>(&self, main: &'a SqliteFile, traffic: &'a SqliteFile) -> &'a SqliteFile {
         match self.part {
             Part::Durable => main,
@@ -149,7 +152,7 @@ impl Db {
         }
     }
 
-    /// The durable part's file on SQLite. PostgreSQL has its files elsewhere.
+    /// The path of the durable part's SQLite file; `None` on PostgreSQL.
     #[must_use]
     pub fn path(&self) -> Option<&std::path::Path> {
         match &self.pools {
@@ -158,22 +161,23 @@ impl Db {
         }
     }
 
-    /// Of the keyring that this process works with: see [`Keyring::fingerprint`].
+    /// The fingerprint of this process's keyring: see [`Keyring::fingerprint`].
     #[must_use]
     pub fn key_fingerprint(&self) -> String {
         self.keyring.fingerprint()
     }
 
-    /// Whether this is PostgreSQL (else SQLite).
+    /// Whether this is PostgreSQL; otherwise it is SQLite.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
         matches!(self.pools, Pools::Postgres(_))
     }
 
-    /// A connection for reading. Each statement sees one state; SQLite refuses to write through it.
+    /// A connection for reading. Each statement sees one consistent state. On SQLite the connection refuses
+    /// writes.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when none is free in time.
+    /// [`Error::Unavailable`] if no connection becomes free in time.
     pub async fn read(&self) -> Result<Conn, Error> {
         let handle = match &self.pools {
             Pools::Sqlite { main, traffic } => {
@@ -184,11 +188,11 @@ impl Db {
         Ok(self.conn(handle))
     }
 
-    /// Begins a transaction for writing (SQLite: `begin immediate`). Dropping it rolls it back. Prefer
-    /// [`transaction!`](crate::transaction), which also runs again what the database could not serialise.
+    /// Begins a transaction for writing (on SQLite, `begin immediate`). Dropping it rolls it back. Prefer
+    /// [`transaction!`](crate::transaction), which also retries what the database could not serialise.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when no connection, or SQLite's write lock, is free in time.
+    /// [`Error::Unavailable`] if no connection, or SQLite's write lock, becomes free in time.
     pub async fn begin(&self) -> Result<Tx, Error> {
         let handle = match &self.pools {
             Pools::Sqlite { main, traffic } => Handle::SqliteTx(self.file(main, traffic).begin().await?),
@@ -209,8 +213,9 @@ impl Db {
         Conn::new(handle, self.keyring.clone(), (self.clock)())
     }
 
-    /// Brings the schema up to date, in one transaction, under a lock row of ours (advisory locks are not to be had
-    /// behind every pooler or on every PostgreSQL-like database). Several nodes may call it at once.
+    /// Migrates the schema in one transaction, which a row of `migration_lock` protects. Advisory locks do
+    /// not work behind every connection pooler or on every PostgreSQL-like database. Several nodes may call
+    /// it at once.
     ///
     /// # Errors
     /// [`Error::Migration`] when a migration fails or an applied one was changed; [`Error::Unavailable`].
@@ -222,7 +227,7 @@ impl Db {
                 traffic.take_over_api_log(main).await?;
             }
             Pools::Postgres(pool) => {
-                // Of sessions that race to create the table all but one may fail; by then it exists.
+                // If sessions race to create the table, all but one may fail. Then the table exists.
                 let sql = "create table if not exists migration_lock (id bigint primary key)";
                 if sqlx::raw_sql(sql).execute(pool).await.is_err() {
                     sqlx::raw_sql(sql).execute(pool).await?;
@@ -241,7 +246,7 @@ impl Db {
         Ok(())
     }
 
-    /// [`Db::migrate`], but only where there is no schema at all: for throw-away databases and demonstrations.
+    /// [`Db::migrate`] for a database without any schema: for throw-away databases and demonstrations.
     ///
     /// # Errors
     /// As [`Db::migrate`]; [`Error::Schema`] when the schema is there but not this version's.
@@ -252,7 +257,7 @@ impl Db {
         self.check_schema().await
     }
 
-    /// A cheap question that only a working database answers: for readiness checks.
+    /// Runs a trivial query, which needs a working database: for readiness checks.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Database`].
@@ -261,7 +266,7 @@ impl Db {
         fetch!(one, &mut conn, installation, (i64,), "select cast(1 as bigint)").map(|_| ())
     }
 
-    /// Writes a row and deletes it: whether the database takes writes now, for readiness checks.
+    /// Writes and deletes a row to check that the database accepts writes: for readiness checks.
     ///
     /// # Errors
     /// [`Error::DatabaseFull`]; [`Error::Unavailable`] when its disk cannot be written; [`Error::Database`].
@@ -280,7 +285,7 @@ impl Db {
         })
     }
 
-    /// The bytes that the database takes on its disk, where it tells.
+    /// The size of the database on its disk in bytes.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Database`].
@@ -297,8 +302,9 @@ impl Db {
         fetch!(one, &mut conn, installation, (i64,), checked(sql)).map(|(bytes,)| bytes)
     }
 
-    /// Moves everything from SQLite's write-ahead log into the database file and empties the log, so that no deleted
-    /// value remains in it. Call it after an erasure. PostgreSQL manages its own log, so there it does nothing.
+    /// Moves everything from SQLite's write-ahead log into the database file and empties the log, so that it
+    /// contains no deleted values. Call it after an erasure. It does nothing on PostgreSQL, which manages its
+    /// own log.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when a reader keeps the log in use for longer than the acquire timeout.
@@ -312,7 +318,7 @@ impl Db {
         }
     }
 
-    /// Waits for the connections in use and closes all.
+    /// Waits until all connections are returned and closes them.
     pub async fn close(&self) {
         match &self.pools {
             Pools::Sqlite { main, traffic } => {
@@ -343,9 +349,9 @@ async fn connect_server(url: &str, options: &Options) -> Result<Pools, Error> {
     Ok(Pools::Postgres(pool))
 }
 
-/// Runs a block as one transaction, and again from its start when the database could not serialise it (so the block
-/// must not change anything but the database). An `Err` rolls back. The type after the arrow is the block's. See the
-/// crate's documentation for an example.
+/// Runs a block as one transaction. If the database could not serialise it, the block runs again from its
+/// start, so it must change nothing but the database. An `Err` rolls back. The type after the arrow is the
+/// block's. The crate's documentation has an example.
 #[macro_export]
 macro_rules! transaction {
     ($db:expr, |$tx:ident| -> Result<$ok:ty, $err:ty> $body:block) => {{

@@ -1,6 +1,7 @@
-//! What reviewers concluded about each screening hit of an attempt. Rows are only added: the newest row of a hit counts.
+//! The reviewers' conclusions about each screening hit of an attempt. Rows are only added, and the newest row
+//! of a hit is in force.
 //!
-//! Everything that says something about the person is sealed under the attempt's key, and goes with the attempt.
+//! Everything that describes the person is sealed under the attempt's key and is erased with the attempt.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,10 +11,10 @@ use crate::keyring::Place;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
-/// A conclusion about one hit.
+/// A reviewer's conclusion about one hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HitDisposition {
-    /// The hit, as the server names it: its id, or its lists and its id.
+    /// The hit's id, or its lists and id, as the server composes it.
     pub hit: String,
     /// The conclusion.
     pub disposition: String,
@@ -41,7 +42,7 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
     }
 }
 
-/// Adds a disposition, which replaces an earlier one of the same hit.
+/// Adds a disposition. It replaces earlier ones of the same hit.
 pub async fn add(
     tx: &mut Tx,
     scope: Scope,
@@ -67,10 +68,10 @@ pub async fn add(
     .map(|_| ())
 }
 
-/// Every disposition of an attempt, oldest first; of one hit the last one counts.
+/// All dispositions of an attempt, oldest first. The last one of each hit is in force.
 ///
 /// # Errors
-/// [`Error::Sealed`], also when what was sealed cannot be read.
+/// [`Error::Sealed`], also for content that cannot be parsed.
 pub async fn of_attempt(
     conn: &mut Conn,
     scope: Scope,

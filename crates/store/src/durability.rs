@@ -1,11 +1,11 @@
-//! Whether the database keeps acknowledged writes through a power cut. SQLite's settings are this program's own;
-//! PostgreSQL's belong to its administrator. It changes none.
+//! Checks whether acknowledged writes survive a power cut. This program sets SQLite's options itself;
+//! PostgreSQL's belong to its administrator. This module changes no setting.
 
 use crate::sql::fetch;
 use crate::{Db, Error};
 
-/// The settings of PostgreSQL without which a power cut loses acknowledged writes or damages pages, where this
-/// connection has them off. Every other value of `synchronous_commit` waits for the disk.
+/// The PostgreSQL settings that are off on this connection, so that a power cut would lose acknowledged
+/// writes or damage pages. Every value of `synchronous_commit` except `off` waits for the disk.
 ///
 /// # Errors
 /// [`Error::Unavailable`] or [`Error::Database`].

@@ -1,5 +1,6 @@
-//! Rows that a version before migration 0034 wrote: events, links and sessions without the column by which an erasure finds them. They
-//! are at most 60 days old when it runs, so this module has nothing to do later.
+//! Indexes rows that a version before migration 0034 wrote: events, links and sessions without the column by
+//! which an erasure finds them. They are at most 60 days old when the migration runs, so later this module
+//! has nothing to do.
 
 use serde::Deserialize;
 use uuid::Uuid;
@@ -21,8 +22,8 @@ struct EventData {
     facemap_id: Option<Uuid>,
 }
 
-/// Fills in the missing columns, at most `limit` rows of each table; answers how many rows it changed. Until it answers 0, an erasure
-/// would miss rows.
+/// Fills in the missing columns of at most `limit` rows of each table; returns how many rows it changed.
+/// Until it returns 0, an erasure would miss rows.
 pub async fn index(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
     let events = index_events(tx, limit).await?;
     let links = index_links(tx, limit).await?;
@@ -62,7 +63,7 @@ async fn index_events(tx: &mut Tx, limit: i64) -> Result<usize, Error> {
         let body = open(tx, *merchant_id, "outbox.body", id.as_bytes(), sealed).await?;
         let event: Option<Event> = body.and_then(|body| serde_json::from_str(&body).ok());
         let named = event.and_then(|event| event.data.facemap_id);
-        // A merge may have given the facemap to another person.
+        // A merge may have moved the facemap to another person.
         let person = match named {
             Some(facemap) => people::resolve(tx, scope, facemap).await?,
             None => None,
@@ -139,7 +140,8 @@ async fn user_ref(
     Ok(label.map_or_else(Vec::new, |label| external_ref(conn, scope, &label)))
 }
 
-/// What a row holds under the account's key. `None`: it does not open, so it holds nothing that an erasure would have to delete.
+/// Opens a value that is sealed under the account's key. `None` if it does not open; then it contains nothing
+/// that an erasure would have to delete.
 async fn open(
     conn: &mut Conn,
     merchant_id: Uuid,

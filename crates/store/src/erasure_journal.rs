@@ -1,14 +1,16 @@
-//! The erasure journal: which keys were destroyed, kept in the object store, outside the database. It lets a restore destroy again the
-//! keys that a backup of the database brings back. It holds no personal data, and nothing ever changes or deletes an entry.
+//! The erasure journal: the ids of destroyed keys, in the object store, outside the database. After a
+//! restore, the keys that the backup brought back are destroyed again. The journal contains no personal data,
+//! and no entry is ever changed or deleted.
 //!
-//! **Order.** The caller appends the entry first, durably, then commits the transaction that destroys the keys, and only then reports the
-//! erasure. An erasure that was reported is therefore always in the journal. If the transaction fails, the entry remains and names keys
-//! whose destruction was requested: repeating the request destroys them, and so does a restore.
+//! **Order.** The caller first appends the entry durably, then commits the transaction that destroys the
+//! keys, and only then reports the erasure. So every reported erasure is in the journal. If the transaction
+//! fails, the entry remains and names keys whose destruction was requested. Repeating the request destroys
+//! them, and so does a restore.
 //!
 //! **Format.** `erasures/UUIDv7.json`: `{"version": 1, "at": milliseconds, "keys": ["64 hex digits", …]}`. A
-//! key's id is a keyed hash of the random id of the row that holds the key (see [`KeyId`]): it stays the same
-//! when the key is wrapped again, older backups give the same id, and without the keyring it identifies no
-//! person.
+//! key's id is a keyed hash of the random id of the row that contains the key (see [`KeyId`]). It stays the
+//! same when the key is wrapped again, and older backups give the same id. Without the keyring it identifies
+//! no person.
 
 use std::collections::BTreeSet;
 
@@ -21,9 +23,9 @@ use uuid::Uuid;
 
 use crate::{Conn, Error, Objects, Scope};
 
-/// The folder of the journal's entries.
+/// The folder of the entries, below the root of the object store.
 const FOLDER: &str = "erasures";
-/// The format of the entries.
+/// The version of the entry format.
 const VERSION: u32 = 1;
 
 /// The id of a person's or an attempt's key.
@@ -32,13 +34,13 @@ const VERSION: u32 = 1;
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Of the key of a facemap: a person's, or one that was merged into a person.
+    /// The id of a facemap's key. The facemap is a person's, or was merged into a person's.
     #[must_use]
     pub fn of_facemap(conn: &Conn, scope: Scope, facemap_id: Uuid) -> Self {
         Self::of(conn, scope, "person", facemap_id)
     }
 
-    /// Of an attempt's key.
+    /// The id of an attempt's key.
     #[must_use]
     pub fn of_attempt(conn: &Conn, scope: Scope, attempt_id: Uuid) -> Self {
         Self::of(conn, scope, "attempt", attempt_id)
@@ -69,10 +71,10 @@ impl Objects {
         self.root.parts().chain([PathPart::from(FOLDER)]).collect()
     }
 
-    /// Appends an entry to the erasure journal; durable when it returns.
+    /// Appends an entry to the erasure journal. The entry is durable when this returns.
     ///
     /// # Errors
-    /// [`Error::Objects`]: the caller must not destroy the keys.
+    /// [`Error::Objects`]; then the caller must not destroy the keys.
     pub async fn append_to_journal(&self, at: i64, keys: BTreeSet<KeyId>) -> Result<(), Error> {
         let entry = Entry {
             version: VERSION,
@@ -88,11 +90,12 @@ impl Objects {
         Ok(())
     }
 
-    /// The ids of all keys that the journal names: for a restore.
+    /// The ids of all keys in the journal, for a restore.
     ///
     /// # Errors
-    /// [`Error::Objects`]; [`Error::Journal`] for an entry that is cut off, malformed, or a newer program's. A restore must stop then:
-    /// skipping the entry would bring an erased person back.
+    /// [`Error::Objects`]; [`Error::Journal`] for an entry that is truncated, malformed, or written by a
+    /// newer program. Then the restore must stop, because skipping the entry would bring an erased person
+    /// back.
     pub async fn journal_of_erasures(&self) -> Result<BTreeSet<KeyId>, Error> {
         let mut keys = BTreeSet::new();
         let folder = self.journal();

@@ -1,7 +1,9 @@
-//! Erasures: the ledger of who was erased and when, and all that an erasure has to reach outside the person's own key: webhook events,
-//! links, sessions, monitoring queries and idempotency answers. [`people::erase`](crate::people::erase) destroys the key itself.
+//! Erasures: the ledger of erased people, and the deletion of everything outside the person's own key:
+//! webhook events, links, sessions, monitoring queries and idempotency responses.
+//! [`people::erase`](crate::people::erase) destroys the key itself.
 //!
-//! Nothing ever deletes a line of the ledger. The journal that survives the database is [`erasure_journal`](crate::erasure_journal).
+//! No row of the ledger is ever deleted. The journal outside the database is
+//! [`erasure_journal`](crate::erasure_journal).
 
 use std::collections::BTreeSet;
 
@@ -11,16 +13,16 @@ use crate::erasure_journal::KeyId;
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Error, Scope, Tx, applicants, idempotency, labels, monitoring, people};
 
-/// Somebody who was erased.
+/// An erased person, as the ledger records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Erasure {
     /// The account.
     pub merchant_id: Uuid,
     /// Its mode.
     pub sandbox: bool,
-    /// The person.
+    /// The person's facemap.
     pub facemap_id: Uuid,
-    /// When (ms).
+    /// When the person was erased (ms).
     pub at: i64,
 }
 
@@ -35,7 +37,7 @@ impl Erasure {
     }
 }
 
-/// An account's latest, newest first, at most `limit`.
+/// The latest erasures of an account, newest first, at most `limit`.
 pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasure>, Error> {
     fetch!(
         all,
@@ -48,14 +50,14 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Erasu
     )
 }
 
-/// Whether the ledger names a facemap.
+/// Whether the ledger contains a facemap.
 pub async fn is_erased(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select at from erasures where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     let found = fetch!(optional, conn, scope, (i64,), SQL, facemap_id)?;
     Ok(found.is_some())
 }
 
-/// When a person was last erased, in any account (ms).
+/// The time of the latest erasure in any account (ms).
 pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
     let (newest,) = fetch!(
         one,
@@ -67,8 +69,8 @@ pub async fn newest_at(conn: &mut Conn) -> Result<Option<i64>, Error> {
     Ok(newest)
 }
 
-/// The ids of the keys that erasing a person destroys: the person's own and those of the facemaps that were merged into it, which an
-/// older backup still holds.
+/// The ids of the keys that erasing a person destroys: the person's own key, and the keys of the facemaps
+/// that were merged into it, which an older backup still contains.
 pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<BTreeSet<KeyId>, Error> {
     let mut facemaps = people::aliases(conn, scope, facemap_id).await?;
     facemaps.push(facemap_id);
@@ -78,14 +80,14 @@ pub async fn keys_of(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
         .collect())
 }
 
-/// Writes a person into the ledger. The journal has the keys already.
+/// Adds a person to the ledger. The journal already contains the keys.
 pub(crate) async fn write(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "insert into erasures (merchant_id, sandbox, facemap_id, at, journaled_at) values ($1, $2, $3, $4, $4)";
     execute!(tx, scope, SQL, facemap_id, now).map(|_| ())
 }
 
-/// Erasures that an earlier version did not write to the journal, at most `limit`.
+/// Erasures that an earlier version did not append to the journal, at most `limit`.
 pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, Error> {
     const SQL: &str = "select merchant_id, sandbox, facemap_id, at from erasures where journaled_at is null
                order by at, facemap_id limit $1";
@@ -99,7 +101,7 @@ pub async fn not_journaled(conn: &mut Conn, limit: i64) -> Result<Vec<Erasure>, 
     )
 }
 
-/// Notes that the journal has an erasure.
+/// Records that the journal contains an erasure.
 pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str =
@@ -107,8 +109,9 @@ pub async fn journaled(tx: &mut Tx, erasure: &Erasure) -> Result<(), Error> {
     execute!(tx, erasure.scope(), SQL, erasure.facemap_id, now).map(|_| ())
 }
 
-/// Deletes what names a person under the account's key: events by their facemap; links, sessions, monitoring queries and their
-/// idempotency answers by the person's labels, except labels that another person is registered under.
+/// Deletes the data about a person that are sealed under the account's key. Events are found by the facemap.
+/// Links, sessions, monitoring queries and their idempotency responses are found by the person's labels,
+/// except labels that another person shares.
 pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     idempotency::erase_earlier(tx, scope).await?;
     execute!(
@@ -146,12 +149,12 @@ pub(crate) async fn erase_traces(tx: &mut Tx, scope: Scope, facemap_id: Uuid) ->
     Ok(())
 }
 
-/// An attempt that is gone and whose objects are still to be deleted.
+/// A deleted attempt whose objects must still be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ObjectRemoval {
     merchant_id: Uuid,
     sandbox: bool,
-    /// The attempt.
+    /// The attempt's id.
     pub attempt_id: Uuid,
 }
 
@@ -166,8 +169,8 @@ impl ObjectRemoval {
     }
 }
 
-/// Notes, in the transaction that deletes an attempt, that its objects have to go too. `erased`: the person whose erasure waits for
-/// them, and the label of the attempt; `None`: retention deleted it.
+/// Records, in the transaction that deletes an attempt, that its objects must be deleted too. `erased` is the
+/// erased person and the blind index of the attempt's label; `None` if retention deleted the attempt.
 pub(crate) async fn remove_objects(
     tx: &mut Tx,
     scope: Scope,
@@ -183,7 +186,7 @@ pub(crate) async fn remove_objects(
     execute!(tx, scope, SQL, attempt_id, facemap_id, external_ref, now).map(|_| ())
 }
 
-/// The person who was erased under a label, as long as the erasure is not finished.
+/// The person who was erased under a label, until the erasure has deleted all objects.
 pub async fn unfinished(
     conn: &mut Conn,
     scope: Scope,
@@ -196,7 +199,7 @@ pub async fn unfinished(
     Ok(found.map(|(facemap_id,)| facemap_id))
 }
 
-/// The attempts whose objects the erasure of a person has not deleted yet.
+/// The attempts of an erased person whose objects are not deleted yet.
 pub async fn objects_of(
     conn: &mut Conn,
     scope: Scope,
@@ -207,7 +210,7 @@ pub async fn objects_of(
     fetch!(all, conn, scope, ObjectRemoval, SQL, facemap_id)
 }
 
-/// All attempts whose objects are still to be deleted, the earliest first, at most `limit`.
+/// All attempts whose objects must still be deleted, the earliest first, at most `limit`.
 pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemoval>, Error> {
     const SQL: &str = "select merchant_id, sandbox, attempt_id from object_removals order by created_at, attempt_id limit $1";
     fetch!(
@@ -220,7 +223,7 @@ pub async fn objects_left(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectRemov
     )
 }
 
-/// Notes that the objects are deleted.
+/// Records that an attempt's objects are deleted.
 pub async fn objects_removed(tx: &mut Tx, removal: &ObjectRemoval) -> Result<(), Error> {
     const SQL: &str =
         "delete from object_removals where merchant_id = $1 and sandbox = $2 and attempt_id = $3";

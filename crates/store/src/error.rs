@@ -1,4 +1,4 @@
-//! What can go wrong in the store. Texts name no personal data: neither values nor keys.
+//! The store's error type. Its texts contain no personal data: neither values nor keys.
 
 use reference::status::UnknownWord;
 use sqlx::error::DatabaseError;
@@ -6,10 +6,10 @@ use sqlx::error::DatabaseError;
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A name (of a Group, of a Flow) or another unique value is taken.
+    /// A name (of a Group or Flow) or another unique value is taken.
     #[error("the value is already taken")]
     Conflict,
-    /// The account's plan allows no more of these.
+    /// The account's plan does not allow more of these.
     #[error("the plan's limit is reached")]
     LimitReached,
     /// Another request has taken over the idempotency key, so the transaction must not commit.
@@ -20,19 +20,19 @@ pub enum Error {
         "the erasure journal's entry {0} is malformed or was written by a newer program; restore it from a copy"
     )]
     Journal(String),
-    /// A row that an operation builds upon is not there (any more).
+    /// A row that the operation needs does not exist.
     #[error("no such {0}")]
     Missing(&'static str),
-    /// The database has no schema, or another version's: run `migrate`.
+    /// The database has no schema, or the schema of another version. `bonafide migrate` fixes it.
     #[error("the database's schema is not this version's: run `bonafide migrate`")]
     Schema,
     /// A migration could not be applied.
     #[error("migration failed: {0}")]
     Migration(sqlx::migrate::MigrateError),
-    /// No connection, or none became free in time. Trying again later may help.
+    /// There is no connection, or none became free in time. A later try may succeed.
     #[error("the database is not available: {0}")]
     Unavailable(sqlx::Error),
-    /// The database's disk has no space left. The same statement succeeds once there is space.
+    /// The database's disk is full. The same statement succeeds once there is space.
     #[error("the database's disk is full: {0}")]
     DatabaseFull(sqlx::Error),
     /// The database refused a statement.
@@ -60,10 +60,10 @@ pub enum Error {
     /// The keyring belongs to another installation.
     #[error("the master key does not belong to this database")]
     ForeignKey,
-    /// The keyring lacks the master key that seals the installation's keys now.
+    /// The keyring lacks the master key that currently wraps the installation's keys.
     #[error("the master key file is an older copy: it lacks the master key in use")]
     OutdatedKey,
-    /// A row that decides cannot be relied on: a newer version wrote it, or somebody changed it.
+    /// A row that decides something is unreadable: a newer version wrote it, or it was changed.
     #[error("the {0} in the database cannot be read: a newer version wrote it, or it was changed")]
     Unreadable(&'static str),
     /// A setting (an address, a path) cannot be used.
@@ -77,7 +77,7 @@ pub enum Error {
     ObjectsFull(object_store::Error),
 }
 
-// The texts above contain their causes. A `source` besides would make `{:#}` print each cause twice.
+// The texts above include their causes. With a `source`, `{:#}` would print each cause twice.
 impl From<sqlx::migrate::MigrateError> for Error {
     fn from(error: sqlx::migrate::MigrateError) -> Self {
         Self::Migration(error)
@@ -97,7 +97,7 @@ impl From<object_store::Error> for Error {
     }
 }
 
-/// Whether the system reports a full disk or an exhausted quota.
+/// Whether the operating system reports a full disk or an exhausted quota.
 fn no_space(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
@@ -138,15 +138,14 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// Whether the same statement can succeed later unchanged: the database is busy, full, stopping or out of
-/// reach.
+/// Whether the unchanged statement can succeed later: the database is busy, full, stopping or unreachable.
 fn is_temporary(error: &dyn DatabaseError) -> bool {
     let Some(code) = error.code() else { return false };
     match sqlite_code(error) {
         // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN.
         Some(code) => matches!(code, 5 | 6 | 7 | 10 | 13 | 14),
-        // Connection exceptions, failed serialisation (after every retry), exhausted resources, shutdown and recovery, a
-        // server that became a read-only replica, errors of its disk.
+        // Connection exceptions, failed serialisation (after every retry), exhausted resources, shutdown and
+        // recovery, system errors such as a failing disk, and a server that became a read-only replica.
         None => {
             ["08", "40", "53", "57P", "58"]
                 .iter()
@@ -156,7 +155,7 @@ fn is_temporary(error: &dyn DatabaseError) -> bool {
     }
 }
 
-/// Whether an error can have ended SQLite's transaction, whatever statement reported it.
+/// Whether an error may have ended SQLite's transaction, regardless of the statement that reported it.
 pub(crate) fn ends_transaction(error: &sqlx::Error) -> bool {
     match error {
         // Only these leave the transaction as it was: SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
@@ -169,13 +168,13 @@ pub(crate) fn ends_transaction(error: &sqlx::Error) -> bool {
     }
 }
 
-/// SQLite's primary result code; nothing for an error of PostgreSQL.
+/// SQLite's primary result code; `None` for an error of PostgreSQL.
 fn sqlite_code(error: &dyn DatabaseError) -> Option<i32> {
     error.try_downcast_ref::<sqlx::sqlite::SqliteError>()?;
     error.code()?.parse::<i32>().ok().map(|code| code & 0xff)
 }
 
-/// Whether the same transaction, run again from its start, may well succeed.
+/// Whether the same transaction may succeed if it runs again from its start.
 pub(crate) fn is_serialization_failure(error: &sqlx::Error) -> bool {
     // SQLSTATE 40001 serialization_failure, 40P01 deadlock_detected.
     error

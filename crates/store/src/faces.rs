@@ -1,9 +1,9 @@
-//! The faces of an account in the order in which they came and went, so that any node can keep an index of them up to
-//! date, and the lock under which a new face is identified. It does not compare faces.
+//! The face changes of an account in order, so that each node can keep an index up to date, and the lock for
+//! identifying a new face. This module does not compare faces.
 //!
-//! A node that identifies a face first brings its index up to sequence N without a lock. In the transaction that records
-//! the outcome it then calls [`lock`], checks with [`contains`] that its N is the database's N, reads only what [`after`]
-//! gives for N, and calls [`insert`].
+//! To identify a face, a node first updates its index to sequence N without a lock. In the transaction that
+//! records the outcome it then calls [`lock`], checks with [`contains`] that its N is the database's N, reads
+//! only the changes [`after`] N, and calls [`insert`].
 
 use uuid::Uuid;
 
@@ -11,29 +11,30 @@ use crate::keyring::{DataKey, Place};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, counters, merchants, people};
 
-/// A place in the account's sequence of face changes. The token tells apart two histories that reached the same number.
+/// A position in the account's sequence of face changes. The token distinguishes two histories that reached
+/// the same number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// From 1, without gaps as committed; 0 before the first change.
+    /// From 1, without gaps among committed changes; 0 before the first change.
     pub seq: i64,
-    /// Random, and new for each change; none in rows that are older than tokens.
+    /// Random and new for each change; `None` in rows that are older than tokens.
     pub token: Option<Uuid>,
 }
 
-/// One step in the life of an account's faces.
+/// One change of an account's faces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaceChange {
-    /// Its place.
+    /// Its position.
     pub at: Position,
-    /// Whose.
+    /// The person's facemap.
     pub facemap_id: Uuid,
-    /// The model that made the embedding.
+    /// The version of the model that made the embedding.
     pub model: String,
-    /// The embedding as it was given to [`insert`]; `None`: all the faces of this facemap are gone.
+    /// The embedding as passed to [`insert`]; `None` if all faces of this facemap were removed.
     pub embedding: Option<Vec<u8>>,
 }
 
-/// The sequence of the account's latest face change; 0 when there was none.
+/// The sequence of the account's latest face change; 0 if there is none.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -43,9 +44,9 @@ pub async fn sequence(conn: &mut Conn, scope: Scope) -> Result<i64, Error> {
     row.map(|(seq,)| seq).ok_or(Error::Missing("merchant"))
 }
 
-/// Whether the database still contains the change at a position. It does not after a fall-back to an earlier state,
-/// even if other changes took the same numbers since. It also says no when that person's faces were removed or
-/// replaced, so the answer "no" only means that an index must be built anew.
+/// Whether the database contains the change at a position. After the restore of an earlier state it does not,
+/// even if other changes have reused the number. It is also `false` if that face was removed or replaced. So
+/// `false` only means that an index must be rebuilt.
 pub async fn contains(conn: &mut Conn, scope: Scope, position: Position) -> Result<bool, Error> {
     if position.seq == 0 {
         return Ok(true);
@@ -55,8 +56,9 @@ pub async fn contains(conn: &mut Conn, scope: Scope, position: Position) -> Resu
     Ok(row.is_some_and(|(token,)| token == position.token))
 }
 
-/// Begins the account's serial step: until the transaction ends, nobody else identifies, registers, decides or erases
-/// here. Answers the current sequence. Call it before anything else in the transaction locks rows.
+/// Locks the account until the transaction ends: no other transaction identifies, registers, decides or
+/// erases in the meantime. Returns the current sequence. Call it before anything else in the transaction
+/// locks rows.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -75,7 +77,7 @@ struct Row {
     wrapped_key: Option<Vec<u8>>,
 }
 
-/// What happened after a sequence, in order, at most `limit` changes.
+/// The changes after a sequence, in order, at most `limit`.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -125,12 +127,12 @@ fn place(scope: Scope, seq: &[u8]) -> Place<'_> {
     }
 }
 
-/// A face as its row holds it.
+/// Seals an embedding for its row.
 pub(crate) fn seal(person_key: &DataKey, scope: Scope, seq: i64, embedding: &[u8]) -> Vec<u8> {
     person_key.seal(&place(scope, &seq.to_be_bytes()), embedding)
 }
 
-/// Adds a proven face; answers its sequence. The caller holds the [`lock`].
+/// Adds a proven face; returns its sequence. The caller has taken the [`lock`].
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such person.
@@ -148,8 +150,8 @@ pub async fn insert(
     Ok(seq)
 }
 
-/// The people of an account with faces that other models made. A face without a model's version counts among them, even if `model` is
-/// empty too: which model made it is not known.
+/// The people of an account who have faces of other models. A face without a model's version is included,
+/// even if `model` is empty too, because its model is unknown.
 pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<Uuid>, Error> {
     let rows = fetch!(
         all,
@@ -163,9 +165,9 @@ pub async fn outdated(conn: &mut Conn, scope: Scope, model: &str) -> Result<Vec<
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
 
-/// How many faces of all accounts other models made. It looks at every face.
+/// How many faces of all accounts other models made. The query reads every such face.
 pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> {
-    // Ranges of an index, and none of the faces by the model in use.
+    // These conditions are ranges of an index, so the faces of the current model are not read.
     const SQL: &str = "select count(*) from faces
                where (model < $1 or model > $1 or model = '') and embedding_sealed is not null";
     let (faces,) = fetch!(
@@ -179,8 +181,8 @@ pub async fn count_outdated(conn: &mut Conn, model: &str) -> Result<i64, Error> 
     Ok(faces)
 }
 
-/// Puts a face in the place of those that other models made of the same person; whether there were any. The caller
-/// holds the [`lock`].
+/// Replaces a person's faces of other models by a new one; returns whether there were any. The caller has
+/// taken the [`lock`].
 ///
 /// # Errors
 /// As [`insert`].
@@ -201,7 +203,7 @@ pub async fn replace(
     Ok(true)
 }
 
-/// Removes all faces of a person and leaves the note by which indexes learn of it.
+/// Removes all faces of a person and adds the change that informs the indexes.
 pub(crate) async fn remove(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     const SQL: &str = "delete from faces where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     if execute!(tx, scope, SQL, facemap_id)? > 0 {

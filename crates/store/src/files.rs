@@ -1,5 +1,5 @@
-//! Files and folders that only this program's user may read and that survive a power cut: how they are
-//! created, and how existing ones are closed to others. It never reads or interprets their content.
+//! Creates files and folders that only this program's user may read and that survive a power cut, and closes
+//! existing ones to others. This module never reads or interprets their content.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
-/// Creates a folder with its missing parents. New folders belong to the user alone (0700), and the entries that name
-/// them are durable when this returns. An existing folder stays as it is.
+/// Creates a folder and its missing parents. New folders have mode 0700, and their directory entries are
+/// durable when this returns. An existing folder is not changed.
 ///
 /// # Errors
 /// Those of the file system.
@@ -23,7 +23,8 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     missing.into_iter().try_for_each(sync_entry)
 }
 
-/// Makes the entry that names a file or a folder durable. A synced file without it can be gone after a power cut.
+/// Makes the directory entry of a file or folder durable. Without this, a power cut can remove even a synced
+/// file.
 ///
 /// # Errors
 /// Those of the file system.
@@ -32,7 +33,7 @@ pub fn sync_entry(path: &Path) -> io::Result<()> {
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Whether the group or other users may access a file or a folder.
+/// Whether the group or other users may access a file or folder.
 ///
 /// # Errors
 /// Those of the file system.
@@ -40,7 +41,7 @@ pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
     Ok(fs::metadata(path)?.permissions().mode() & OTHERS != 0)
 }
 
-/// SQLite's files of one database: the database, the write-ahead log and its index.
+/// SQLite's files of one database: the database, the write-ahead log and the shared-memory index.
 #[must_use]
 pub fn of_database(path: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|suffix| {
@@ -50,8 +51,8 @@ pub fn of_database(path: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// Creates a database file with its folder, or closes an existing one to other users. SQLite gives the files that it
-/// adds the same permissions.
+/// Creates a database file and its folder, or closes an existing file to other users. SQLite gives its
+/// further files the same permissions.
 pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder)?;
@@ -76,7 +77,8 @@ pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A file of another user cannot be changed. The server can still work with it, so this only warns.
+/// Removes other users' access. The file may belong to another user and cannot be changed then; the server
+/// still works, so this only warns.
 fn close_to_others(file: &Path) {
     let closed = is_open_to_others(file).and_then(|is_open| {
         if is_open {

@@ -1,4 +1,4 @@
-//! Flows: verification configurations. Their JSON members are kept as text and not looked into.
+//! Flows: verification configurations. Their JSON members are stored as text and not interpreted.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -21,21 +21,22 @@ pub struct Flow {
     pub country_overrides: String,
     /// JSON array of `{countryAlpha2, countryName}`.
     pub geo_blocked_countries: String,
-    /// Where verification events are sent.
+    /// The webhook URL of verification events.
     pub webhook_url: Option<String>,
-    /// Youngest age accepted.
+    /// The youngest accepted age.
     pub min_age: Option<i64>,
-    /// Oldest age accepted.
+    /// The oldest accepted age.
     pub max_age: Option<i64>,
-    /// JSON object that only the portal and the command line know (thresholds, review policy, webhook secrets).
+    /// A JSON object that only the portal and the command line use (thresholds, review policy, webhook
+    /// secrets).
     pub settings: String,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
     /// When it last changed (ms).
     pub updated_at: i64,
 }
 
-/// What of a Flow its owner sets.
+/// The part of a Flow that the account sets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowContent {
@@ -97,7 +98,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Flow>
     fetch!(optional, conn, scope, Flow, select!("and id = $3"), id)
 }
 
-/// Makes a Flow; `limit` is how many the account's plan allows.
+/// Creates a Flow. `limit` is the number of Flows in the account's plan; `None` for no limit.
 ///
 /// # Errors
 /// [`Error::Conflict`] when the name is taken; [`Error::LimitReached`].
@@ -139,7 +140,8 @@ pub async fn create(
     get(tx, scope, id).await?.ok_or(Error::Missing("flow"))
 }
 
-/// [`get`] that holds the Flow until the transaction ends: to be called before an [`update`] that builds on it.
+/// [`get`] that also locks the Flow until the transaction ends. Call it before an [`update`] that depends on
+/// the current content.
 pub async fn get_for_update(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Option<Flow>, Error> {
     const SQL: &str =
         "update flows set updated_at = updated_at where merchant_id = $1 and sandbox = $2 and id = $3";
@@ -147,7 +149,7 @@ pub async fn get_for_update(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<Optio
     get(tx, scope, id).await
 }
 
-/// Replaces a Flow's content; `None` when there is no such Flow.
+/// Replaces a Flow's content; `None` if there is no such Flow.
 ///
 /// # Errors
 /// [`Error::Conflict`] when the name is taken.
@@ -180,9 +182,9 @@ pub async fn update(
     get(tx, scope, id).await
 }
 
-/// Deletes a Flow and takes it out of every Group; whether there was one.
+/// Deletes a Flow and removes it from every Group; returns whether there was one.
 pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
-    // The Groups that lose it have changed. Its memberships go with it (on delete cascade).
+    // The Groups that contain it have changed. The memberships are deleted by `on delete cascade`.
     let now = tx.now();
     execute!(
         tx,
@@ -196,7 +198,7 @@ pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     Ok(execute!(tx, scope, SQL, id)? == 1)
 }
 
-/// Records that a Flow required two people when it was deleted.
+/// Records that a deleted Flow required two people for a decision.
 pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), Error> {
     const SQL: &str =
         "insert into deleted_four_eyes_flows (merchant_id, sandbox, flow_id) values ($1, $2, $3)
@@ -204,7 +206,7 @@ pub async fn keep_four_eyes(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<(), E
     execute!(tx, scope, SQL, id).map(|_| ())
 }
 
-/// Whether a deleted Flow required two people.
+/// Whether a deleted Flow required two people for a decision.
 pub async fn kept_four_eyes(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select count(*) from deleted_four_eyes_flows
                where merchant_id = $1 and sandbox = $2 and flow_id = $3";

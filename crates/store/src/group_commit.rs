@@ -1,22 +1,24 @@
-//! Group commit for SQLite: the one connection that writes, shared by transactions that commit together.
+//! Group commit for SQLite: transactions that commit together share the one connection that writes.
 //!
-//! SQLite has one writer at a time, and a commit that survives a power cut waits for the disk. If each transaction waited
-//! alone, the disk's syncs per second would bound the writes per second. Here transactions that queue for the writer
-//! become members of one *group*: one outer transaction on the connection, and one savepoint for each member.
+//! SQLite has one writer at a time, and a commit that survives a power cut waits for the disk. If each
+//! transaction waited alone, the disk's syncs per second would limit the writes per second. Here,
+//! transactions that queue for the writer become members of one *group*: one outer transaction on the
+//! connection, and one savepoint for each member.
 //!
 //! - A member owns the connection alone, from its savepoint to its release. Members run one after the other, in the order
 //!   in which they came, and each sees what the members before it wrote.
-//! - A member that is released while others wait passes the connection on. The last one commits for all:
-//!   either no other member waits behind it, or it fills the group. A lone writer commits at once and is as
+//! - A member that is released while others queue passes the connection on. The last member commits for all:
+//!   either no other member queues behind it, or it fills the group. A lone writer commits at once and is as
 //!   fast as without groups.
-//! - The first member queues again behind those who wait, and commits if they went away.
-//! - [`Member::commit`] returns after the outer commit, never before. A member that rolls back also waits for it if
-//!   others came before it, because its refusal may rest on what they wrote.
-//! - A member that is dropped (its request was cancelled) rolls back its savepoint alone.
-//! - An error that can have ended the outer transaction ends the group: the connection is replaced, nothing of the group
-//!   remains, and every member gets an error.
+//! - The first member queues again behind the others, and commits if none of them joined.
+//! - [`Member::commit`] returns after the outer commit, never before. A member that rolls back after others
+//!   also waits for it, because its refusal may depend on their writes.
+//! - A member that is dropped because its request was cancelled rolls back only its own savepoint.
+//! - An error that may have ended the outer transaction ends the group: the connection is replaced, all
+//!   writes of the group are lost, and every member gets an error.
 //!
-//! This module knows no table. The owner of a member must await only its statements, because all others wait.
+//! This module knows no table. The owner of a member must await only its statements, because all other
+//! writers wait.
 
 use std::io;
 use std::sync::Arc;
@@ -29,9 +31,9 @@ use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 
 use crate::error::{ends_transaction, is_full};
 
-/// Members of one group at most.
+/// The most members of a group.
 const MOST: usize = 64;
-/// A group that is older than this takes no further member.
+/// An older group accepts no further members.
 const OLDEST: Duration = Duration::from_millis(50);
 
 const BEGIN: &str = "begin immediate; savepoint member";
@@ -42,13 +44,13 @@ const COMMIT: &str = "commit";
 const UNDO: &str = "rollback to member; release member";
 const ROLLBACK: &str = "rollback";
 
-/// The connection that writes, shared by cloning.
+/// The connection that writes. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Writer(Arc<Shared>);
 
 struct Shared {
     slot: Arc<Mutex<Slot>>,
-    /// Those who queue to begin.
+    /// The number of tasks that queue for the connection.
     waiting: AtomicUsize,
     options: SqliteConnectOptions,
     acquire_timeout: Duration,
@@ -57,10 +59,10 @@ struct Shared {
 
 /// The connection and the group on it.
 struct Slot {
-    /// None after an error, until the next member connects.
+    /// `None` after an error, until the next member connects.
     conn: Option<SqliteConnection>,
     state: State,
-    /// Who waits for the outer commit.
+    /// Reports the outer commit to the members that have been released.
     released: Vec<oneshot::Sender<Result<(), Arc<Failure>>>>,
     begun: Instant,
     is_closed: bool,
@@ -70,7 +72,8 @@ struct Slot {
 enum State {
     /// No transaction.
     Idle,
-    /// The outer transaction is beginning or ending. Seen by the next owner only when its owner was cut off.
+    /// The outer transaction is beginning or ending. Another owner sees this only if the previous one was
+    /// cancelled.
     Changing,
     /// The outer transaction is open, with no savepoint.
     Open,
@@ -78,23 +81,23 @@ enum State {
     Member,
 }
 
-/// How a member ends.
+/// How a member ends: with its writes or without them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Keep,
     Undo,
 }
 
-/// A transaction: its own savepoint within the group's.
+/// A transaction, which is a savepoint in the group's outer transaction.
 pub(crate) struct Member {
-    /// None once it has ended.
+    /// `None` once the member has ended.
     slot: Option<OwnedMutexGuard<Slot>>,
     writer: Writer,
-    /// Why the outer transaction can have ended: the statement that failed.
+    /// The error of a statement that may have ended the outer transaction.
     failed: Option<Failure>,
 }
 
-/// An error of the group, as each of its members gets it: sqlx's errors cannot be cloned.
+/// An error of the group for each of its members, because sqlx's errors cannot be cloned.
 struct Failure {
     text: String,
     is_full: bool,
@@ -125,7 +128,7 @@ impl Failure {
     }
 }
 
-/// Counts one who queues, for as long as it lives.
+/// Counts a task that queues, until this is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -171,7 +174,7 @@ impl Writer {
         })))
     }
 
-    /// Begins a transaction, when those who queued before have had their turn.
+    /// Begins a transaction after the tasks that queued earlier.
     pub(crate) async fn begin(&self) -> Result<Member, Error> {
         let slot = {
             let _waiting = Waiting::begin(&self.0.waiting);
@@ -182,12 +185,12 @@ impl Writer {
             writer: self.clone(),
             failed: None,
         };
-        // Dropped in the middle of this, the member rolls back what it began.
+        // If this future is dropped here, the dropped member rolls back what it began.
         member.slot().join(&self.0.options).await?;
         Ok(member)
     }
 
-    /// The connection outside any transaction, and alone.
+    /// The connection with exclusive access, outside any transaction.
     pub(crate) async fn alone(&self) -> Result<Alone, Error> {
         let mut slot = self.lock().await?;
         slot.recover().await;
@@ -198,12 +201,12 @@ impl Writer {
         Ok(Alone(slot))
     }
 
-    /// Waits for the group that runs, and closes the connection.
+    /// Waits for the running group and closes the connection.
     pub(crate) async fn close(&self) {
         let mut slot = Arc::clone(&self.0.slot).lock_owned().await;
         slot.recover().await;
         if slot.state == State::Open {
-            // Its members got the error, if there was one.
+            // Its members have received the error, if there was one.
             let _ = slot.end_group(COMMIT).await;
         }
         slot.is_closed = true;
@@ -247,8 +250,8 @@ impl Writer {
         let (sender, mut committed) = oneshot::channel();
         slot.released.push(sender);
         drop(slot);
-        // A waiting task may be cancelled silently. The first member queues behind the others and commits
-        // when none joins.
+        // A waiting task may be cancelled silently. So the first member queues behind the others and commits
+        // if none joins.
         if is_first {
             loop {
                 let mut slot = tokio::select! {
@@ -264,7 +267,7 @@ impl Writer {
                     break;
                 }
                 if !self.takes_another(&slot, slot.released.len()) {
-                    // The outcome arrives as for every other member.
+                    // The outcome arrives through the channel, as for every other member.
                     let _ = slot.end_group(COMMIT).await;
                     break;
                 }
@@ -275,7 +278,7 @@ impl Writer {
         outcome(committed.await)
     }
 
-    /// Whether the group, with so many members, waits for those who queue.
+    /// Whether a group with this many members waits for the tasks that queue.
     fn takes_another(&self, slot: &Slot, members: usize) -> bool {
         members < MOST && slot.begun.elapsed() < self.0.oldest && self.0.waiting.load(Ordering::SeqCst) > 0
     }
@@ -303,7 +306,7 @@ impl Slot {
 
     async fn disconnect(&mut self) {
         if let Some(conn) = self.conn.take() {
-            // Its transaction is over in either case; the connection itself is no longer needed.
+            // The transaction has ended in any case, and the connection is no longer needed.
             let _ = conn.close().await;
         }
     }
@@ -313,7 +316,7 @@ impl Slot {
         sqlx::query(sql).execute(conn).await.map(|_| ())
     }
 
-    /// Opens a savepoint, in the group that is open or in a new one.
+    /// Opens a savepoint in the open group, or in a new one.
     async fn join(&mut self, options: &SqliteConnectOptions) -> Result<(), Error> {
         self.recover().await;
         self.connect(options).await?;
@@ -337,7 +340,7 @@ impl Slot {
         }
     }
 
-    /// Ends a group whose owner was cut off in the middle of a change: it is not known what became of it.
+    /// Ends a group whose owner was cancelled during a change, because its state is unknown.
     async fn recover(&mut self) {
         if matches!(self.state, State::Changing | State::Member) {
             let text = "a transaction was cut off";
@@ -361,7 +364,8 @@ impl Slot {
         }
     }
 
-    /// Gives the group up: closing the connection rolls everything back. Answers the error for its last member.
+    /// Ends the group with an error: closing the connection rolls everything back. Returns the error for the
+    /// last member.
     async fn fail(&mut self, failure: Failure) -> Error {
         let failure = Arc::new(failure);
         self.disconnect().await;
@@ -391,7 +395,7 @@ impl Member {
         self.slot().conn.as_mut().expect("a connection")
     }
 
-    /// Reports a statement's error: some end the whole group.
+    /// Records a statement's error. Some errors end the whole group.
     pub(crate) fn failed(&mut self, error: &Error) {
         if self.failed.is_none() && ends_transaction(error) {
             self.failed = Some(Failure::of(error));
@@ -403,17 +407,18 @@ impl Member {
         self.failed.is_some()
     }
 
-    /// Keeps what was written, durably.
+    /// Commits; the writes are durable when this returns.
     pub(crate) async fn commit(self) -> Result<(), Error> {
         self.end(End::Keep).await
     }
 
-    /// Undoes what was written. An error says that the group which this member's reads rested on was not committed.
+    /// Undoes the writes. An error means that the group on which this member's reads depend was not
+    /// committed.
     pub(crate) async fn rollback(self) -> Result<(), Error> {
         self.end(End::Undo).await
     }
 
-    /// The task goes on when the caller is cancelled: a commit is never left half-way.
+    /// The task continues if the caller is cancelled, so no commit is left half-done.
     async fn end(mut self, end: End) -> Result<(), Error> {
         let Some(slot) = self.slot.take() else {
             return Ok(());
@@ -429,7 +434,7 @@ impl Drop for Member {
         if slot.state == State::Idle {
             return;
         }
-        // Without a runtime, the next owner of the connection notices it.
+        // Without a runtime, the next owner of the connection detects the open savepoint.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ending = self.writer.clone().end(slot, End::Undo, self.failed.take());
             runtime.spawn(ending);
@@ -437,7 +442,7 @@ impl Drop for Member {
     }
 }
 
-/// The connection outside any transaction, for as long as it lives.
+/// Exclusive access to the connection outside any transaction.
 pub(crate) struct Alone(OwnedMutexGuard<Slot>);
 
 impl Alone {
@@ -447,7 +452,7 @@ impl Alone {
         self.0.conn.as_mut().expect("a connection")
     }
 
-    /// Closes the connection after an error; the next one who needs it connects anew.
+    /// Closes the connection after an error. The next user connects again.
     pub(crate) async fn replace(mut self) {
         self.0.disconnect().await;
     }

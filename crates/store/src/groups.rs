@@ -18,11 +18,11 @@ pub struct Group {
     pub name: String,
     /// Free text.
     pub description: Option<String>,
-    /// Whether it shows as active.
+    /// The status shown for the Group.
     pub status: GroupStatus,
-    /// Its Flows, in the order in which they were given.
+    /// Its Flows, in the order given by the account.
     pub flows: Vec<GroupFlow>,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
     /// When it last changed (ms).
     pub updated_at: i64,
@@ -46,11 +46,11 @@ pub struct NewGroup {
     pub description: Option<String>,
     /// See [`Group::status`].
     pub status: GroupStatus,
-    /// Its Flows; ids that are not the account's are ignored, and so are repetitions.
+    /// Its Flows. Repeated ids and ids of other accounts are ignored.
     pub flow_ids: Vec<Uuid>,
 }
 
-/// What to change; `None` leaves as it is.
+/// What to change; `None` leaves a member unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct GroupChanges {
     /// See [`Group::name`].
@@ -92,7 +92,7 @@ macro_rules! select {
     };
 }
 
-/// Folds rows, one per Group and Flow, into Groups; the rows of a Group follow each other.
+/// Combines rows, one per Group and Flow, into Groups. The rows of a Group must be adjacent.
 fn fold(rows: Vec<Row>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
@@ -127,7 +127,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Group
     Ok(fold(rows).pop())
 }
 
-/// Makes a Group; `limit` is how many the account's plan allows.
+/// Creates a Group. `limit` is the number of Groups in the account's plan; `None` for no limit.
 ///
 /// # Errors
 /// [`Error::Conflict`] when the name is taken; [`Error::LimitReached`].
@@ -158,7 +158,7 @@ pub async fn create(tx: &mut Tx, scope: Scope, new: &NewGroup, limit: Option<i64
     get(tx, scope, id).await?.ok_or(Error::Missing("group"))
 }
 
-/// Changes a Group; `None` when there is no such Group. Without a change it stays as it is, `updated_at` too.
+/// Changes a Group; `None` if there is no such Group. Without a change, `updated_at` stays the same too.
 ///
 /// # Errors
 /// [`Error::Conflict`] when the name is taken.
@@ -205,7 +205,7 @@ pub async fn update(
 async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid]) -> Result<(), Error> {
     const SQL: &str = "select id from flows where merchant_id = $1 and sandbox = $2";
     let own = fetch!(all, tx, scope, (Uuid,), SQL)?;
-    // Taking an id out of the set when it is added ignores its repetitions.
+    // Removing each id from the set once it is added ignores repetitions.
     let mut own: HashSet<Uuid> = own.into_iter().map(|(id,)| id).collect();
     for (position, flow_id) in (0_i64..).zip(flow_ids.iter().filter(|id| own.remove(*id))) {
         execute!(
@@ -221,7 +221,7 @@ async fn add_flows(tx: &mut Tx, scope: Scope, group_id: Uuid, flow_ids: &[Uuid])
     Ok(())
 }
 
-/// Deletes a Group with its associations (the Flows remain); whether there was one.
+/// Deletes a Group and its associations; its Flows remain. Returns whether there was one.
 pub async fn delete(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from groups where merchant_id = $1 and sandbox = $2 and id = $3";
     Ok(execute!(tx, scope, SQL, id)? == 1)

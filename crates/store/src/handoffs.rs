@@ -1,6 +1,6 @@
-//! Hand-offs: a session's second device. The first one shows a link with a one-time token; whoever uses it gets an access token of
-//! its own for the same session, and both devices show the same number. A session has one hand-off at most: a new one voids the
-//! earlier, and its device with it.
+//! Hand-offs to a session's second device. The first device shows a link with a one-time token. The device
+//! that uses it gets a separate access token for the same session, and both devices show the same number. A
+//! session has at most one hand-off: a new one invalidates the earlier one and its device.
 
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -10,10 +10,10 @@ use crate::sessions::{self, Session};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
-/// Where a session's hand-off stands.
+/// The state of a session's hand-off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handoff {
-    /// Shown on both devices.
+    /// The number that both devices show.
     pub number: i64,
     /// Until when the link can be used (ms).
     pub expires_at: i64,
@@ -21,7 +21,7 @@ pub struct Handoff {
     pub claimed: bool,
 }
 
-/// What a hand-off's token is worth.
+/// The state of a hand-off's token.
 #[derive(Clone, Debug)]
 pub enum HandoffToken {
     /// Unused and unexpired.
@@ -30,20 +30,20 @@ pub enum HandoffToken {
         merchant: Box<Merchant>,
         /// The account and mode.
         scope: Scope,
-        /// The session that goes on.
+        /// The session that continues on the second device.
         session: Box<Session>,
-        /// Where it stands.
+        /// The state of the hand-off.
         handoff: Handoff,
     },
-    /// Nobody's, or of an earlier hand-off of the session.
+    /// Unknown, or replaced by a later hand-off of the session.
     Invalid,
-    /// A device has used it.
+    /// A device has already used it.
     Used,
-    /// Too late.
+    /// It has expired.
     Expired,
 }
 
-/// Makes a session's hand-off, in place of an earlier one; its token is shown this once.
+/// Creates a session's hand-off and replaces an earlier one. Its token is returned only this once.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -82,7 +82,7 @@ struct Row {
     claimed_at: Option<i64>,
 }
 
-/// What a token is worth, using nothing up.
+/// The state of a token. It does not use the token up.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -131,8 +131,8 @@ async fn good(conn: &mut Conn, merchant: Merchant, row: Row) -> Result<HandoffTo
     })
 }
 
-/// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`HandoffToken::Good`], with
-/// the second device's access token, which is shown this once.
+/// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
+/// [`HandoffToken::Good`] and the second device's access token, which is returned only this once.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -164,7 +164,7 @@ pub async fn claim(tx: &mut Tx, token: &str) -> Result<(HandoffToken, Option<Sec
     }
 }
 
-/// Where a session's hand-off stands; none before the first and after a rejection.
+/// The state of a session's hand-off; `None` if there is none or the second device was rejected.
 pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<Handoff>, Error> {
     let row = fetch!(
         optional,
@@ -183,7 +183,7 @@ pub async fn of_session(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Resu
     }))
 }
 
-/// Whether an access token is the one that the session's second device got.
+/// Whether an access token belongs to the session's second device.
 pub async fn is_second_device(
     conn: &mut Conn,
     scope: Scope,
@@ -197,7 +197,7 @@ pub async fn is_second_device(
     Ok(is)
 }
 
-/// Ends the second device's access token; whether it was that of this session.
+/// Revokes the second device's access token; returns whether the token belonged to this session.
 pub async fn reject(tx: &mut Tx, scope: Scope, session_id: Uuid, token: &str) -> Result<bool, Error> {
     let access_ref = sessions::token_ref(tx, token);
     const SQL: &str = "update handoffs set access_ref = null

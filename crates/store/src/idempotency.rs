@@ -1,10 +1,12 @@
-//! `Idempotency-Key`: the server carries out the first request of a key and repeats its answer for 24 hours.
+//! `Idempotency-Key`: the server carries out the first request with a key and repeats its response for 24
+//! hours.
 //!
-//! The request that holds a key has a lease and renews it while it works. [`complete`] fails when another request took the lease over,
-//! so the transaction that carries the first one out rolls back and one key never leads to two effects.
+//! The request that claims a key has a lease and renews it while it works. [`complete`] fails if another
+//! request has taken over the lease. Then the transaction of the first request rolls back, so one key never
+//! has two effects.
 //!
-//! An answer about a verification is sealed under the key of its attempt, and it is deleted with the attempt. Every other answer is
-//! sealed under the key of the account.
+//! A response about a verification is sealed under the key of its attempt and deleted with the attempt. Every
+//! other response is sealed under the account's key.
 
 use uuid::Uuid;
 
@@ -13,60 +15,61 @@ use crate::labels::external_ref;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
-/// How long a key is kept.
+/// How long a key is stored (ms).
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
-/// The lease of rows that an earlier version wrote.
+/// How long the lease of a row of an earlier version lasts (ms).
 const EARLIER_LEASE_MS: i64 = 5 * 60 * 1000;
-/// The status of a row whose answer was erased.
+/// The status of a row whose response was erased.
 const ERASED: i64 = 410;
 
-/// What a key stands for.
+/// The state of a key when a request begins.
 #[derive(Debug)]
 pub enum Begin {
-    /// The key is new: carry the request out, then [`complete`] or [`abandon`].
+    /// The key is new. Carry out the request, then call [`complete`] or [`abandon`].
     Fresh(Ticket),
-    /// The same request was answered.
+    /// The same request has a stored response.
     Replay {
-        /// The HTTP status of the answer.
+        /// The HTTP status of the response.
         status: u16,
         /// Its body.
         body: Vec<u8>,
     },
-    /// The key belongs to another request.
+    /// The key belongs to a different request.
     Mismatch,
-    /// The same request is being carried out.
+    /// The same request is still being carried out.
     InProgress,
-    /// The answer was deleted together with the person or the attempt that it described.
+    /// The response was deleted together with the person or attempt that it described.
     Erased,
 }
 
-/// The lease of a key: the right to answer for it.
+/// The lease of a key: the right to store its response.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     key_ref: Vec<u8>,
     lease_id: Uuid,
 }
 
-/// What an answer describes, which decides how it is sealed and what deletes it.
+/// What a response describes. It decides which key seals the response and which erasure deletes it.
 #[derive(Clone, Copy, Debug)]
 pub enum Describes<'a> {
-    /// A verification. The answer is sealed under the key of the attempt.
+    /// A verification. The attempt's key seals the response.
     Attempt {
         /// The attempt.
         id: Uuid,
         /// Its key.
         key: &'a DataKey,
     },
-    /// Something with the merchant's label for a person.
+    /// Something with a merchant's label for a person.
     Label(&'a str),
-    /// Nothing that belongs to a person.
+    /// Nothing about a person.
     Configuration,
 }
 
-/// Claims a key for `lease_ms`. `operation` keeps endpoints apart; `fingerprint` identifies the content of the request.
+/// Claims a key for `lease_ms`. `operation` separates endpoints; `fingerprint` identifies the content of the
+/// request.
 ///
 /// # Errors
-/// [`Error::Sealed`] when the stored answer does not open.
+/// [`Error::Sealed`] if the stored response does not open.
 pub async fn begin(
     tx: &mut Tx,
     scope: Scope,
@@ -83,7 +86,7 @@ pub async fn begin(
         .hash("idempotency body", &[&key_ref, fingerprint])
         .to_vec();
     let (now, lease_id) = (tx.now(), Uuid::new_v4());
-    // Inserts the row, or takes over one that has expired or whose lease has ended.
+    // Inserts the row, or takes over a row that has expired or whose lease has ended.
     let claimed = execute!(
         tx,
         scope,
@@ -156,7 +159,8 @@ fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
     }
 }
 
-/// Renews a lease for `lease_ms` from now. `false`: the lease is not this ticket's any more, or the request was answered.
+/// Renews a lease for `lease_ms` from now. `false` if another request has the lease or the response is stored
+/// already.
 pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) -> Result<bool, Error> {
     let until = tx.now() + lease_ms;
     let renewed = execute!(
@@ -171,10 +175,10 @@ pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) ->
     Ok(renewed == 1)
 }
 
-/// Keeps the answer for 24 hours from the beginning.
+/// Stores the response until 24 hours after the request began.
 ///
 /// # Errors
-/// [`Error::LeaseLost`] when the lease is not this ticket's any more: the caller must roll the transaction back.
+/// [`Error::LeaseLost`] if the ticket no longer has the lease. The caller must roll the transaction back.
 pub async fn complete(
     tx: &mut Tx,
     scope: Scope,
@@ -212,7 +216,7 @@ pub async fn complete(
     }
 }
 
-/// Forgets the key, so that the request may be tried again: for answers such as 429 and 503.
+/// Deletes the key so that the request may be tried again, for responses such as 429 and 503.
 pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), Error> {
     execute!(
         tx,
@@ -225,8 +229,8 @@ pub async fn abandon(tx: &mut Tx, scope: Scope, ticket: &Ticket) -> Result<(), E
     .map(|_| ())
 }
 
-/// Deletes the answer about an attempt and the hash of its request. The key stays taken until it expires, so a late repetition does not
-/// bring an erased person back.
+/// Deletes the response about an attempt and the hash of its request. The key stays taken until it expires,
+/// so a late repetition does not bring an erased person back.
 pub(crate) async fn erase_attempt(tx: &mut Tx, scope: Scope, attempt_id: Uuid) -> Result<(), Error> {
     const SQL: &str =
         "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, attempt_id = null
@@ -235,7 +239,7 @@ pub(crate) async fn erase_attempt(tx: &mut Tx, scope: Scope, attempt_id: Uuid) -
     execute!(tx, scope, SQL, attempt_id, ERASED, nothing).map(|_| ())
 }
 
-/// The same for the answers that repeat a label.
+/// [`erase_attempt`] for the responses that contain a label.
 pub(crate) async fn erase_label(tx: &mut Tx, scope: Scope, label_ref: &[u8]) -> Result<(), Error> {
     const SQL: &str =
         "update idempotency_keys set status = $4, answer_sealed = null, body_ref = $5, label_ref = null
@@ -244,14 +248,15 @@ pub(crate) async fn erase_label(tx: &mut Tx, scope: Scope, label_ref: &[u8]) -> 
     execute!(tx, scope, SQL, label_ref, ERASED, nothing).map(|_| ())
 }
 
-/// Deletes the account's answers that an earlier version wrote: they do not state whom they describe, and they are at most a day old.
+/// Deletes the account's responses that an earlier version stored. They do not record whom they describe, and
+/// they are at most a day old.
 pub(crate) async fn erase_earlier(tx: &mut Tx, scope: Scope) -> Result<(), Error> {
     const SQL: &str = "delete from idempotency_keys
                where merchant_id = $1 and sandbox = $2 and lease_id is null and status is not null";
     execute!(tx, scope, SQL).map(|_| ())
 }
 
-/// Deletes what has expired; answers how many.
+/// Deletes the expired keys; returns how many.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     execute!(

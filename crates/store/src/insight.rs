@@ -1,12 +1,12 @@
-//! Figures over an account's attempts: how many, how they ended, why, and how long they took. It counts without opening
-//! anything; every question is bounded by a range of time and answered from the index `attempts_figures` alone.
+//! Statistics over an account's attempts: counts, outcomes, codes and durations. No sealed column is read.
+//! Every query with a [`Range`] reads only the index `attempts_figures`.
 
 use uuid::Uuid;
 
 use crate::sql::fetch;
 use crate::{Conn, Error, Scope};
 
-/// Which attempts are counted.
+/// Which attempts to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     /// Not before this time (ms).
@@ -17,27 +17,27 @@ pub struct Range {
     pub flow_id: Option<Uuid>,
 }
 
-/// How attempts ended.
+/// The number of attempts by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Passed, or approved by a reviewer.
     pub approved: i64,
-    /// Turned down by a reviewer.
+    /// Declined by a reviewer.
     pub declined: i64,
     /// Failed.
     pub failed: i64,
-    /// Waiting for a reviewer.
+    /// Waiting for a review.
     pub pending: i64,
 }
 
 impl Tally {
-    /// All of them.
+    /// All attempts.
     #[must_use]
     pub fn total(self) -> i64 {
         self.approved + self.declined + self.failed + self.pending
     }
 
-    /// The share that passed of those that are decided, 0–1; none while nothing is.
+    /// The share of approved attempts among the decided ones, 0–1. `None` if none is decided.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of attempts")]
     pub fn pass_rate(self) -> Option<f64> {
@@ -57,7 +57,7 @@ fn tally((approved, declined, failed, pending): Sums) -> Tally {
     }
 }
 
-/// Counts by one expression. The names are the index's columns.
+/// Counts attempts by one expression. The names must be columns of the index.
 macro_rules! tallies {
     ($key:literal) => {
         concat!(
@@ -102,7 +102,7 @@ macro_rules! tallied {
     }};
 }
 
-/// By day (UTC; days since 1970), oldest first; days without attempts are left out.
+/// By day (UTC, days since 1970), oldest first. Days without attempts are omitted.
 pub async fn by_day(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i64, Tally)>, Error> {
     tallied!(conn, scope, range, "created_at / 86400000", i64)
 }
@@ -112,7 +112,7 @@ pub async fn by_flow(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<
     tallied!(conn, scope, range, "flow_id", Uuid)
 }
 
-/// By the document's country (alpha-3); none where no document was read.
+/// By the document's country (alpha-3); `None` where no document was read.
 pub async fn by_country(
     conn: &mut Conn,
     scope: Scope,
@@ -121,7 +121,7 @@ pub async fn by_country(
     tallied!(conn, scope, range, "country", Option<String>)
 }
 
-/// By the documents submitted, as JSON.
+/// By the types of the submitted documents, as JSON.
 pub async fn by_documents(
     conn: &mut Conn,
     scope: Scope,
@@ -130,15 +130,15 @@ pub async fn by_documents(
     tallied!(conn, scope, range, "document_types", String)
 }
 
-/// By the codes that applied, as JSON.
+/// By the failure codes, as JSON.
 pub async fn by_codes(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(String, Tally)>, Error> {
     tallied!(conn, scope, range, "codes", String)
 }
 
-/// How finely times are counted (ms).
+/// The resolution of durations (ms).
 pub const TIME_STEP_MS: i64 = 25;
 
-/// How many attempts took so long: day (UTC, since 1970), time in steps of [`TIME_STEP_MS`], number.
+/// How many attempts took how long: day (UTC, days since 1970), duration in steps of [`TIME_STEP_MS`], count.
 pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i64, i64, i64)>, Error> {
     type Row = (i64, i64, i64);
     fetch!(
@@ -157,7 +157,7 @@ pub async fn times(conn: &mut Conn, scope: Scope, range: Range) -> Result<Vec<(i
     )
 }
 
-/// How many attempts wait for a reviewer, and since when the oldest does (ms).
+/// How many attempts wait for a review, and when the oldest of them was made (ms).
 pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>), Error> {
     type Row = (i64, Option<i64>);
     const SQL: &str = "select count(*), min(created_at) from attempts
@@ -165,14 +165,15 @@ pub async fn waiting(conn: &mut Conn, scope: Scope) -> Result<(i64, Option<i64>)
     fetch!(one, conn, scope, Row, SQL)
 }
 
-/// Whether there is any attempt at all.
+/// Whether the account has any attempt.
 pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool, Error> {
     const SQL: &str = "select log_id from attempts where merchant_id = $1 and sandbox = $2 limit 1";
     let found = fetch!(optional, conn, scope, (i64,), SQL)?;
     Ok(found.is_some())
 }
 
-/// Webhook events since a time (ms) whose last try failed: those that will be tried again, and those given up.
+/// Webhook events since a time (ms) whose latest delivery failed: how many will be tried again, and how many
+/// were given up.
 pub async fn webhook_failures(conn: &mut Conn, scope: Scope, since: i64) -> Result<(i64, i64), Error> {
     type Row = (i64, i64);
     fetch!(

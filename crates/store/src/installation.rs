@@ -1,8 +1,9 @@
-//! Which keyring belongs to the database: a check value that the right keyring alone can make. It tells a wrong key from the right
-//! one before anything is written. It does not decide what a command does about a wrong key.
+//! The keyring of the installation: a check value that only the right keyring can produce, so that a wrong
+//! key is detected before anything is written. This module does not decide what a command does about a wrong
+//! key.
 //!
-//! A database of an earlier version has no check value. It gets one only from a keyring that opens the oldest account's key (or, without
-//! accounts, the oldest member of staff's).
+//! A database of an earlier version has no check value. It gets one only from a keyring that opens the oldest
+//! account's key or, without accounts, the oldest staff member's key.
 
 use uuid::Uuid;
 
@@ -10,20 +11,21 @@ use crate::keyring::{DataKey, Keyring, Place};
 use crate::sql::{checked, execute, fetch};
 use crate::{Conn, Db, Error, Tx, merchants, staff};
 
-/// The only row.
+/// The table has only this row.
 const ROW: i64 = 1;
 const CHECK_VALUE: &str = "key check value";
 
-/// What is known about the keyring of this connection.
+/// The result of checking this connection's keyring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The check value proves that it is the installation's.
+    /// The check value proves that the keyring belongs to the installation.
     Proven,
-    /// There is no check value, and the keyring opens what there is, if anything.
+    /// There is no check value, and the keyring opens the oldest key, if there is one.
     Unrecorded,
 }
 
-/// Whether the database holds an installation: a check value, an account or a member of staff. Any schema will do, also none.
+/// Whether the database contains an installation: a check value, a list set, an account or a member of staff.
+/// It works with any schema, and without one.
 pub async fn exists(db: &Db) -> Result<bool, Error> {
     let mut conn = db.read().await?;
     for (table, sql) in [
@@ -56,7 +58,8 @@ pub async fn exists(db: &Db) -> Result<bool, Error> {
 /// Checks the keyring of a connection against the database. It writes nothing.
 ///
 /// # Errors
-/// [`Error::ForeignKey`], [`Error::OutdatedKey`]; [`Error::Unreadable`] for a check value that no version of this program wrote so.
+/// [`Error::ForeignKey`], [`Error::OutdatedKey`]; [`Error::Unreadable`] for a check value in a form that no
+/// version of this program writes.
 pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
     if has_table(conn, "installation").await? {
         const SQL: &str = "select key_root, key_sealed from installation where id = $1";
@@ -69,7 +72,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Standing, Error> {
     Ok(Standing::Unrecorded)
 }
 
-/// [`verify`], and records the check value where there is none.
+/// [`verify`], which also records the check value if there is none.
 ///
 /// # Errors
 /// As [`verify`].
@@ -89,11 +92,12 @@ pub async fn confirm(tx: &mut Tx) -> Result<(), Error> {
         &sealed,
         now
     )?;
-    // Another node, with another key perhaps, may have been faster.
+    // Another node, perhaps with another key, may have been faster.
     verify(tx).await.map(|_| ())
 }
 
-/// Seals the check value by the keyring's newest master key: from then on, copies of the key file without it are refused.
+/// Seals the check value by the keyring's newest master key. From then on, copies of the key file without
+/// that key are refused.
 ///
 /// # Errors
 /// As [`verify`].
@@ -104,7 +108,7 @@ pub async fn rewrap_check(tx: &mut Tx) -> Result<(), Error> {
     execute!(tx, installation, SQL, ROW, &sealed).map(|_| ())
 }
 
-/// How many accounts have a key that this keyring does not open, and how many accounts there are.
+/// The number of accounts whose key this keyring does not open, and the number of all accounts.
 pub async fn unopened_accounts(conn: &mut Conn) -> Result<(u64, u64), Error> {
     let rows = fetch!(
         all,
@@ -131,7 +135,8 @@ async fn has_table(conn: &mut Conn, table: &str) -> Result<bool, Error> {
     fetch!(one, conn, installation, (bool,), checked(sql), table).map(|(there,)| there)
 }
 
-/// Without a check value, the oldest key is the proof: keys that a wrong keyring made meanwhile are younger.
+/// Without a check value, the oldest key is the proof. Keys that a wrong keyring made in the meantime are
+/// younger.
 async fn opens_oldest(conn: &mut Conn) -> Result<(), Error> {
     for (table, oldest) in [
         (
@@ -174,7 +179,8 @@ const PLACE: Place<'static> = Place {
     id: b"",
 };
 
-/// The check value of a keyring: its root, hashed, and a key that nothing else uses, wrapped by the newest master key.
+/// The check value of a keyring: a hash under its root, and an otherwise unused key wrapped by the newest
+/// master key.
 fn check_value(keyring: &Keyring) -> (Vec<u8>, Vec<u8>) {
     let root = keyring.hash(CHECK_VALUE, &[]).to_vec();
     (root, keyring.wrap(&PLACE, &DataKey::generate()))
@@ -195,7 +201,8 @@ fn check(keyring: &Keyring, root: &[u8], sealed: &[u8]) -> Result<(), Error> {
             .map(|_| ())
             .map_err(|_| unreadable),
         (true, false) => Err(Error::OutdatedKey),
-        // A master key of this file sealed it, and yet the root differs: one of the two was changed.
+        // A master key of this file sealed it, but the root differs. So either the row or the file was
+        // changed.
         (false, true) => Err(unreadable),
         (false, false) => Err(Error::ForeignKey),
     }

@@ -1,5 +1,6 @@
-//! One-time links of the portal: to join a merchant's staff, to become an operator, to set a new password or address. A token is 256 random bits,
-//! kept as a keyed hash, and used up in one conditional update. It sends nothing.
+//! One-time links of the portal: to join a merchant's staff, to become an operator, and to set a new password
+//! or email address. A token has 256 random bits, is stored as a keyed hash and is used up in one conditional
+//! update. This module sends no email.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +13,7 @@ use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx, merchants, staff};
 
 text_enum! {
-    /// What a link is for.
+    /// The purpose of a link.
     Kind("kind of a link") {
         /// To join a merchant's staff.
         Member = "member",
@@ -28,27 +29,27 @@ text_enum! {
 /// A link, without its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// Names it in lists.
+    /// Its id in lists.
     pub id: Uuid,
-    /// What it is for.
+    /// The purpose of the link.
     pub kind: Kind,
     /// The account to join.
     pub merchant_id: Option<Uuid>,
-    /// Whose password or address it sets.
+    /// The member of staff whose password or address it sets.
     pub staff_id: Option<Uuid>,
-    /// The role in the account.
+    /// The role in the account that it gives.
     pub role: Option<String>,
-    /// Whom it was meant for (`None`: whoever has the link), or the address that it sets.
+    /// The intended recipient (`None`: anyone with the link), or the new address that it sets.
     pub email: Option<String>,
-    /// Who made it; `None`: the command line, or the server itself.
+    /// The member of staff who created it; `None` for the command line or the server itself.
     pub invited_by: Option<Uuid>,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
     /// Until when it can be used (ms).
     pub expires_at: i64,
 }
 
-/// What a new link is for.
+/// The purpose of a new link.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose<'a> {
     /// To join a merchant's staff.
@@ -57,35 +58,35 @@ pub enum Purpose<'a> {
         merchant_id: Uuid,
         /// The role's name.
         role: &'a str,
-        /// Whom it is meant for.
+        /// The intended recipient; `None`: anyone with the link.
         email: Option<&'a str>,
     },
     /// To become an operator.
     Operator,
     /// To set a new password.
     Password {
-        /// Whose.
+        /// The member of staff.
         staff_id: Uuid,
     },
     /// To sign in with another address.
     Email {
-        /// Who.
+        /// The member of staff.
         staff_id: Uuid,
-        /// The address, which the link is sent to.
+        /// The new address, to which the link is sent.
         email: &'a str,
     },
 }
 
-/// What a token is worth.
+/// The state of a link's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvitationToken {
     /// Unused and unexpired.
     Good(Invitation),
-    /// Nobody's, or revoked.
+    /// Unknown or revoked.
     Invalid,
-    /// Somebody has used it.
+    /// It has already been used.
     Used,
-    /// Too late.
+    /// It has expired.
     Expired,
 }
 
@@ -93,7 +94,8 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("invitation", &[token.as_bytes()]).to_vec()
 }
 
-/// The key that seals a link's address, and its place: the account's that is joined, or the member's own.
+/// The key that seals a link's address, and its place. The key is the account's if the link joins one;
+/// otherwise it is the member's.
 async fn email_key<'a>(
     conn: &mut Conn,
     merchant_id: Option<Uuid>,
@@ -113,8 +115,9 @@ async fn email_key<'a>(
     Ok((key, place))
 }
 
-/// Makes a link; its token is shown this once. A new link that changes how somebody signs in voids their earlier ones of its kind, and no
-/// other: anybody may ask for a new password.
+/// Creates a link; its token is returned only this once. A new link that changes a member's password or
+/// address voids that member's earlier links of the same kind only, because anybody can request a new
+/// password.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -222,7 +225,7 @@ impl Row {
     }
 }
 
-/// What a token is worth, using nothing up.
+/// The state of a token. It does not use the token up.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -245,7 +248,8 @@ pub async fn peek(conn: &mut Conn, token: &str) -> Result<InvitationToken, Error
     }
 }
 
-/// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`InvitationToken::Good`].
+/// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
+/// [`InvitationToken::Good`].
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -268,7 +272,7 @@ pub async fn take(tx: &mut Tx, token: &str) -> Result<InvitationToken, Error> {
     }
 }
 
-/// An account's links that can still be used, newest first.
+/// An account's valid links, newest first.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -290,13 +294,14 @@ pub async fn of_merchant(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<Invit
     Ok(open)
 }
 
-/// Voids an account's link; whether there was one that could be used.
+/// Voids an account's unused link; returns whether there was one.
 pub async fn revoke(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from invitations where merchant_id = $1 and id = $2 and used_at is null";
     Ok(execute!(tx, merchant(merchant_id), SQL, id)? == 1)
 }
 
-/// Voids the links that set a member's password or address, of every kind: because something about how they sign in did change.
+/// Voids all unused links that set a member's password or address. Called after a change to how the member
+/// signs in.
 pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from invitations where staff_id = $1 and used_at is null";
     execute!(
@@ -307,14 +312,16 @@ pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     )
 }
 
-/// Voids the links that a member made for others, to join an account or to set a password: whoever loses a right leaves no door open.
+/// Voids the unused links that a member created to join this account or to set a password, because the member
+/// has lost the right to create them.
 pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from invitations
                where invited_by = $2 and used_at is null and (merchant_id = $1 or kind = 'password')";
     execute!(tx, merchant(merchant_id), SQL, staff_id)
 }
 
-/// Voids every unused link to become an operator: the console shows the latest only.
+/// Voids all unused links to become an operator, because only the latest one, which the console shows, stays
+/// valid.
 pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
     execute!(
         tx,
@@ -323,7 +330,7 @@ pub async fn void_operators(tx: &mut Tx) -> Result<u64, Error> {
     )
 }
 
-/// Deletes the links that could be used until some time ago; answers how many.
+/// Deletes the links that expired before a time (ms); returns how many.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,

@@ -1,23 +1,23 @@
-//! Background jobs: written in the transaction that causes them, leased to one worker at a time, deleted when done.
-//! It does not know what a job does. Payloads hold ids, not personal data.
+//! Background jobs: written in the transaction that causes them, leased to one worker at a time, and deleted
+//! when done. This module does not interpret jobs. Payloads contain ids and no personal data.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-/// A job to be done.
+/// A job to run.
 #[derive(Clone, Copy, Debug)]
 pub struct NewJob<'a> {
-    /// The account it works for, if for one.
+    /// The account of the job, if it has one.
     pub merchant_id: Option<Uuid>,
-    /// What is to be done.
+    /// The type of the job.
     pub kind: &'a str,
-    /// At most one job of a kind with this name is kept; further ones are dropped.
+    /// If set, a job is dropped while another one of the same kind has this name.
     pub unique_name: Option<&'a str>,
-    /// On what, as JSON.
+    /// Its parameters, as JSON.
     pub payload: &'a str,
-    /// Not before (ms).
+    /// The earliest time to run it (ms).
     pub run_at: i64,
 }
 
@@ -32,11 +32,11 @@ pub struct Job {
     pub kind: String,
     /// See [`NewJob::payload`].
     pub payload: String,
-    /// Which try this is, from 1. Of the leases of one job only the last may report.
+    /// The number of this try, from 1. Only the worker with the latest try may report.
     pub tries: i64,
 }
 
-/// Writes a job; whether it is a new one (see [`NewJob::unique_name`]).
+/// Adds a job; returns `false` if it was dropped (see [`NewJob::unique_name`]).
 pub async fn enqueue(tx: &mut Tx, job: &NewJob<'_>) -> Result<bool, Error> {
     let now = tx.now();
     let inserted = execute!(
@@ -68,7 +68,8 @@ macro_rules! claim {
     };
 }
 
-/// Leases the next due job of a kind. What is neither [`finish`]ed nor [`retry`]ed within `lease_ms` is leased again.
+/// Leases the next due job of a kind. A job that is neither [`finish`]ed nor [`retry`]ed within `lease_ms` is
+/// leased again.
 pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>, Error> {
     let now = tx.now();
     let sql = if tx.is_postgres() {
@@ -88,7 +89,7 @@ pub async fn claim(tx: &mut Tx, kind: &str, lease_ms: i64) -> Result<Option<Job>
     )
 }
 
-/// Reports a job done. Answers `false` when the lease was lost meanwhile.
+/// Reports that a job is done. `false` if the lease was lost in the meantime.
 pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
     Ok(execute!(
         tx,
@@ -99,7 +100,7 @@ pub async fn finish(tx: &mut Tx, job: &Job) -> Result<bool, Error> {
     )? == 1)
 }
 
-/// Puts a job back, to be run again at `run_at` (ms). Answers `false` when the lease was lost meanwhile.
+/// Returns a job, to run again at `run_at` (ms). `false` if the lease was lost in the meantime.
 pub async fn retry(tx: &mut Tx, job: &Job, run_at: i64, error: &str) -> Result<bool, Error> {
     const SQL: &str =
         "update jobs set leased_until = null, run_at = $3, last_error = $4 where id = $1 and tries = $2";
@@ -114,7 +115,7 @@ pub async fn retry(tx: &mut Tx, job: &Job, run_at: i64, error: &str) -> Result<b
     )? == 1)
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct JobState {
     /// The job.
@@ -123,19 +124,19 @@ pub struct JobState {
     pub merchant_id: Option<Uuid>,
     /// See [`NewJob::kind`].
     pub kind: String,
-    /// Tries begun.
+    /// How many tries have begun.
     pub tries: i64,
-    /// Not before (ms).
+    /// The earliest time to run it (ms).
     pub run_at: i64,
-    /// Until when (ms) a worker has it.
+    /// Until when (ms) a worker has leased it.
     pub leased_until: Option<i64>,
-    /// What went wrong at the last try.
+    /// The error of the last try.
     pub last_error: Option<String>,
-    /// When it was written (ms).
+    /// When it was added (ms).
     pub created_at: i64,
 }
 
-/// The jobs that are not done, those that failed most often first, at most `limit`.
+/// The unfinished jobs, those with the most tries first, at most `limit`.
 pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
     fetch!(
         all,
@@ -148,7 +149,7 @@ pub async fn list(conn: &mut Conn, limit: i64) -> Result<Vec<JobState>, Error> {
     )
 }
 
-/// Makes a job that nobody works on due now; whether there was one.
+/// Makes a job due now unless a worker has leased it; returns whether it did.
 pub async fn run_now(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =

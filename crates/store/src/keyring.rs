@@ -1,11 +1,13 @@
-//! Encryption at rest: the master keyring in its file, data keys wrapped by other keys, sealed bytes, and the keyed
-//! hashes (of secrets, of searchable words). It knows neither SQL nor objects.
+//! Encryption at rest: the file with the master keys, data keys wrapped by other keys, sealed bytes, and the
+//! keyed hashes of secrets and searchable words. It knows neither SQL nor objects.
 //!
-//! The keys form a chain: a master key wraps each merchant's key, that one each person's, that one each attempt's;
-//! an attempt's key seals its request, response and files. Destroying a person's wrapped key erases all below it.
+//! The keys form a chain: a master key wraps each merchant's key, which wraps each person's key, which wraps
+//! the keys of the person's attempts. An attempt's key seals its request, response and files. Destroying a
+//! person's wrapped key erases everything below it.
 //!
-//! Sealed bytes are `version (1) | id of the sealing key (4, big-endian) | nonce (12) | AES-256-GCM-SIV ciphertext and
-//! tag`. The associated data name the place ([`Place`]), so that ciphertext moved to another row does not open.
+//! Sealed bytes are `version (1) | id of the sealing key (4, big-endian) | nonce (12) | AES-256-GCM-SIV
+//! ciphertext and tag`. The associated data name the place ([`Place`]), so ciphertext that was moved to
+//! another row does not open.
 
 mod data_key;
 
@@ -28,12 +30,13 @@ use crate::Scope;
 use crate::error::Error;
 use crate::files;
 
-/// The largest key file that is read: thousands of master keys.
+/// The largest key file in bytes, enough for thousands of master keys.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The master keys and the root of all keyed hashes, from one small file. Losing it loses every person's data.
+/// The master keys and the root of all keyed hashes, from one small file. Losing the file loses every
+/// person's data.
 pub struct Keyring {
-    /// The newest first: it wraps what is new; the others only open.
+    /// Newest first. The newest key wraps new keys; the others only open.
     masters: Vec<DataKey>,
     hash_root: Zeroizing<[u8; KEY_LEN]>,
 }
@@ -46,16 +49,16 @@ impl std::fmt::Debug for Keyring {
     }
 }
 
-/// Whether [`Keyring::open_or_create`] found the file or made it.
+/// Whether [`Keyring::open_or_create`] found or created the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyringOrigin {
-    /// The file was there.
+    /// The file existed.
     Found,
-    /// It was just made: the operator must be told, loudly, to back it up.
+    /// The file was just created. The caller must tell the operator to back it up.
     Created,
 }
 
-/// The keyring's file: JSON, keys in base64, newest master key first.
+/// The keyring's file: JSON with keys in base64, newest master key first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeyringFile {
@@ -75,7 +78,7 @@ const NOTE: &str =
     "Bonafide's master keys. Back this file up apart from the database: without it nothing opens.";
 
 impl Keyring {
-    /// A keyring that lives in memory only: for tests.
+    /// A keyring in memory only, for tests.
     #[must_use]
     pub fn generate() -> Self {
         Self {
@@ -84,12 +87,12 @@ impl Keyring {
         }
     }
 
-    /// Reads the keyring's file, or makes it (mode 0600) where there is none. Of several processes that start at once
-    /// one makes it and the others read it. Only for an installation that has no data yet: see
+    /// Reads the keyring's file, or creates it (mode 0600) if there is none. If several processes start at
+    /// once, one creates it and the others read it. Use it only for an installation without data: see
     /// [`installation`](crate::installation).
     ///
     /// # Errors
-    /// [`Error::Keyring`] when the file cannot be read, written or understood.
+    /// [`Error::Keyring`] if the file cannot be read, written or parsed.
     pub fn open_or_create(path: &Path) -> Result<(Self, KeyringOrigin), Error> {
         match Self::open(path) {
             Err(Error::NoKeyring { .. }) => {}
@@ -108,7 +111,7 @@ impl Keyring {
     /// Reads the keyring's file.
     ///
     /// # Errors
-    /// [`Error::NoKeyring`] when it does not exist; [`Error::Keyring`] when it cannot be read or understood.
+    /// [`Error::NoKeyring`] if the file does not exist; [`Error::Keyring`] if it cannot be read or parsed.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let opened = fs::File::open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoKeyring {
@@ -128,7 +131,7 @@ impl Keyring {
         if text.bytes().all(|byte| byte == 0) {
             return Err(unusable(path, "it contains only zeros".into()));
         }
-        // serde_json's texts quote what they stumbled over, which may be a key.
+        // serde_json's texts quote the offending input, which may be a key.
         let file: KeyringFile = serde_json::from_str(&text).map_err(|error| {
             let line = error.line();
             let reason =
@@ -144,7 +147,7 @@ impl Keyring {
             let id = entry.id;
             let bytes = key_bytes(&entry.key).map_err(|fault| format!("its master key {id} {fault}"))?;
             entry.key.zeroize();
-            // Sealed bytes would not say which of the two opens them.
+            // Sealed bytes name only the id, so two keys with one id would be ambiguous.
             if masters.iter().any(|key| key.id == id) {
                 return Err(format!("two of its master keys have the id {id}"));
             }
@@ -158,14 +161,15 @@ impl Keyring {
         Ok(Self { masters, hash_root })
     }
 
-    /// Adds a new master key in front of the file's and writes it anew. What the old keys wrapped still opens; then
-    /// `rewrap_keys` wraps it all by the new one. Of several processes each adds its key to what the one before wrote.
+    /// Adds a new master key in front of the others and replaces the file. The old keys still open what they
+    /// wrapped; `rewrap_keys` then wraps everything by the new key. If several processes rotate at once, each
+    /// adds its key to the file that the previous one wrote.
     ///
     /// # Errors
-    /// [`Error::NoKeyring`]; [`Error::Keyring`] when the file cannot be read or written.
+    /// [`Error::NoKeyring`]; [`Error::Keyring`] if the file cannot be read or written.
     pub fn rotate(path: &Path) -> Result<Self, Error> {
         let failed = |error: std::io::Error| not_written(path, &error);
-        // The file itself is replaced, so the lock is on its folder.
+        // The file is replaced, so its folder is locked instead.
         let lock = fs::File::open(folder_of(path)).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut keyring = Self::open(path)?;
@@ -174,7 +178,8 @@ impl Keyring {
         Ok(keyring)
     }
 
-    /// Writes a file beside the final one and moves it there, so that no half-written keyring is ever seen.
+    /// Writes a temporary file beside the final one and moves it there, so no process ever reads a
+    /// half-written keyring.
     fn write(&self, path: &Path, replace: Replace) -> std::io::Result<()> {
         let file = KeyringFile {
             note: NOTE.into(),
@@ -205,18 +210,18 @@ impl Keyring {
         if replace == Replace::No || moved.is_err() {
             fs::remove_file(&beside)?;
         }
-        // The file's entry in its folder must survive a power cut as its content does.
+        // The file's directory entry must survive a power cut too.
         moved.and_then(|()| files::sync_entry(path))
     }
 
-    /// What tells one keyring from another: 16 hexadecimal digits, different after each rotation. It reveals no key.
+    /// Identifies the keyring: 16 hexadecimal digits, which change with each rotation. It reveals no key.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let keys: Vec<&[u8]> = self.masters.iter().map(|key| key.bytes.as_slice()).collect();
         hex::encode(&self.hash("keyring fingerprint", &keys)[..8])
     }
 
-    /// Whether one of the master keys has this id.
+    /// Whether the keyring contains the master key that sealed these bytes.
     pub(crate) fn has_sealed(&self, sealed: &[u8]) -> Result<bool, Error> {
         let id = sealing_key_id(sealed)?;
         Ok(self.masters.iter().any(|key| key.id == id))
@@ -227,7 +232,7 @@ impl Keyring {
         self.masters[0].wrap(place, key)
     }
 
-    /// Opens a merchant's key with whichever master key wrapped it.
+    /// Opens a merchant's key with the master key that wrapped it.
     pub(crate) fn unwrap_key(&self, place: &Place<'_>, wrapped: &[u8]) -> Result<DataKey, Error> {
         let id = sealing_key_id(wrapped)?;
         let master = self
@@ -249,7 +254,8 @@ impl Keyring {
         mac.finalize().into_bytes().into()
     }
 
-    /// The blind index of a value: what a table holds in its stead to find it by. Apart per account, mode and purpose.
+    /// The blind index of a value, which a table stores to find the value by. It differs per account, mode
+    /// and purpose.
     pub(crate) fn blind(&self, scope: Scope, purpose: &str, value: &str) -> Vec<u8> {
         let mode = [u8::from(scope.sandbox)];
         self.hash(purpose, &[scope.merchant_id.as_bytes(), &mode, value.as_bytes()])
@@ -263,7 +269,8 @@ enum Replace {
     No,
 }
 
-/// A key of the file, or what is wrong with it. Zeros are no key: a file of zeros is what a broken copy leaves.
+/// A key of the file, or what is wrong with it. A key of zeros is refused, because a failed copy can leave a
+/// file of zeros.
 fn key_bytes(text: &str) -> Result<Zeroizing<[u8; KEY_LEN]>, String> {
     let bytes = Zeroizing::new(BASE64.decode(text).map_err(|_| "is not base64".to_owned())?);
     let length = bytes.len();
@@ -276,7 +283,7 @@ fn key_bytes(text: &str) -> Result<Zeroizing<[u8; KEY_LEN]>, String> {
     }
 }
 
-/// The folder of the file.
+/// The folder of the key file.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -284,7 +291,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// What to do about a file with a wrong content.
+/// The fix for a file with wrong content.
 const COPY: &str = "Copy the file from your backup or from another node";
 
 fn unusable(path: &Path, reason: String) -> Error {
@@ -295,7 +302,7 @@ fn unusable(path: &Path, reason: String) -> Error {
     }
 }
 
-/// Why the system does not read a file, and what to do.
+/// Why the file cannot be read, and the fix.
 fn not_read(path: &Path, error: &std::io::Error) -> Error {
     use std::io::ErrorKind;
     const NAME: &str = "Name the key file with --master-key (BONAFIDE_MASTER_KEY), or put the file from your backup or from another node in its place";
@@ -311,7 +318,7 @@ fn not_read(path: &Path, error: &std::io::Error) -> Error {
             "Give the file to that user (chown) and let no other user read it (chmod 600)",
         ),
         ErrorKind::InvalidData => ("it is not text, and a key file is JSON text".into(), COPY),
-        // Such as a link to itself.
+        // For example, a link to itself.
         _ => (format!("the system cannot read it ({error})"), NAME),
     };
     Error::Keyring {
@@ -321,7 +328,7 @@ fn not_read(path: &Path, error: &std::io::Error) -> Error {
     }
 }
 
-/// Why the system does not write a file, and what to do.
+/// Why the file cannot be written, and the fix.
 fn not_written(path: &Path, error: &std::io::Error) -> Error {
     Error::Keyring {
         path: path.display().to_string(),
@@ -336,7 +343,7 @@ mod tests {
 
     use super::*;
 
-    /// Root, under whom tests may run, reads everything.
+    /// Tests may run as root, who can read every file.
     #[test]
     fn a_file_that_may_not_be_read_has_its_own_fix() {
         let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);

@@ -1,17 +1,17 @@
-//! How the tables of registrations, attempts and sessions hold a merchant's label for a person and the group: the label's
-//! blind index, and the nil UUID for "no group". It reads no table.
+//! How the tables of registrations, attempts and sessions represent a merchant's label for a person and the
+//! group: the label's blind index, and the nil UUID for "no group". This module reads no table.
 
 use uuid::Uuid;
 
 use crate::keyring::Keyring;
 use crate::{Conn, Scope};
 
-/// How the column holds a group: unique keys do not compare nulls, so "no group" is the nil UUID there.
+/// A group as a column value. Unique keys do not compare nulls, so "no group" is the nil UUID.
 pub(crate) fn to_column(grouping_id: Option<Uuid>) -> Uuid {
     grouping_id.unwrap_or(Uuid::nil())
 }
 
-/// The group that a column holds.
+/// The group of a column value.
 pub(crate) fn from_column(grouping_id: Uuid) -> Option<Uuid> {
     Some(grouping_id).filter(|id| !id.is_nil())
 }
@@ -21,7 +21,7 @@ pub(crate) fn external_ref(conn: &Conn, scope: Scope, external_user_id: &str) ->
     label_ref(conn.keyring(), scope, external_user_id)
 }
 
-/// [`external_ref`] by a keyring alone.
+/// [`external_ref`] with a keyring instead of a connection.
 pub(crate) fn label_ref(keyring: &Keyring, scope: Scope, external_user_id: &str) -> Vec<u8> {
     keyring.blind(scope, "external user id", external_user_id)
 }

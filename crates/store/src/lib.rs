@@ -1,14 +1,14 @@
 //! SQL and objects: one module per table, migrations, encryption at rest.
 //!
-//! It stores what it is told and knows none of the rules: who counts as the same person, what a status allows, what
-//! JSON holds is decided by its callers. It never logs what it stores.
+//! It stores what its callers pass and contains none of the rules: the callers decide who counts as the same
+//! person, what a status allows, and what JSON contains. It never logs the data that it stores.
 //!
 //! **Connecting.** [`Keyring::open_or_create`] → [`Db::connect`]. SQLite migrates itself; PostgreSQL needs
 //! [`Db::migrate`] (a command), or [`Db::migrate_if_empty`] for a throw-away database; [`Db::check_schema`] before
 //! serving.
 //!
-//! **Reading.** Functions that only read take `&mut Conn`; a transaction is a [`Conn`] too, so they also work inside
-//! one. **Writing.** Functions that write take `&mut Tx`; [`transaction!`] composes as many as belong together:
+//! **Reading.** Functions that only read take `&mut Conn`. A transaction is a [`Conn`] too, so they also work
+//! inside one. **Writing.** Functions that write take `&mut Tx`; [`transaction!`] combines them:
 //!
 //! ```
 //! # use store::{Db, Error, Scope, audit, groups};
@@ -28,20 +28,23 @@
 //! }
 //! ```
 //!
-//! It awaits: use it inside an `async fn`. The block may run several times (serialization failures), so it changes
-//! nothing outside; `?` and `return` leave the block, and an `Err` rolls back.
+//! The macro awaits, so use it in an `async fn`. The block may run several times (serialization failures), so
+//! it must change nothing outside. `?` and `return` leave the block, and an `Err` rolls back.
 //!
-//! **Verifying.** Objects are sealed under a fresh [`DataKey`] of the attempt first ([`Objects::put`]); then one
-//! transaction: [`faces::lock`], search what came after one's index, [`people`] and [`registrations`],
-//! [`attempts::insert`], [`audit::write`], [`outbox::enqueue`]. `tests/suite/verification.rs` does it in full.
+//! **Verifying.** First the objects are sealed under the attempt's new [`DataKey`] ([`Objects::put`]). Then
+//! one transaction calls [`faces::lock`], searches the face changes after its index, and calls [`people`] and
+//! [`registrations`], [`attempts::insert`], [`audit::write`] and [`outbox::enqueue`].
+//! `tests/suite/verification.rs` shows all of it.
 //!
-//! **Errors.** Every function that runs a statement may return [`Error::Unavailable`], [`Error::DatabaseFull`] and
-//! [`Error::Database`]. A function's documentation names only the errors that it adds, or the cause of one of these.
+//! **Errors.** Every function that runs a statement may return [`Error::Unavailable`],
+//! [`Error::DatabaseFull`] and [`Error::Database`]. A function's documentation names only further errors, or
+//! a special cause of one of these.
 //!
-//! **Scope.** Every function on a merchant's data takes a [`Scope`]; what belongs to another account, or to the other
-//! mode of the same account, does not exist for it. The macros that run statements bind the scope and check at compile
-//! time that the text restricts every table of an account by it (`sql.rs`, `tenancy.rs`). Times are milliseconds since 1970 UTC; [`Conn::now`] is the time
-//! that a transaction's rows bear. JSON is text.
+//! **Scope.** Every function on a merchant's data takes a [`Scope`]. Rows of another account, or of the other
+//! mode of the same account, do not exist for it. The macros that run statements bind the scope. They check
+//! at compile time that the text restricts every table of an account by it (`sql.rs`, `tenancy.rs`). Times
+//! are milliseconds since 1970 UTC; [`Conn::now`] is the time of all rows that a transaction writes. JSON is
+//! stored as text.
 
 pub mod admissions;
 pub mod api_log;
@@ -115,11 +118,11 @@ pub use objects::{ObjectName, Objects};
 pub use options::Options;
 pub use schema::Schema;
 
-/// A merchant account in one of its two modes, which never mix.
+/// A merchant account in one of its two modes. The data of the modes never mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// The account.
     pub merchant_id: Uuid,
-    /// Sandbox, or live.
+    /// Sandbox or live.
     pub sandbox: bool,
 }

@@ -1,8 +1,8 @@
-//! Token buckets: request rates and failed authentications. One upsert takes a token on any database, so that all
-//! nodes count together.
+//! Token buckets for request rates and failed authentications. One upsert takes a token on either database,
+//! so all nodes share one count.
 //!
-//! A bucket is one number, the time when it will be full again (the "theoretical arrival time" of the generic cell
-//! rate algorithm, ITU-T I.371): a token costs `per / limit` of time, and the debt may reach `per`.
+//! A bucket is one number, the time when it will be full again (the "theoretical arrival time" of the generic
+//! cell rate algorithm, ITU-T I.371). A token costs `per / limit` of time, and the debt may reach `per`.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use uuid::Uuid;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-/// So many tokens in so much time; a full bucket holds them all.
+/// The size of a bucket and the time in which it fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Tokens in a full bucket.
     pub limit: NonZeroU32,
-    /// The time in which an empty one fills.
+    /// The time in which an empty bucket fills.
     pub per: Duration,
 }
 
-/// Whose tokens: the account (nil for what belongs to none, such as a client's address) and a name.
+/// A bucket: the account (nil for buckets without one, for example of a client's address) and a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket<'a> {
     /// The account, or nil.
     pub merchant_id: Uuid,
-    /// What is counted, for instance `verify bf_live_…`. No personal data: hash an address.
+    /// What is counted, for instance `verify bf_live_…`. It must contain no personal data: hash an address.
     pub name: &'a str,
 }
 
-/// What a bucket answered.
+/// The state of a bucket after a request for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether there was a token.
@@ -41,7 +41,7 @@ pub struct Verdict {
     pub remaining: u32,
     /// Seconds until the bucket is full (`RateLimit-Reset`).
     pub reset_s: u64,
-    /// Seconds until the next token; 0 while there is one (`Retry-After`).
+    /// Seconds until the next token; 0 if there is one (`Retry-After`).
     pub retry_after_s: u64,
 }
 
@@ -72,7 +72,7 @@ impl Quota {
     }
 }
 
-/// Takes one token, if there is one.
+/// Takes one token if there is one.
 pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
     let now = tx.now() * 1000;
     let taken = fetch!(
@@ -99,7 +99,7 @@ pub async fn take(tx: &mut Tx, bucket: Bucket<'_>, quota: Quota) -> Result<Verdi
     }
 }
 
-/// Whether there is a token, taking none: to refuse before the work whose failures are counted.
+/// Whether there is a token, without taking it: to refuse before work of which only failures are counted.
 pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<Verdict, Error> {
     let now = conn.now() * 1000;
     const SQL: &str = "select full_at from rate_limits where merchant_id = $1 and bucket = $2";
@@ -116,7 +116,7 @@ pub async fn peek(conn: &mut Conn, bucket: Bucket<'_>, quota: Quota) -> Result<V
     Ok(quota.verdict(allowed, full_at, now))
 }
 
-/// Deletes the buckets that are full, which are as good as absent; answers how many.
+/// Deletes full buckets, which have the same effect as missing ones; returns how many.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now() * 1000;
     execute!(

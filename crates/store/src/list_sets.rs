@@ -1,5 +1,6 @@
-//! Which sanctions lists every node screens against: their names, versions and the digests of their contents. The lists themselves lie in
-//! each node's folder. A keyed hash covers the set, so a row that was lost, changed or added by hand is noticed.
+//! The sanctions lists that every node screens against: their names, versions and the digests of their
+//! contents. The lists themselves are in each node's folder. A keyed hash covers the set, so a lost, changed
+//! or inserted row is detected.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +15,29 @@ const LIST_SET: &str = "list set";
 /// A list of the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListVersion {
-    /// The publisher's version.
+    /// The version that the publisher states.
     pub version: String,
-    /// SHA-256 of the entities.
+    /// SHA-256 over the list's entities.
     pub digest: [u8; 32],
-    /// How many entities it has.
+    /// The number of entities.
     pub entities: i64,
 }
 
-/// The lists that count, by name.
+/// The lists in use, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListSet {
-    /// Grows with each change.
+    /// A number that grows with each change.
     pub revision: i64,
     /// The lists.
     pub lists: BTreeMap<String, ListVersion>,
 }
 
-/// The installation's list set; none was ever recorded: `None`.
+/// The installation's list set; `None` if none was ever recorded.
 ///
 /// # Errors
-/// [`Error::Unreadable`] for rows that no version of this program wrote so.
+/// [`Error::Unreadable`] for rows that no version of this program writes.
 pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
-    // One statement sees one state. It answers at least one row; members without a set are seen too.
+    // One statement sees one consistent state. It returns at least one row, and also members without a set.
     const SQL: &str = "select s.revision, s.mac, m.name, m.version, m.digest, m.entities
                from (select 1 as one) always left join list_sets s on s.id = $1
                left join list_set_members m on 1 = 1 order by m.name";
@@ -44,21 +45,22 @@ pub async fn current(conn: &mut Conn) -> Result<Option<ListSet>, Error> {
     assemble(conn.keyring(), rows)
 }
 
-/// The same, locked until the transaction's end: whoever changes the set reads it by this.
+/// [`current`], locked until the transaction ends. Every change of the set starts with it.
 ///
 /// # Errors
 /// As [`current`] and [`installation::confirm`].
 pub async fn for_update(tx: &mut Tx) -> Result<Option<ListSet>, Error> {
     installation::confirm(tx).await?;
     let (empty, now): (&[u8], i64) = (&[], tx.now());
-    // Also makes whoever records the first set wait. Revision 0 is no set yet.
+    // This also makes other transactions wait that record the first set. Revision 0 means that there is no
+    // set yet.
     const SQL: &str = "insert into list_sets (id, revision, mac, changed_at) values ($1, 0, $2, $3)
                on conflict (id) do update set changed_at = list_sets.changed_at";
     execute!(tx, installation, SQL, ROW, empty, now)?;
     current(tx).await
 }
 
-/// Replaces the set, after [`for_update`] in the same transaction.
+/// Replaces the set. Call [`for_update`] before it in the same transaction.
 pub async fn replace(tx: &mut Tx, lists: &BTreeMap<String, ListVersion>) -> Result<ListSet, Error> {
     let now = tx.now();
     const SQL: &str =

@@ -1,4 +1,5 @@
-//! The hosted page's logos, one a merchant. It does not know what makes a good logo, nor whether settings name it.
+//! The logos of the hosted page, one per merchant. This module does not check a logo or whether the settings
+//! use it.
 
 use uuid::Uuid;
 
@@ -8,15 +9,15 @@ use crate::{Conn, Error, Tx};
 /// A merchant's logo.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Logo {
-    /// Such as `image/png`.
+    /// For example, `image/png`.
     pub media_type: String,
     /// The file.
     pub bytes: Vec<u8>,
-    /// Of the bytes: another logo has another one.
+    /// The version of the bytes: it differs for each logo.
     pub version: String,
 }
 
-/// A merchant's logo, if it has one.
+/// A merchant's logo; `None` if it has none.
 pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<Logo>, Error> {
     const SQL: &str = "select media_type, bytes, version from merchant_logos where merchant_id = $1";
     fetch!(optional, conn, merchant(merchant_id), Logo, SQL)

@@ -1,4 +1,5 @@
-//! What a merchant says of itself when it applies, and what the operator made of it. The rules of an application are its callers'.
+//! The information that a merchant gives about itself when it applies, and the operator's decision. The
+//! callers apply the rules of an application.
 
 use uuid::Uuid;
 
@@ -10,9 +11,9 @@ use crate::{Conn, Error, Tx};
 /// A merchant's profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MerchantProfile {
-    /// JSON.
+    /// The information as JSON (sealed).
     pub profile: String,
-    /// When it was handed in (ms).
+    /// When it was submitted (ms).
     pub submitted_at: Option<i64>,
     /// When the operator decided (ms).
     pub decided_at: Option<i64>,
@@ -30,7 +31,7 @@ fn place(merchant_id: &Uuid) -> Place<'_> {
     }
 }
 
-/// A merchant's profile, if it has begun one.
+/// A merchant's profile; `None` if it has not started one.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -53,7 +54,7 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<MerchantPr
     }))
 }
 
-/// Writes what a merchant says of itself (JSON).
+/// Stores a merchant's profile (JSON).
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -72,14 +73,14 @@ pub async fn save(tx: &mut Tx, merchant_id: Uuid, profile: &str) -> Result<(), E
     .map(|_| ())
 }
 
-/// Remembers that the profile was handed in; whether there is one.
+/// Records that the profile was submitted; returns whether there is one.
 pub async fn submitted(tx: &mut Tx, merchant_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchant_profiles set submitted_at = $2, decided_at = null, reason = null where merchant_id = $1";
     Ok(execute!(tx, merchant(merchant_id), SQL, now)? == 1)
 }
 
-/// Remembers the operator's decision; an account without a profile gets an empty one.
+/// Records the operator's decision. An account without a profile gets an empty one.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.

@@ -1,4 +1,4 @@
-//! Merchant accounts and their data keys. It does not know what a status allows.
+//! Merchant accounts and their data keys. This module does not know what a status allows.
 
 mod keys;
 
@@ -12,36 +12,36 @@ use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx, audit, installation};
 
 text_enum! {
-    /// Where a merchant's application stands.
+    /// The status of a merchant's application.
     MerchantStatus("merchant status") {
-        /// Being filled in.
+        /// The merchant has not submitted it yet.
         Draft = "draft",
-        /// Waiting for the operator.
+        /// It waits for the operator's decision.
         Submitted = "submitted",
-        /// Live keys work.
+        /// It is approved, and live keys work.
         Approved = "approved",
-        /// Turned down.
+        /// The operator rejected it.
         Rejected = "rejected",
-        /// Stopped by the operator.
+        /// The operator suspended the account.
         Suspended = "suspended",
     }
 }
 
-/// A merchant account. Live and sandbox data are both its own, and never mix.
+/// A merchant account. It has live and sandbox data, which never mix.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Merchant {
     /// The account.
     pub id: Uuid,
-    /// Eight letters and digits that its keys and tokens carry.
+    /// Eight letters and digits that the account's keys and tokens contain.
     pub short_id: String,
     /// Its name.
     pub name: String,
-    /// Where its application stands.
+    /// The status of its application.
     #[sqlx(try_from = "Word<MerchantStatus>")]
     pub status: MerchantStatus,
     /// Settings, as JSON.
     pub settings: String,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
     /// When it last changed (ms).
     pub updated_at: i64,
@@ -56,7 +56,7 @@ macro_rules! select {
     };
 }
 
-/// Makes an account with its data key.
+/// Creates an account with its data key.
 ///
 /// # Errors
 /// As [`installation::confirm`].
@@ -116,7 +116,7 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<Merchant>, Error> {
     )
 }
 
-/// One account, whose row stays locked until the transaction's end.
+/// One account, whose row stays locked until the transaction ends.
 pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, Error> {
     execute!(
         tx,
@@ -127,7 +127,7 @@ pub async fn get_for_update(tx: &mut Tx, id: Uuid) -> Result<Option<Merchant>, E
     get(tx, id).await
 }
 
-/// One account, by the short id that its keys and tokens carry.
+/// One account, by the short id in its keys and tokens.
 pub async fn by_short_id(conn: &mut Conn, short_id: &str) -> Result<Option<Merchant>, Error> {
     fetch!(
         optional,
@@ -150,14 +150,15 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Merchant>, Error> {
     )
 }
 
-/// The ids of all accounts, newest first. An account whose row cannot be read is among them.
+/// The ids of all accounts, newest first, including accounts whose row cannot be read.
 pub async fn ids(conn: &mut Conn) -> Result<Vec<Uuid>, Error> {
     const SQL: &str = "select id from merchants order by created_at desc, id desc";
     let rows = fetch!(all, conn, installation, (Uuid,), SQL)?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// Accounts whose name holds a text (or whose id it is), with this status or any, newest first, at most `limit` from `skip` on.
+/// Accounts whose name contains a text or whose id it is, with this status or any, newest first. Skips `skip`
+/// accounts and returns at most `limit`.
 pub async fn search(
     conn: &mut Conn,
     text: &str,
@@ -189,14 +190,14 @@ pub async fn search(
     )
 }
 
-/// Sets where the application stands; whether there was such an account.
+/// Sets the status of the application; returns whether there was such an account.
 pub async fn set_status(tx: &mut Tx, id: Uuid, status: MerchantStatus) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchants set status = $2, updated_at = $3 where id = $1";
     Ok(execute!(tx, installation, SQL, id, status.as_str(), now)? == 1)
 }
 
-/// Replaces the settings (JSON); whether there was such an account.
+/// Replaces the settings (JSON); returns whether there was such an account.
 pub async fn set_settings(tx: &mut Tx, id: Uuid, settings: &str) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update merchants set settings = $2, updated_at = $3 where id = $1";

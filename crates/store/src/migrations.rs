@@ -1,9 +1,9 @@
-//! The migrations of each database, and how they run. A caller takes the lock.
+//! The migrations of each database, and how they run. The caller must take the lock.
 
 use sqlx::migrate::{Migrate, MigrateError, Migrator};
 
 pub(crate) static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
-/// Those of SQLite's traffic file; on PostgreSQL its tables are among the others.
+/// The migrations of SQLite's traffic file. On PostgreSQL its tables are part of the main migrations.
 pub(crate) static TRAFFIC: Migrator = sqlx::migrate!("migrations/traffic");
 pub(crate) static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
@@ -14,6 +14,6 @@ pub(crate) async fn run<C: Migrate>(migrations: &Migrator, conn: &mut C) -> Resu
         ..Migrator::DEFAULT
     };
     unlocked.set_locking(false);
-    // Not `run`: the compiler cannot see that its future is `Send`.
+    // `run_direct` instead of `run`, because the compiler cannot prove that the future of `run` is `Send`.
     unlocked.run_direct(None, conn, false).await
 }

@@ -1,5 +1,5 @@
-//! Screenings of crypto addresses and transactions: every one is kept, sealed under the account's key, and found by its
-//! id, its address or transaction, and its label.
+//! Screenings of crypto addresses and transactions. Each one is stored, sealed under the account's key, and
+//! can be found by its id, its address or transaction, and its label.
 
 use uuid::Uuid;
 
@@ -7,36 +7,37 @@ use crate::keyring::{DataKey, Place};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
-/// A screening to be kept.
+/// A screening to store.
 #[derive(Clone, Copy, Debug)]
 pub struct NewScreening<'a> {
-    /// The `queryId`; UUIDs of version 7, so that they grow with time.
+    /// The `queryId`, a UUID of version 7, so ids sort by time.
     pub id: Uuid,
     /// `address` or `transaction`.
     pub kind: &'a str,
     /// The chain's code.
     pub currency: &'a str,
-    /// What was asked for, as it was sent (sealed).
+    /// The screened address or transaction as it was sent (sealed).
     pub query: &'a str,
-    /// The same in canonical form: what it is found by.
+    /// The same in canonical form, stored as a blind index for searching.
     pub canonical: &'a str,
-    /// The caller's label (sealed, and found by).
+    /// The caller's label (sealed, and searchable by its blind index).
     pub label: &'a str,
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub status: u16,
-    /// The score, when there is one.
+    /// The score, if there is one.
     pub score: Option<f64>,
-    /// The answer, to the byte (sealed).
+    /// The response, byte for byte (sealed).
     pub response: &'a str,
-    /// What led to the score (sealed), when there is one.
+    /// The evidence for the score (sealed), if there is a score.
     pub evidence: Option<&'a str>,
-    /// Why there was no answer, or labels alone gave one, in a word.
+    /// Why the screening failed, or why its score comes from labels alone, as a code.
     pub failed: Option<&'a str>,
-    /// How much was seen of the money, in a word, and the highest score that the rest could make; `None`: nobody says.
+    /// The coverage as a code: whether the flow of money was followed, and how. With it, the highest score
+    /// that the part not followed could give. `None` if the coverage is unknown.
     pub seen: Option<(&'a str, f64)>,
 }
 
-/// A screening as it was kept.
+/// A stored screening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screening {
     /// See [`NewScreening::id`].
@@ -51,32 +52,33 @@ pub struct Screening {
     pub label: String,
     /// See [`NewScreening::status`].
     pub status: u16,
-    /// The score, to the thousandth.
+    /// The score, rounded to thousandths.
     pub score: Option<f64>,
     /// See [`NewScreening::response`].
     pub response: String,
-    /// See [`NewScreening::failed`]; `None` of earlier versions, too.
+    /// See [`NewScreening::failed`]; also `None` for screenings of earlier versions.
     pub failed: Option<String>,
-    /// See [`NewScreening::seen`], to the thousandth; `None` of earlier versions, too.
+    /// See [`NewScreening::seen`], rounded to thousandths; also `None` for screenings of earlier versions.
     pub seen: Option<(String, f64)>,
     /// When it was made (ms).
     pub created_at: i64,
 }
 
-/// Which screenings to list; `None` asks for nothing.
+/// Which screenings to list. `None` does not restrict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filter<'a> {
-    /// Of an address or transaction in one of these canonical forms, at most [`MOST_FORMS`]; empty: of any.
+    /// Of an address or transaction in one of these canonical forms, at most [`MOST_FORMS`]. An empty list
+    /// does not restrict.
     pub canonical: &'a [String],
     /// Of this chain (its code).
     pub currency: Option<&'a str>,
     /// With this label.
     pub label: Option<&'a str>,
-    /// Older than this one.
+    /// Older than the screening with this id.
     pub before: Option<Uuid>,
 }
 
-/// In so many forms a filter may name what was screened: one text has different ones on different chains.
+/// The most canonical forms in a filter. One text has different forms on different chains.
 pub const MOST_FORMS: usize = 4;
 
 #[derive(sqlx::FromRow)]
@@ -122,7 +124,7 @@ fn label_ref(conn: &Conn, scope: Scope, label: &str) -> Vec<u8> {
     conn.keyring().blind(scope, "screening label", label)
 }
 
-/// Thousandths of points as the database holds them.
+/// A score in thousandths, as the database stores it.
 #[expect(clippy::cast_possible_truncation, reason = "a score is 0 to 100")]
 fn millis(points: f64) -> i64 {
     (points * 1000.0).round() as i64
@@ -157,7 +159,7 @@ async fn open_all(conn: &mut Conn, scope: Scope, rows: Vec<Row>) -> Result<Vec<S
     rows.iter().map(|row| open(&key, scope, row)).collect()
 }
 
-/// Keeps a screening.
+/// Stores a screening.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -207,7 +209,7 @@ pub async fn insert(tx: &mut Tx, scope: Scope, screening: &NewScreening<'_>) -> 
     .map(|_| ())
 }
 
-/// What led to a screening's score; `None` when there is no such screening, or none with a score.
+/// The evidence for a screening's score; `None` if there is no such screening or it has no score.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -231,7 +233,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Scree
     Ok(open_all(conn, scope, rows).await?.pop())
 }
 
-/// The newest screenings that a filter lets through, newest first.
+/// The newest screenings that match a filter, newest first.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -274,7 +276,7 @@ pub async fn list(
     open_all(conn, scope, rows).await
 }
 
-/// Deletes the screenings with a label, and what led to their scores.
+/// Deletes the screenings with a label and the evidence for their scores.
 pub(crate) async fn delete_labelled(tx: &mut Tx, scope: Scope, label: &str) -> Result<(), Error> {
     let label_ref = label_ref(tx, scope, label);
     const SQL: &str = "delete from screenings where merchant_id = $1 and sandbox = $2 and label_ref = $3";

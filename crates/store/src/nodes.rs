@@ -1,30 +1,32 @@
-//! The processes that serve, as they last said of themselves. It does not know what a report says.
+//! The nodes, which are the processes that serve, with their latest reports. This module does not interpret
+//! reports.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation};
 
-/// A process.
+/// A node.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Node {
-    /// Made at its start.
+    /// Created when the process starts.
     pub id: Uuid,
-    /// For people.
+    /// The name shown to people.
     pub name: String,
     /// The program's version.
     pub version: String,
-    /// JSON, nothing personal.
+    /// The report as JSON, without personal data.
     pub report: String,
-    /// Of its keyring ([`Keyring::fingerprint`](crate::Keyring::fingerprint)); empty: an older version's process.
+    /// The fingerprint of its keyring ([`Keyring::fingerprint`](crate::Keyring::fingerprint)); empty for an
+    /// older version.
     pub key_fingerprint: String,
     /// When it started (ms).
     pub started_at: i64,
-    /// When it last reported (ms); set by [`report`].
+    /// When it last reported (ms). [`report`] sets it.
     pub seen_at: i64,
 }
 
-/// Registers a process, or renews what it reports. One whose key does not belong to this database writes nothing.
+/// Registers a node or updates its report. A node whose key does not belong to this database writes nothing.
 ///
 /// # Errors
 /// As [`installation::confirm`].
@@ -49,19 +51,19 @@ pub async fn report(tx: &mut Tx, node: &Node) -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// All that are known, the youngest start first.
+/// All nodes, the latest start first.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Node>, Error> {
     const SQL: &str = "select id, name, version, report, key_fingerprint, started_at, seen_at
                from nodes order by started_at desc, id";
     fetch!(all, conn, installation, Node, SQL)
 }
 
-/// Forgets one process, because it stops.
+/// Removes a node that stops.
 pub async fn forget(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     execute!(tx, installation, "delete from nodes where id = $1", id).map(|_| ())
 }
 
-/// Forgets the processes that last reported before a time (ms); answers how many.
+/// Removes the nodes that last reported before a time (ms); returns how many.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(tx, installation, "delete from nodes where seen_at < $1", before)
 }

@@ -1,5 +1,5 @@
-//! Objects: the files of attempts, sealed whole under the attempt's key, in a folder or an S3-compatible bucket. It
-//! does not know what is in them, and knows no SQL.
+//! Objects: the files of attempts in a folder or an S3-compatible bucket. Each file is sealed under its
+//! attempt's key. This module neither interprets their content nor uses SQL.
 
 use std::collections::BTreeSet;
 use std::path::Path as FsPath;
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use crate::keyring::{DataKey, Place};
 use crate::{Error, Scope};
 
-/// Where objects are kept, shared by cloning.
+/// The object store. Clones share it.
 #[derive(Clone)]
 pub struct Objects {
     pub(crate) store: Arc<dyn ObjectStore>,
@@ -31,32 +31,33 @@ impl std::fmt::Debug for Objects {
     }
 }
 
-/// What is kept, counted.
+/// An inventory of the object store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stock {
-    /// Objects of attempts.
+    /// The number of attempts' objects.
     pub objects: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// The attempts that were asked for.
+    /// The attempts whose objects are all older than the requested time.
     pub old: BTreeSet<(Scope, Uuid)>,
 }
 
 /// One file of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectName<'a> {
-    /// Whose.
+    /// The account and mode.
     pub scope: Scope,
     /// The attempt's id.
     pub attempt_id: Uuid,
-    /// Which of its files, for instance `passportFront`.
+    /// The name of the file, for instance `passportFront`.
     pub file: &'a str,
 }
 
 impl Objects {
-    /// Opens `file:FOLDER` (made where missing) or `s3://BUCKET/PREFIX`. A bucket takes its region, endpoint and
-    /// credentials from the usual `AWS_…` variables of the environment; `options` (`endpoint`, `access_key_id`,
-    /// `secret_access_key`, `region`, `allow_http`, …: the names of object_store's `AmazonS3ConfigKey`) override them.
+    /// Opens `file:FOLDER`, which is created if missing, or `s3://BUCKET/PREFIX`. A bucket takes its region,
+    /// endpoint and credentials from the usual `AWS_…` environment variables. `options` override them
+    /// (`endpoint`, `access_key_id`, `secret_access_key`, `region`, `allow_http`, …: the names of
+    /// object_store's `AmazonS3ConfigKey`).
     ///
     /// # Errors
     /// [`Error::Config`] for another kind of address or an unknown option; [`Error::Objects`].
@@ -75,7 +76,7 @@ impl Objects {
     fn folder(folder: &FsPath) -> Result<Self, Error> {
         std::fs::create_dir_all(folder)
             .map_err(|error| Error::Config(format!("{}: {error}", folder.display())))?;
-        // What a committed row refers to must survive a power cut.
+        // An object that a committed row refers to must survive a power cut.
         let store = LocalFileSystem::new_with_prefix(folder)?
             .with_fsync(true)
             .with_automatic_cleanup(true);
@@ -86,7 +87,7 @@ impl Objects {
     }
 
     fn bucket(url: &str, options: &[(String, String)]) -> Result<Self, Error> {
-        // The HTTP client wants a process-wide TLS provider; one that is there already is as good.
+        // The HTTP client needs a process-wide TLS provider. If one is installed already, it serves too.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = AmazonS3Builder::from_env().with_url(url);
         for (name, value) in options {
@@ -115,7 +116,7 @@ impl Objects {
         self.attempt(name.scope, name.attempt_id).join(name.file)
     }
 
-    /// Seals bytes under the attempt's key and writes them; durable when it returns.
+    /// Seals bytes under the attempt's key and stores them. They are durable when this returns.
     ///
     /// # Errors
     /// [`Error::Objects`].
@@ -123,7 +124,7 @@ impl Objects {
         self.put_sealed(name, seal(key, name, bytes)).await
     }
 
-    /// Writes what [`seal`] made for this name; durable when it returns.
+    /// Stores bytes that [`seal`] sealed for this name. They are durable when this returns.
     ///
     /// # Errors
     /// [`Error::Objects`].
@@ -160,7 +161,7 @@ impl Objects {
         Ok(names)
     }
 
-    /// Deletes an attempt's objects; answers how many there were.
+    /// Deletes an attempt's objects; returns how many there were.
     ///
     /// # Errors
     /// [`Error::Objects`].
@@ -169,7 +170,7 @@ impl Objects {
         let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await?;
         for object in &found {
             match self.store.delete(&object.location).await {
-                // Somebody else was faster.
+                // Another process has already deleted it.
                 Err(object_store::Error::NotFound { .. }) => {}
                 deleted => deleted?,
             }
@@ -177,8 +178,8 @@ impl Objects {
         Ok(found.len())
     }
 
-    /// Everything that is here; and the attempts whose objects were all written before a time (ms). What was put here by others is not
-    /// told of.
+    /// Counts all objects of attempts, and finds the attempts whose objects were all written before a time
+    /// (ms). Objects that other programs stored here are ignored.
     ///
     /// # Errors
     /// [`Error::Objects`].
@@ -214,10 +215,10 @@ impl Objects {
         Some((scope, Uuid::parse_str(attempt.as_ref()).ok()?))
     }
 
-    /// Writes, reads and deletes a small object: for readiness checks.
+    /// Writes, reads and deletes a small object, for readiness checks.
     ///
     /// # Errors
-    /// [`Error::Objects`] when that does not work; [`Error::Sealed`] when something else came back.
+    /// [`Error::Objects`] if a step fails; [`Error::Sealed`] if the content differs.
     pub async fn ping(&self) -> Result<(), Error> {
         let key = DataKey::generate();
         let scope = Scope {
@@ -239,14 +240,14 @@ impl Objects {
 /// An object's bytes, sealed under its attempt's key.
 pub struct Sealed(Vec<u8>);
 
-/// Seals bytes under the attempt's key: work for a thread that may be kept busy.
+/// Seals bytes under the attempt's key. This is CPU work for a blocking thread.
 #[must_use]
 pub fn seal(key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Sealed {
     Sealed(key.seal(&place(name), bytes))
 }
 
 fn place<'a>(name: &'a ObjectName<'a>) -> Place<'a> {
-    // The attempt's id is in its key: no other attempt has it.
+    // The place needs no attempt id, because each attempt has a different key.
     Place {
         merchant_id: name.scope.merchant_id,
         what: "object",

@@ -1,5 +1,6 @@
-//! The operators' trail: what was done to the installation, which belongs to no merchant. Append-only and chained as each merchant's
-//! [`audit`](crate::audit) is, in a chain of its own. It holds no personal data.
+//! The operators' audit trail: the acts on the installation, which belongs to no merchant. It is append-only
+//! and chained like each merchant's [`audit`](crate::audit), in a separate chain. It contains no personal
+//! data.
 
 use uuid::Uuid;
 
@@ -7,7 +8,7 @@ use crate::audit::{AuditCheck, AuditRow, Entry, PAGE, Walk, link};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx, installation, staff};
 
-/// The only chain there is.
+/// There is only one chain.
 const CHAIN: i64 = 1;
 
 #[derive(sqlx::FromRow)]
@@ -37,13 +38,14 @@ impl From<Row> for AuditRow {
     }
 }
 
-/// Appends a row. A process whose key does not belong to this database writes nothing: its link would break the chain.
+/// Appends a row. A process whose key does not belong to this database writes nothing, because its hash would
+/// break the chain.
 ///
 /// # Errors
 /// As [`installation::confirm`].
 pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     installation::confirm(tx).await?;
-    // Also makes whoever writes next wait. The first row begins the chain.
+    // This also locks the chain until the transaction ends. The first row starts the chain.
     let empty: &[u8] = &[];
     let (seq, previous) = fetch!(
         one,
@@ -88,13 +90,13 @@ pub async fn write(tx: &mut Tx, entry: &Entry<'_>) -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// Whether the trail has an act of a kind.
+/// Whether the trail contains an act of this type.
 pub async fn has(conn: &mut Conn, action: &str) -> Result<bool, Error> {
     const SQL: &str = "select seq from operator_audit where action = $1 limit 1";
     Ok(fetch!(optional, conn, installation, (i64,), SQL, action)?.is_some())
 }
 
-/// The newest rows before a place (or of all), newest first.
+/// The newest rows, newest first. `before` is a row number: only older rows are returned.
 pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Vec<AuditRow>, Error> {
     const SQL: &str = "select seq, at, actor, action, subject, detail, hash from operator_audit
                where seq < $1 order by seq desc limit $2";
@@ -110,7 +112,8 @@ pub async fn list(conn: &mut Conn, before: Option<i64>, limit: i64) -> Result<Ve
     Ok(rows.into_iter().map(AuditRow::from).collect())
 }
 
-/// Checks the whole chain. Whoever becomes an operator leaves a row: where there is one, an empty chain was emptied.
+/// Checks the whole chain. An empty chain is broken if the installation has an operator, because becoming one
+/// adds a row.
 pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
     let head = fetch!(
         optional,
@@ -120,7 +123,7 @@ pub async fn verify(conn: &mut Conn) -> Result<AuditCheck, Error> {
         "select seq, hash from operator_audit_heads where id = $1",
         CHAIN
     )?;
-    // A head is written with the first row.
+    // The head is written with the first row.
     let Some(head) = head.filter(|(seq, _)| *seq > 0) else {
         let is_empty = list(conn, None, 1).await?.is_empty() && staff::operators(conn).await?.is_empty();
         return Ok(match is_empty {

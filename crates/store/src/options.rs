@@ -1,11 +1,11 @@
-//! How to connect to a database.
+//! The options of a database connection.
 
 use std::time::Duration;
 
-/// How to connect.
+/// The options of a database connection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Connections kept at most (on SQLite: readers; there is one writer besides).
+    /// The most connections. On SQLite these are the readers, and the writer is one more.
     pub max_connections: u32,
     /// How long to wait for a free connection before [`Error::Unavailable`](crate::Error::Unavailable).
     pub acquire_timeout: Duration,

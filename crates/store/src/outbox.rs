@@ -1,5 +1,6 @@
-//! The webhook outbox: an event is written in the transaction that causes it, claimed by whoever delivers, and tried
-//! again until delivered or given up. It knows neither HTTP nor when to try again. Bodies are sealed.
+//! The webhook outbox. An event is written in the transaction that causes it, claimed by a deliverer, and
+//! retried until it is delivered or given up. Bodies are sealed. This module does not use HTTP and does not
+//! schedule retries.
 
 use std::collections::HashMap;
 
@@ -10,39 +11,39 @@ use crate::sql::{execute, fetch};
 use crate::text_enum::text_enum;
 use crate::{Conn, Error, Scope, Tx, merchants};
 
-/// An event to be delivered.
+/// A webhook event to deliver.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEvent<'a> {
-    /// The Flow whose webhook it is for.
+    /// The Flow whose webhook URL receives it.
     pub flow_id: Uuid,
     /// Its type, for instance `verification.completed`.
     pub kind: &'a str,
-    /// What is to be posted, to the byte.
+    /// The body to post, byte for byte.
     pub body: &'a str,
-    /// The person, whose erasure deletes the event; `None`: the event names no person.
+    /// The person whose erasure deletes the event; `None` if the event names no person.
     pub facemap_id: Option<Uuid>,
 }
 
-/// An event claimed for one delivery.
+/// An event that was claimed for one delivery.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// Whose.
+    /// The account and mode.
     pub scope: Scope,
-    /// The same at each try (`webhook-id`).
+    /// The event's id, the same at each try (`webhook-id`).
     pub id: Uuid,
     /// See [`NewEvent::flow_id`].
     pub flow_id: Uuid,
     /// See [`NewEvent::kind`].
     pub kind: String,
-    /// See [`NewEvent::body`]; none when its seal cannot be opened.
+    /// See [`NewEvent::body`]; `None` if it does not open.
     pub body: Option<String>,
-    /// Which try this is, from 1. Of the claims of one event only the last may report.
+    /// The number of this try, from 1. Only the latest claim of an event may report.
     pub tries: i64,
     /// When the event happened (ms).
     pub created_at: i64,
 }
 
-/// How an event's delivery stands, without its body.
+/// The delivery state of an event, without its body.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct EventState {
     /// See [`Delivery::id`].
@@ -51,21 +52,21 @@ pub struct EventState {
     pub flow_id: Uuid,
     /// See [`NewEvent::kind`].
     pub kind: String,
-    /// Tries begun.
+    /// How many tries have begun.
     pub tries: i64,
-    /// When it will be tried next (ms); none when delivered or given up.
+    /// The time of the next try (ms); `None` if the event was delivered or given up.
     pub next_try_at: Option<i64>,
     /// When it was delivered (ms).
     pub delivered_at: Option<i64>,
-    /// The HTTP status of the last try, if there was an answer.
+    /// The HTTP status of the last try, if there was a response.
     pub last_status: Option<i64>,
-    /// What went wrong at the last try.
+    /// The error of the last try.
     pub last_error: Option<String>,
     /// When it happened (ms).
     pub created_at: i64,
 }
 
-/// Writes an event into the causing transaction; answers its id.
+/// Adds an event in the transaction that causes it; returns its id.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -90,7 +91,7 @@ pub async fn enqueue(tx: &mut Tx, scope: Scope, event: &NewEvent<'_>) -> Result<
     Ok(id)
 }
 
-/// Gives a facemap's events to another.
+/// Moves a facemap's events to another facemap.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
     const SQL: &str =
         "update outbox set facemap_id = $4 where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
@@ -129,7 +130,8 @@ macro_rules! claim {
     };
 }
 
-/// Claims what is due. What is neither [`delivered`] nor [`failed`] within `lease_ms` becomes due again.
+/// Claims due events. An event that is neither [`delivered`] nor [`failed`] within `lease_ms` becomes due
+/// again.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -157,7 +159,7 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
             Some(key) => key.clone(),
             None => merchants::key(tx, row.merchant_id).await?,
         };
-        // One that cannot be opened is handed out too: it must not hold back the others.
+        // An event that does not open is claimed too, because it must not block the others.
         let body = key
             .open_text(&place(row.merchant_id, &row.id), &row.body_sealed)
             .ok();
@@ -178,7 +180,7 @@ pub async fn claim(tx: &mut Tx, limit: i64, lease_ms: i64) -> Result<Vec<Deliver
     Ok(deliveries)
 }
 
-/// Whether an event is due: a look before [`claim`], which writes.
+/// Whether an event is due. Unlike [`claim`], it only reads.
 pub async fn is_due(conn: &mut Conn) -> Result<bool, Error> {
     let now = conn.now();
     const SQL: &str = "select count(*) from (select 1 from outbox where next_try_at <= $1 limit 1) due";
@@ -209,7 +211,7 @@ pub async fn delivered(tx: &mut Tx, delivery: &Delivery, status: u16) -> Result<
     .map(|_| ())
 }
 
-/// Reports that a try failed; `retry_at` (ms) is when to try again, `None` gives up.
+/// Reports that a try failed. `retry_at` is the time of the next try (ms); `None` gives the event up.
 pub async fn failed(
     tx: &mut Tx,
     delivery: &Delivery,
@@ -231,7 +233,7 @@ pub async fn failed(
     .map(|_| ())
 }
 
-/// Gives a claimed event back untried, due at a time (ms).
+/// Returns a claimed event without a try. It is due at `due_at` (ms).
 pub async fn put_back(tx: &mut Tx, delivery: &Delivery, due_at: i64) -> Result<(), Error> {
     execute!(
         tx,
@@ -261,18 +263,18 @@ pub async fn list(conn: &mut Conn, scope: Scope, limit: i64) -> Result<Vec<Event
 }
 
 text_enum! {
-    /// How the delivery of an event stands.
+    /// The progress of an event's delivery.
     EventProgress("progress of an event") {
-        /// It will be tried, for the first time or again.
+        /// The first or another try is still to come.
         Waiting = "waiting",
-        /// The receiver has it.
+        /// The receiver has accepted it.
         Delivered = "delivered",
-        /// It was not delivered and is tried no more.
+        /// It was not delivered, and no further try will follow.
         GivenUp = "given_up",
     }
 }
 
-/// From the word of a filter; no row contains it.
+/// Parses the value of a filter. No row contains one.
 impl TryFrom<String> for EventProgress {
     type Error = reference::status::UnknownWord;
 
@@ -282,7 +284,7 @@ impl TryFrom<String> for EventProgress {
 }
 
 impl EventState {
-    /// How its delivery stands.
+    /// The progress of its delivery.
     pub fn progress(&self) -> EventProgress {
         match (self.next_try_at, self.delivered_at) {
             (Some(_), _) => EventProgress::Waiting,
@@ -292,18 +294,18 @@ impl EventState {
     }
 }
 
-/// Which events are looked for; everything unless something is said.
+/// Which events to find. The default does not restrict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventFilter {
     /// Of this Flow.
     pub flow_id: Option<Uuid>,
-    /// Whose delivery stands so.
+    /// With this progress.
     pub progress: Option<EventProgress>,
-    /// Older than this one.
+    /// Older than the event with this id.
     pub before: Option<Uuid>,
 }
 
-/// Events that a filter lets through, newest first.
+/// Events that match a filter, newest first.
 pub async fn find(
     conn: &mut Conn,
     scope: Scope,
@@ -330,7 +332,7 @@ pub async fn find(
     )
 }
 
-/// One event, with its body unless that cannot be opened.
+/// One event with its body; the body is `None` if it does not open.
 pub async fn get(
     conn: &mut Conn,
     scope: Scope,
@@ -352,7 +354,8 @@ pub async fn get(
     Ok(Some((state, body)))
 }
 
-/// Makes every event due again that was given up and happened at or after a time (ms), of one Flow or of all; answers how many.
+/// Makes given-up events due again that happened at or after a time (ms), of one Flow or of all; returns how
+/// many.
 pub async fn resend_given_up(
     tx: &mut Tx,
     scope: Scope,
@@ -371,7 +374,7 @@ pub async fn resend_given_up(
     )
 }
 
-/// Makes an event due again, delivered or not; whether there was one.
+/// Makes an event due again, even if it was delivered; returns whether there was one.
 pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str =
@@ -379,20 +382,20 @@ pub async fn resend(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> 
     Ok(execute!(tx, scope, SQL, id, now)? == 1)
 }
 
-/// How deliveries stand over all accounts.
+/// The delivery backlog of all accounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct Backlog {
     /// Events that wait for a try.
     pub waiting: i64,
-    /// Those of them that failed before.
+    /// Waiting events with at least one failed try.
     pub failing: i64,
-    /// When the oldest of them happened (ms).
+    /// When the oldest waiting event happened (ms).
     pub oldest: Option<i64>,
-    /// Events of the last month that were given up.
+    /// Events that were given up and are not deleted yet.
     pub given_up: i64,
 }
 
-/// How deliveries stand over all accounts, each figure counted to `at_most` at most.
+/// The delivery backlog of all accounts. Each figure is counted up to `at_most`.
 pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
     fetch!(
         one,
@@ -407,7 +410,7 @@ pub async fn backlog(conn: &mut Conn, at_most: i64) -> Result<Backlog, Error> {
     )
 }
 
-/// Deletes the events that need no more tries and happened before a time (ms); answers how many.
+/// Deletes events that need no more tries and happened before a time (ms); returns how many.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,

@@ -1,7 +1,7 @@
-//! People: one row per facemap with the key that seals all that is known of the person, aliases of merged facemaps,
-//! searchable names, and erasure. It does not know who is the same person as whom.
+//! People: one row per facemap with the key that seals all data about the person, aliases of merged facemaps,
+//! searchable names, and erasure. This module does not decide who is the same person.
 //!
-//! Every facemap has a key of its own, the provisional ones too; a merge wraps the keys below it anew.
+//! Every facemap has a separate key, even a provisional one. A merge wraps the keys below it again.
 
 mod erase;
 mod keys;
@@ -22,13 +22,13 @@ use crate::{Conn, Error, Scope, Tx, faces, merchants};
 pub struct Person {
     /// The person's facemap, never an alias.
     pub facemap_id: Uuid,
-    /// Whether a proven face is bound to it.
+    /// Whether a proven face is bound to the person.
     pub proven: bool,
-    /// When first seen (ms).
+    /// When the person was first seen (ms).
     pub created_at: i64,
 }
 
-/// Makes a person with a random facemap id and a key.
+/// Creates a person with a random facemap id and a key.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -67,7 +67,7 @@ pub async fn resolve(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<
     )
 }
 
-/// Notes that a provisional facemap's face is proven: it keeps its id.
+/// Records that the face of a provisional facemap is proven. The facemap's id stays the same.
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such person.
@@ -80,7 +80,7 @@ pub async fn set_proven(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(
     }
 }
 
-/// Takes the faces from a person, whose facemap is provisional again and keeps its id.
+/// Removes a person's faces. The facemap becomes provisional again, and its id stays the same.
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such person.
@@ -100,13 +100,13 @@ pub(crate) async fn get(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     fetch!(optional, conn, scope, Person, SQL, facemap_id)
 }
 
-/// Deletes the row with its key, and what refers to it by `on delete cascade`.
+/// Deletes the row with its key, and the rows that refer to it by `on delete cascade`.
 pub(crate) async fn delete(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<(), Error> {
     const SQL: &str = "delete from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";
     execute!(tx, scope, SQL, facemap_id).map(|_| ())
 }
 
-/// Makes a person findable by whole words of a name, which the caller has normalised.
+/// Makes a person searchable by the whole words of a name, which the caller has normalised.
 pub async fn index_name(
     tx: &mut Tx,
     scope: Scope,
@@ -132,7 +132,7 @@ pub(crate) fn word_ref(keyring: &Keyring, scope: Scope, word: &str) -> Vec<u8> {
     keyring.blind(scope, "name word", word)
 }
 
-/// The people whose names hold this whole normalised word, at most `limit`.
+/// The people whose names contain this whole normalised word, at most `limit`.
 pub async fn find_by_name_word(
     conn: &mut Conn,
     scope: Scope,
@@ -147,11 +147,12 @@ pub async fn find_by_name_word(
     Ok(rows.into_iter().map(|(facemap_id,)| facemap_id).collect())
 }
 
-/// Words that a search by name looks at.
+/// The most words that a search by name uses.
 pub const MOST_NAME_WORDS: usize = 5;
 
-/// The people whose names hold all of these whole normalised words (the first [`MOST_NAME_WORDS`] of them), at most `limit`; and
-/// whether that is all: of the rarest word only the first `at_most` people are looked at.
+/// The people whose names contain all of these whole normalised words, at most `limit`. Only the first
+/// [`MOST_NAME_WORDS`] words are used, and of the rarest word only the first `at_most` people. The boolean
+/// states whether the result is complete.
 pub async fn find_by_name_words(
     conn: &mut Conn,
     scope: Scope,

@@ -1,5 +1,6 @@
-//! Sessions of the portal. A token is 256 random bits, kept as a keyed hash; a session ends half an hour after it was last used, and
-//! twelve hours after it began whatever happens. Where a session gains rights it gets another token. It sets no cookies.
+//! Sessions of the portal. A token has 256 random bits and is stored as a keyed hash. A session ends 30
+//! minutes after its last use, and at the latest 12 hours after it began. When a session gains rights, it
+//! gets a new token. This module sets no cookies.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,81 +14,82 @@ use crate::staff::{self, StaffMember};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Tx};
 
-/// A session that was not used for so long has ended.
+/// A session ends after this time without use (ms).
 pub const IDLE_MS: i64 = 30 * 60 * 1_000;
-/// A session ends after so long.
+/// The longest life of a session (ms).
 pub const LIFE_MS: i64 = 12 * 60 * 60 * 1_000;
-/// The second factor must come within this time.
+/// How long the second factor may take after the password (ms).
 pub const PASSWORD_STAGE_MS: i64 = 10 * 60 * 1_000;
-/// What a form made waits so long for the page that shows it.
+/// How long a form's result is stored for the page that shows it (ms).
 pub const SHOWN_MS: i64 = 5 * 60 * 1_000;
-/// The use of a session is written down at most this often.
+/// The shortest time between two updates of a session's last use (ms).
 const TOUCH_MS: i64 = 60 * 1_000;
 
 text_enum! {
-    /// How far somebody has signed in.
+    /// How far a member of staff has signed in.
     Stage("stage of a sign-in") {
-        /// The password was right; the second factor is still to come.
+        /// The password was correct. The second factor is still missing.
         Password = "password",
         /// Signed in.
         Full = "full",
     }
 }
 
-/// Who a token belongs to.
+/// The owner and state of a session.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// Names the session in lists.
+    /// The session's id in lists.
     pub session_id: Uuid,
-    /// Who.
+    /// The member of staff.
     pub staff: StaffMember,
-    /// The role in the chosen account; `None` where there is none, or it was taken away.
+    /// The role in the chosen account; `None` without an account, or if the member has no access to it any
+    /// more.
     pub role: Option<String>,
     /// The chosen account.
     pub merchant: Option<Merchant>,
     /// The chosen mode.
     pub sandbox: bool,
-    /// How far they have signed in.
+    /// How far the member has signed in.
     pub stage: Stage,
-    /// When password or code was last given (ms).
+    /// When the member last entered the password or a code (ms).
     pub proved_at: i64,
-    /// When the session was last used (ms), to the minute.
+    /// When the session was last used (ms), accurate to a minute.
     pub seen_at: i64,
     /// When it ends at the latest (ms).
     pub expires_at: i64,
 }
 
 impl SignedIn {
-    /// Whether [`touch`] would write.
+    /// Whether [`touch`] would update the session.
     #[must_use]
     pub fn touch_due(&self, now: i64) -> bool {
         self.seen_at + TOUCH_MS <= now
     }
 }
 
-/// A session, as its owner sees it.
+/// A session as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortalSession {
-    /// Names it.
+    /// The session's id.
     pub id: Uuid,
     /// Browser and address, as JSON.
     pub device: String,
     /// When it began (ms).
     pub created_at: i64,
-    /// When it was last used (ms), to the minute.
+    /// When it was last used (ms), accurate to a minute.
     pub seen_at: i64,
 }
 
-/// What a session begins with.
+/// The content of a new session.
 #[derive(Clone, Copy, Debug)]
 pub struct NewSession<'a> {
-    /// Whose.
+    /// The member of staff.
     pub staff_id: Uuid,
-    /// The account that is looked at.
+    /// The chosen account.
     pub merchant_id: Option<Uuid>,
     /// Its mode.
     pub sandbox: bool,
-    /// How far they have signed in.
+    /// How far the member has signed in.
     pub stage: Stage,
     /// Browser and address, as JSON.
     pub device: &'a str,
@@ -115,10 +117,10 @@ fn life(stage: Stage) -> i64 {
     }
 }
 
-/// Begins a session; its token is given out this once.
+/// Creates a session; its token is returned only this once.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown member.
+/// [`Error::Missing`] for an unknown member of staff.
 pub async fn create(tx: &mut Tx, new: &NewSession<'_>) -> Result<(Uuid, SecretString), Error> {
     let (token, token_ref) = new_token(tx);
     let id = Uuid::now_v7();
@@ -158,7 +160,8 @@ struct Row {
     role: Option<String>,
 }
 
-/// Who a token belongs to; nobody when it is unknown, expired or revoked, or the member was shut out.
+/// The owner and state of a token's session. `None` if the token is unknown, expired or revoked, or the
+/// member is disabled.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -203,7 +206,7 @@ pub async fn find(conn: &mut Conn, token: &str) -> Result<Option<SignedIn>, Erro
     }))
 }
 
-/// Writes down that a session was used, at most once a minute.
+/// Records that a session was used, at most once a minute.
 pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     const SQL: &str = "update portal_sessions set seen_at = $2 where id = $1 and seen_at <= $3";
@@ -218,11 +221,11 @@ pub async fn touch(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// Another token for a session whose owner has just proved who they are; the one before it works no more. From
-/// [`Stage::Password`] the session becomes a full one, whose time begins now.
+/// Gives a session a new token after its owner has entered the password or a code; the previous token stops
+/// working. A session in [`Stage::Password`] becomes a full one, whose life begins now.
 ///
 /// # Errors
-/// [`Error::Missing`] when the session has ended.
+/// [`Error::Missing`] if the session has ended.
 pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     let (token, token_ref) = new_token(tx);
     let now = tx.now();
@@ -243,10 +246,11 @@ pub async fn prove(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     Ok(token)
 }
 
-/// Another token for a session that gained rights without a proof; the one before it works no more.
+/// Gives a session a new token because it gained rights without a new proof; the previous token stops
+/// working.
 ///
 /// # Errors
-/// [`Error::Missing`] when the session has ended.
+/// [`Error::Missing`] if the session has ended.
 pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     let (token, token_ref) = new_token(tx);
     let now = tx.now();
@@ -265,7 +269,7 @@ pub async fn renew(tx: &mut Tx, id: Uuid) -> Result<SecretString, Error> {
     Ok(token)
 }
 
-/// Chooses the account and mode that a session looks at.
+/// Chooses the account and mode of a session.
 pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: bool) -> Result<(), Error> {
     const SQL: &str = "update portal_sessions set merchant_id = $2, sandbox = $3 where id = $1";
     execute!(
@@ -279,19 +283,19 @@ pub async fn choose(tx: &mut Tx, id: Uuid, merchant_id: Option<Uuid>, sandbox: b
     .map(|_| ())
 }
 
-/// What waits to be shown.
+/// A form's result that is stored for the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// As it was kept.
+    /// The result, opened.
     pub text: String,
-    /// As it lies in the database: tells it from whatever is kept next.
+    /// The sealed value in the row, which distinguishes it from the next result.
     sealed: Vec<u8>,
 }
 
-/// Keeps what a form made for the next page of its session to show, for [`SHOWN_MS`], in place of what was kept before.
+/// Stores a form's result for the session's next page, for [`SHOWN_MS`]. It replaces an earlier result.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown member.
+/// [`Error::Missing`] for an unknown member of staff.
 pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Result<(), Error> {
     let key = staff::key(tx, staff_id).await?;
     let sealed = key.seal(&staff::place(&id, SHOWN), text.as_bytes());
@@ -310,7 +314,7 @@ pub async fn keep_shown(tx: &mut Tx, staff_id: Uuid, id: Uuid, text: &str) -> Re
     .map(|_| ())
 }
 
-/// What [`keep_shown`] kept, if anything, and in time.
+/// The result that [`keep_shown`] stored; `None` if there is none or it has expired.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -336,7 +340,8 @@ pub async fn shown(conn: &mut Conn, staff_id: Uuid, id: Uuid) -> Result<Option<S
     Ok(Some(Shown { text, sealed }))
 }
 
-/// Forgets what [`shown`] found; whether it was still there. Of any number of simultaneous calls one gets `true`.
+/// Deletes a result that [`shown`] returned; returns whether it was still stored. Of any number of
+/// simultaneous calls, one gets `true`.
 pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, Error> {
     const SQL: &str = "update portal_sessions set shown_sealed = null, shown_until = null where id = $1 and shown_sealed = $2";
     Ok(execute!(
@@ -348,7 +353,7 @@ pub async fn forget_shown(tx: &mut Tx, id: Uuid, shown: &Shown) -> Result<bool, 
     )? == 1)
 }
 
-/// A member's sessions that have not ended, the one used last first.
+/// A member's active sessions, the latest used first.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -379,7 +384,7 @@ pub async fn list(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<PortalSession>,
         .collect()
 }
 
-/// Ends one of a member's sessions; whether there was one.
+/// Ends one of a member's sessions; returns whether there was one.
 pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from portal_sessions where staff_id = $1 and id = $2";
     Ok(execute!(
@@ -391,7 +396,7 @@ pub async fn end(tx: &mut Tx, staff_id: Uuid, id: Uuid) -> Result<bool, Error> {
     )? == 1)
 }
 
-/// Ends all of a member's sessions but one (or none); answers how many.
+/// Ends all of a member's sessions, except one if it is given; returns how many.
 pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u64, Error> {
     const SQL: &str = "delete from portal_sessions where staff_id = $1 and id <> $2";
     execute!(
@@ -403,7 +408,7 @@ pub async fn end_all(tx: &mut Tx, staff_id: Uuid, but: Option<Uuid>) -> Result<u
     )
 }
 
-/// Ends a member's sessions in one account; answers how many.
+/// Ends a member's sessions in one account; returns how many.
 pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from portal_sessions where merchant_id = $1 and staff_id = $2";
     execute!(
@@ -414,7 +419,7 @@ pub async fn end_at(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u6
     )
 }
 
-/// Deletes the sessions that have ended, and what nobody came to be shown; answers how many.
+/// Deletes ended sessions and expired results; returns how many rows changed.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     let ended = execute!(

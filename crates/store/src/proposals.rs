@@ -1,6 +1,6 @@
-//! Acts that wait for a second person, other than decisions on attempts (those are [`crate::review`]'s). This
-//! module does not interpret acts or decide who may confirm them: the server seals the act into `payload` and
-//! carries it out.
+//! Acts that wait for a second person, except decisions on attempts (see [`crate::review`]). This module does
+//! not interpret acts or decide who may confirm them. The server seals the act into `payload` and carries it
+//! out.
 
 use uuid::Uuid;
 
@@ -16,17 +16,17 @@ pub struct Proposed {
     pub id: Uuid,
     /// Sandbox or live.
     pub sandbox: bool,
-    /// What kind of act it is.
+    /// The type of the act.
     pub kind: String,
-    /// What it concerns.
+    /// The subject of the act.
     pub subject: String,
-    /// The attempt that it concerns.
+    /// The attempt's number, if the act concerns one.
     pub log_id: Option<i64>,
-    /// Who proposed it; `None`: the command line.
+    /// The member of staff who proposed it; `None` for the command line.
     pub staff_id: Option<Uuid>,
-    /// The act, as the server wrote it.
+    /// The act, as the server encoded it (sealed).
     pub payload: String,
-    /// When (ms).
+    /// When it was proposed (ms).
     pub at: i64,
 }
 
@@ -37,7 +37,7 @@ pub struct NewProposal<'a> {
     pub kind: &'a str,
     /// See [`Proposed::subject`].
     pub subject: &'a str,
-    /// The attempt that it concerns, whose key seals the payload.
+    /// The attempt, if the act concerns one. Its key seals the payload.
     pub attempt: Option<&'a Attempt>,
     /// See [`Proposed::staff_id`].
     pub staff_id: Option<Uuid>,
@@ -65,7 +65,7 @@ fn place(merchant_id: Uuid, id: &Uuid) -> Place<'_> {
     }
 }
 
-/// The key that seals a proposal: the attempt's, else the account's.
+/// The key that seals a proposal: the attempt's key if there is an attempt, otherwise the account's key.
 async fn key(conn: &mut Conn, scope: Scope, log_id: Option<i64>) -> Result<DataKey, Error> {
     match log_id {
         Some(log_id) => {
@@ -76,7 +76,7 @@ async fn key(conn: &mut Conn, scope: Scope, log_id: Option<i64>) -> Result<DataK
     }
 }
 
-/// Adds a proposal, in place of an earlier one of the same kind for the same subject.
+/// Adds a proposal and replaces an earlier one of the same type for the same subject.
 pub async fn put(tx: &mut Tx, scope: Scope, new: &NewProposal<'_>) -> Result<Uuid, Error> {
     let key = match new.attempt {
         Some(attempt) => attempt.key.clone(),
@@ -155,7 +155,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Propo
     }
 }
 
-/// Whether an act of a kind waits for a subject that begins so; `subject` has no `%` and no `_`.
+/// Whether an act of this type waits for a subject with this prefix. `subject` must contain neither `%` nor
+/// `_`.
 pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> Result<bool, Error> {
     let pattern = format!("{subject}%");
     const SQL: &str = "select count(*) from proposals
@@ -164,7 +165,8 @@ pub async fn waits(conn: &mut Conn, scope: Scope, kind: &str, subject: &str) -> 
     Ok(count > 0)
 }
 
-/// Makes a member of staff the proposer of an act that the command line proposed; whether it still had none.
+/// Makes a member of staff the proposer of an act that the command line proposed; returns whether it had no
+/// proposer.
 pub async fn adopt(tx: &mut Tx, scope: Scope, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $4, at = $5
@@ -186,17 +188,17 @@ pub async fn take(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
 pub struct InstallationProposal {
     /// Its id.
     pub id: Uuid,
-    /// What kind of act it is.
+    /// The type of the act.
     pub kind: String,
-    /// What it concerns.
+    /// The subject of the act.
     pub subject: String,
-    /// The operator who proposed it; `None`: the command line.
+    /// The operator who proposed it; `None` for the command line.
     pub staff_id: Option<Uuid>,
-    /// When (ms).
+    /// When it was proposed (ms).
     pub at: i64,
 }
 
-/// Adds an act on the installation, unless one of its kind waits for the same subject.
+/// Adds an act on the installation unless one of the same type waits for the same subject.
 pub async fn put_installation(
     tx: &mut Tx,
     kind: &str,
@@ -228,7 +230,7 @@ pub async fn put_installation(
     .map(|_| ())
 }
 
-/// The acts on the installation that wait, oldest first.
+/// The waiting acts on the installation, oldest first.
 pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, Error> {
     const SQL: &str =
         "select id, kind, subject, staff_id, at from proposals where merchant_id is null order by at, id";
@@ -241,7 +243,7 @@ pub async fn installation(conn: &mut Conn) -> Result<Vec<InstallationProposal>, 
     )
 }
 
-/// As [`adopt`], for an act on the installation.
+/// [`adopt`] for an act on the installation.
 pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update proposals set staff_id = $2, at = $3
@@ -256,7 +258,7 @@ pub async fn adopt_installation(tx: &mut Tx, id: Uuid, staff_id: Uuid) -> Result
     )? > 0)
 }
 
-/// As [`take`], for an act on the installation.
+/// [`take`] for an act on the installation.
 pub async fn take_installation(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from proposals where merchant_id is null and id = $1";
     Ok(execute!(

@@ -1,4 +1,4 @@
-//! Reasons that an account's reviewers need again and again. They are words about documents, never about a person.
+//! Reasons that an account's reviewers reuse. They describe documents, never a person.
 
 use reference::status::Decision;
 use uuid::Uuid;
@@ -7,22 +7,22 @@ use crate::sql::{execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Tx};
 
-/// A reason ready to use.
+/// A reusable reason.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct ReasonTemplate {
-    /// Names it.
+    /// Its id.
     pub id: Uuid,
     /// The decision that it is a reason for.
     #[sqlx(try_from = "Word<Decision>")]
     pub decision: Decision,
-    /// What it says.
+    /// The text.
     pub body: String,
 }
 
 /// Adds a reason.
 ///
 /// # Errors
-/// [`Error::LimitReached`] when the account has `limit`.
+/// [`Error::LimitReached`] if the account has `limit` reasons.
 pub async fn add(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -53,13 +53,13 @@ pub async fn add(
     Ok(id)
 }
 
-/// Removes a reason; whether there was one.
+/// Removes a reason; returns whether there was one.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "delete from reason_templates where merchant_id = $1 and id = $2";
     Ok(execute!(tx, merchant(merchant_id), SQL, id)? > 0)
 }
 
-/// An account's, oldest first.
+/// An account's reasons, oldest first.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid) -> Result<Vec<ReasonTemplate>, Error> {
     const SQL: &str =
         "select id, decision, body from reason_templates where merchant_id = $1 order by created_at, id";

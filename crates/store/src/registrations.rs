@@ -1,6 +1,6 @@
-//! Registrations: one person in one group under one externalUserId. The externalUserId, which merchants often make an
-//! e-mail address, is sealed under the person's key and found by its blind index. It does not compute statuses, and
-//! a row with a status that this version does not know is [`Error::Unreadable`].
+//! Registrations: one person in one group under one externalUserId, which merchants often choose to be an
+//! email address. It is sealed under the person's key and found by its blind index. This module does not
+//! compute statuses, and an unknown status in a row is [`Error::Unreadable`].
 
 use reference::status::AttemptStatus;
 use uuid::Uuid;
@@ -20,15 +20,15 @@ pub struct Registration {
     pub facemap_id: Uuid,
     /// Whether a proven face is bound to the person.
     pub is_proven: bool,
-    /// The group; `None`: submitted without one, which is a scope of its own.
+    /// The group; `None` for a submission without one, which counts as a separate group.
     pub grouping_id: Option<Uuid>,
     /// The merchant's label for the person.
     pub external_user_id: String,
-    /// As its attempts make it; `None` when there is no attempt.
+    /// The status that results from its attempts; `None` if there is no attempt.
     pub status: Option<AttemptStatus>,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
-    /// When its latest attempt was (ms).
+    /// When its latest attempt was made (ms).
     pub last_active: i64,
 }
 
@@ -90,7 +90,7 @@ fn place(scope: Scope, id: &Uuid) -> Place<'_> {
     }
 }
 
-/// The label as the row holds it.
+/// Seals a label for its row.
 pub(crate) fn seal_label(person_key: &DataKey, scope: Scope, id: &Uuid, label: &str) -> Vec<u8> {
     person_key.seal(&place(scope, id), label.as_bytes())
 }
@@ -98,8 +98,9 @@ pub(crate) fn seal_label(person_key: &DataKey, scope: Scope, id: &Uuid, label: &
 /// Registers a person in a group under a label.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the face or the label is registered in this group (under [`faces::lock`](crate::faces::lock)
-/// one can know beforehand); [`Error::Missing`] when there is no such person.
+/// [`Error::Conflict`] if the face or the label is already registered in this group (under
+/// [`faces::lock`](crate::faces::lock) the caller can check first); [`Error::Missing`] if there is no such
+/// person.
 pub async fn create(
     tx: &mut Tx,
     scope: Scope,
@@ -137,7 +138,7 @@ pub async fn create(
     Ok(registration)
 }
 
-/// The registration of a label in a group.
+/// The registration under a label in a group.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -173,7 +174,8 @@ pub async fn of_facemap(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Resu
     open_all(conn, scope, rows).await
 }
 
-/// The labels of a person's registrations. It reads no status, so that an unknown one prevents no erasure.
+/// The labels of a person's registrations. It reads no status, so an unknown status cannot prevent an
+/// erasure.
 pub(crate) async fn labels_of_facemap(
     conn: &mut Conn,
     scope: Scope,
@@ -192,7 +194,7 @@ pub(crate) async fn labels_of_facemap(
         .collect()
 }
 
-/// The registrations of a label in all groups, most recently active first.
+/// The registrations under a label in all groups, most recently active first.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -207,7 +209,7 @@ pub async fn of_external_user_id(
     open_all(conn, scope, rows).await
 }
 
-/// Sets the status that the attempts make.
+/// Sets the status that results from the attempts.
 ///
 /// # Errors
 /// [`Error::Missing`] when there is no such registration.
@@ -237,7 +239,7 @@ pub async fn next_event(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<i64, Erro
     row.map(|(seq,)| seq).ok_or(Error::Missing("registration"))
 }
 
-/// Moves a facemap's registrations to another and seals their labels under its key.
+/// Moves a facemap's registrations to another facemap and seals their labels under its key.
 pub(crate) async fn move_to(
     tx: &mut Tx,
     scope: Scope,

@@ -1,7 +1,8 @@
-//! The review queue: attempts that wait for a person, who looks at them, what reviewers noted, and decisions that wait for a
-//! second person. It does not decide anything.
+//! The review queue: attempts that wait for a reviewer, their assignees, the reviewers' notes, and decisions
+//! that wait for a second person. This module decides nothing.
 //!
-//! The queue is found in indexes over waiting attempts alone; only the rows of the page that is shown are opened.
+//! Queries for the queue use indexes over pending attempts only. Only the rows of the requested page are
+//! opened.
 
 use reference::status::Decision;
 use uuid::Uuid;
@@ -13,63 +14,64 @@ use crate::sql::{checked, execute, fetch};
 use crate::text_enum::Word;
 use crate::{Conn, Error, Scope, Tx, attempts, merchants};
 
-/// Which waiting attempts; everything absent: all.
+/// Which pending attempts to list. The default does not restrict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Of this Flow.
     pub flow_id: Option<Uuid>,
-    /// With this code among theirs.
+    /// With this failure code.
     pub code: Option<i64>,
-    /// With this type of document (`PASSPORT`, …) among theirs.
+    /// With this document type (`PASSPORT`, …).
     pub document_type: Option<String>,
     /// With a document of this country (alpha-3).
     pub country: Option<String>,
     /// Made at this time (ms) or earlier.
     pub made_by: Option<i64>,
-    /// Being looked at by this member of staff.
+    /// Assigned to this member of staff.
     pub claimed_by: Option<Uuid>,
-    /// Being looked at by nobody.
+    /// Not assigned.
     pub unclaimed: bool,
     /// Waiting for a second person.
     pub proposed: bool,
-    /// Without those on which this member of staff proposed a decision: somebody else must confirm it.
+    /// Without attempts on which this member of staff proposed a decision, because another person must
+    /// confirm it.
     pub not_proposed_by: Option<Uuid>,
 }
 
-/// In which order.
+/// The order of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The most urgent first, of equal ones the oldest.
+    /// The most urgent first; attempts of equal priority from oldest to newest.
     #[default]
     Priority,
     /// The oldest first.
     Oldest,
 }
 
-/// After which attempt a page begins.
+/// The attempt after which a page begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
-    /// Its [`NewAttempt::priority`](attempts::NewAttempt::priority); counts for [`Order::Priority`] only.
+    /// Its [`NewAttempt::priority`](attempts::NewAttempt::priority), used only with [`Order::Priority`].
     pub priority: i64,
     /// Its number.
     pub log_id: i64,
 }
 
-/// Who looks at an attempt, until when (ms).
+/// A claim: the temporary assignment of an attempt to a reviewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Claim {
     /// The member of staff.
     pub staff_id: Uuid,
-    /// When the claim ends by itself (ms).
+    /// When the assignment ends by itself (ms).
     pub until: i64,
 }
 
-/// A waiting attempt as the queue shows it.
+/// A pending attempt in the review queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Its number.
     pub log_id: i64,
-    /// How urgent it is, 1 first.
+    /// Its priority; 1 is the most urgent.
     pub priority: i64,
     /// When it was made (ms).
     pub created_at: i64,
@@ -77,23 +79,23 @@ pub struct Waiting {
     pub flow_id: Uuid,
     /// The Flow's name at that time.
     pub flow_name: String,
-    /// The group it was made for.
+    /// The group of the submission.
     pub grouping_id: Option<Uuid>,
     /// The document's country (alpha-3).
     pub country: Option<String>,
-    /// The codes that applied, as JSON.
+    /// The failure codes, as JSON.
     pub codes: String,
-    /// The documents submitted, as JSON.
+    /// The types of the submitted documents, as JSON.
     pub document_types: String,
     /// The merchant's label for the applicant.
     pub external_user_id: String,
-    /// Who looks at it.
+    /// Its assignment.
     pub claim: Option<Claim>,
     /// Whether a decision on it waits for a second person.
     pub is_proposed: bool,
-    /// Who proposed that decision; `None`: no proposal, or the command line.
+    /// The member of staff who proposed that decision; `None` without a proposal, or for the command line.
     pub proposed_by: Option<Uuid>,
-    /// When it was decided or reopened last (ms): of what waits, when it was reopened.
+    /// When it was last decided or reopened (ms). For a pending attempt this is when it was reopened.
     pub decided_at: Option<i64>,
 }
 
@@ -119,7 +121,8 @@ struct Row {
     decided_at: Option<i64>,
 }
 
-/// The filter over the indexes: `$1` and `$2` scope, `$3` now, `$4`–`$12` the filter in its order.
+/// The filter over the indexes. `$1` and `$2` are the scope, `$3` is the current time, and `$4` to `$12` are
+/// the fields of the filter in their order.
 macro_rules! waiting {
     ($columns:literal, $rest:literal) => {
         concat!(
@@ -141,7 +144,8 @@ macro_rules! waiting {
     };
 }
 
-// Ordered by what the inner query found: by the joined rows SQLite would walk the account's whole log in that order.
+// The order uses the columns of the inner query. With those of the joined rows, SQLite would scan the
+// account's whole log in that order.
 macro_rules! page {
     ($rest:literal, $order:literal) => {
         concat!(
@@ -160,7 +164,7 @@ macro_rules! page {
     };
 }
 
-/// The patterns by which the JSON columns are filtered.
+/// The `like` patterns for the JSON columns.
 fn patterns(filter: &Filter) -> (Option<String>, Option<String>) {
     let code = filter.code.map(|code| format!("%{code}%"));
     let document_type = filter
@@ -170,7 +174,8 @@ fn patterns(filter: &Filter) -> (Option<String>, Option<String>) {
     (code, document_type.map(|name| format!("%\"{name}\"%")))
 }
 
-/// A page of the queue, at most `limit` long, after an attempt ([`After::default`]: from the start).
+/// A page of the queue with at most `limit` attempts after `after` ([`After::default`] starts at the
+/// beginning).
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -253,7 +258,7 @@ pub async fn queue(
         .collect()
 }
 
-/// How many wait, counted to `at_most` at most.
+/// The number of pending attempts that match a filter, counted up to `at_most`.
 pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64) -> Result<i64, Error> {
     let now = conn.now();
     let (code, document_type) = patterns(filter);
@@ -279,7 +284,7 @@ pub async fn count(conn: &mut Conn, scope: Scope, filter: &Filter, at_most: i64)
     Ok(count)
 }
 
-/// How many wait in all, counted to `at_most` at most.
+/// The number of all pending attempts, counted up to `at_most`.
 pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64, Error> {
     const SQL: &str = "select count(*) from (select log_id from attempts
                where merchant_id = $1 and sandbox = $2 and status = 'pending' limit $3) q";
@@ -287,10 +292,11 @@ pub async fn waiting(conn: &mut Conn, scope: Scope, at_most: i64) -> Result<i64,
     Ok(count)
 }
 
-/// Claims an attempt that nobody else looks at, or prolongs one's own claim; whether it worked. Of two who try at once one wins.
+/// Assigns an attempt to a reviewer if it is free, or extends the reviewer's own assignment; returns whether
+/// it did. Of two simultaneous calls, one succeeds.
 ///
 /// # Errors
-/// [`Error::Database`] when there is no such attempt or member of staff.
+/// [`Error::Database`] if there is no such attempt or member of staff.
 pub async fn claim(
     tx: &mut Tx,
     scope: Scope,
@@ -317,7 +323,7 @@ pub async fn claim(
     Ok(claimed.is_some())
 }
 
-/// Claims an attempt whoever looks at it.
+/// Assigns an attempt to a reviewer, even if another one has it.
 ///
 /// # Errors
 /// As [`claim`].
@@ -341,14 +347,14 @@ pub async fn take_over(
     .map(|_| ())
 }
 
-/// Ends the claim on an attempt: of one member of staff, or (`None`) whoever's it is.
+/// Ends the assignment of an attempt. With `staff_id`, only that member's assignment ends.
 pub async fn release(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Option<Uuid>) -> Result<(), Error> {
     const SQL: &str = "delete from review_claims where merchant_id = $1 and sandbox = $2 and log_id = $3
                and ($4 is null or staff_id = $4)";
     execute!(tx, scope, SQL, log_id, staff_id).map(|_| ())
 }
 
-/// Who looks at an attempt now.
+/// The current assignment of an attempt.
 pub async fn claim_of(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Option<Claim>, Error> {
     let now = conn.now();
     const SQL: &str = "select staff_id, until from review_claims
@@ -356,16 +362,16 @@ pub async fn claim_of(conn: &mut Conn, scope: Scope, log_id: i64) -> Result<Opti
     fetch!(optional, conn, scope, Claim, SQL, log_id, now)
 }
 
-/// What a reviewer noted on an attempt.
+/// A reviewer's note on an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Names it.
+    /// The note's id.
     pub id: Uuid,
-    /// Who wrote it.
+    /// The author.
     pub staff_id: Uuid,
-    /// What it says.
+    /// The text (sealed).
     pub text: String,
-    /// When (ms).
+    /// When it was written (ms).
     pub at: i64,
 }
 
@@ -423,16 +429,16 @@ pub async fn notes(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Result<V
     rows.into_iter().map(open).collect()
 }
 
-/// A decision that waits for a second person.
+/// A proposed decision that waits for a second person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What was proposed.
+    /// The proposed decision.
     pub decision: Decision,
-    /// Who proposed it; `None`: the command line, which does not count as a person.
+    /// The member of staff who proposed it; `None` for the command line, which does not count as a person.
     pub staff_id: Option<Uuid>,
-    /// Why.
+    /// The reason (sealed).
     pub reason: Option<String>,
-    /// When (ms).
+    /// When it was proposed (ms).
     pub at: i64,
 }
 
@@ -444,17 +450,17 @@ fn proposal_place(scope: Scope, attempt: &Attempt) -> Place<'_> {
     }
 }
 
-/// In `review_proposals.staff_id`, the command line.
+/// The value of `review_proposals.staff_id` for the command line.
 const COMMAND_LINE: Uuid = Uuid::nil();
 
 fn staff_of(column: Uuid) -> Option<Uuid> {
     (column != COMMAND_LINE).then_some(column)
 }
 
-/// Records a proposed decision.
+/// Stores a proposed decision.
 ///
 /// # Errors
-/// [`Error::Conflict`] when one is waiting already.
+/// [`Error::Conflict`] if one is already waiting.
 pub async fn propose(
     tx: &mut Tx,
     scope: Scope,
@@ -480,7 +486,7 @@ pub async fn propose(
     .map(|_| ())
 }
 
-/// The decision that waits for a second person, if there is one.
+/// The decision that waits for a second person; `None` if there is none.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -504,7 +510,8 @@ pub async fn proposal(conn: &mut Conn, scope: Scope, attempt: &Attempt) -> Resul
     .transpose()
 }
 
-/// Makes a member of staff the proposer of a decision that the command line proposed; whether it still had none.
+/// Makes a member of staff the proposer of a decision that the command line proposed; returns whether it had
+/// no proposer.
 pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Result<bool, Error> {
     let now = tx.now();
     const SQL: &str = "update review_proposals set staff_id = $4, at = $5
@@ -513,7 +520,7 @@ pub async fn adopt(tx: &mut Tx, scope: Scope, log_id: i64, staff_id: Uuid) -> Re
     Ok(adopted > 0)
 }
 
-/// Takes a proposed decision away; whether there was one.
+/// Removes a proposed decision; returns whether there was one.
 pub async fn drop_proposal(tx: &mut Tx, scope: Scope, log_id: i64) -> Result<bool, Error> {
     const SQL: &str = "delete from review_proposals where merchant_id = $1 and sandbox = $2 and log_id = $3";
     Ok(execute!(tx, scope, SQL, log_id)? > 0)

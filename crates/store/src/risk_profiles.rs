@@ -1,4 +1,4 @@
-//! Accounts' risk profiles: JSON in versions that are never changed, only followed by another.
+//! The risk profiles of accounts: JSON in versions. A version is never changed; a change adds a new one.
 
 use uuid::Uuid;
 
@@ -8,15 +8,15 @@ use crate::{Conn, Error, Tx};
 /// A version of an account's profile.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct RiskProfile {
-    /// From 1.
+    /// The number of the version, from 1.
     pub version: i64,
-    /// JSON.
+    /// The profile as JSON.
     pub profile: String,
-    /// Since when it was the newest (ms).
+    /// When it was added (ms).
     pub created_at: i64,
 }
 
-/// The newest version; `None` when the account never set one.
+/// The newest version; `None` if the account never set one.
 pub async fn newest(conn: &mut Conn, merchant_id: Uuid) -> Result<Option<RiskProfile>, Error> {
     const SQL: &str = "select version, profile, created_at from risk_profiles where merchant_id = $1
                order by version desc limit 1";
@@ -30,10 +30,10 @@ pub async fn get(conn: &mut Conn, merchant_id: Uuid, version: i64) -> Result<Opt
     fetch!(optional, conn, merchant(merchant_id), RiskProfile, SQL, version)
 }
 
-/// Adds a version. Two at once cannot add the same.
+/// Adds a version. Of two simultaneous calls with one number, only one succeeds.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the version exists; [`Error::Database`] for an unknown account.
+/// [`Error::Conflict`] if the version exists; [`Error::Database`] for an unknown account.
 pub async fn insert(tx: &mut Tx, merchant_id: Uuid, version: i64, profile: &str) -> Result<(), Error> {
     let now = tx.now();
     execute!(

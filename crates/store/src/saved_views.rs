@@ -1,23 +1,24 @@
-//! Filters of the review queue that a member of staff keeps under a name. It does not know what a query means.
+//! Saved views: filters of the review queue that a member of staff stores under a name. This module does not
+//! interpret the query.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-/// A kept filter.
+/// A saved filter.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct SavedView {
     /// Its name, unique per member and account.
     pub name: String,
-    /// The query of the page's address.
+    /// The query string of the page's address.
     pub query: String,
 }
 
-/// Keeps a filter, in place of an earlier one of that name.
+/// Saves a view and replaces an earlier one with that name.
 ///
 /// # Errors
-/// [`Error::LimitReached`] when the member has `limit` others.
+/// [`Error::LimitReached`] if the member has `limit` other views.
 pub async fn put(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -45,13 +46,13 @@ pub async fn put(
     .map(|_| ())
 }
 
-/// Forgets one.
+/// Deletes a view.
 pub async fn remove(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, name: &str) -> Result<(), Error> {
     const SQL: &str = "delete from saved_views where merchant_id = $1 and staff_id = $2 and name = $3";
     execute!(tx, merchant(merchant_id), SQL, staff_id, name).map(|_| ())
 }
 
-/// A member's, by name.
+/// A member's views, by name.
 pub async fn list(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<Vec<SavedView>, Error> {
     const SQL: &str =
         "select name, query from saved_views where merchant_id = $1 and staff_id = $2 order by name";

@@ -1,26 +1,26 @@
-//! Whether a database has this version's schema. It changes none: `db` migrates.
+//! Compares a database's schema with this version's. This module changes nothing; `db` migrates.
 
 use crate::sql::fetch;
 use crate::{Db, Error, migrations};
 
-/// How a database's schema relates to this version's.
+/// The state of a database's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
     /// The database has no schema.
     Missing,
-    /// An earlier version's: a migration brings it up to date.
+    /// The schema of an earlier version. A migration updates it.
     Older,
-    /// This version's.
+    /// The schema of this version.
     Current,
-    /// A later version's, or a changed one.
+    /// The schema of a later version, or a changed one.
     Unknown,
 }
 
 impl Db {
-    /// Whether the schema is this version's: to be asked before serving.
+    /// Checks that the schema is this version's. Call it before serving.
     ///
     /// # Errors
-    /// [`Error::Schema`] when it is not; [`Error::Unavailable`].
+    /// [`Error::Schema`] if it is not; [`Error::Unavailable`].
     pub async fn check_schema(&self) -> Result<(), Error> {
         match self.schema().await? {
             Schema::Current => Ok(()),
@@ -28,7 +28,7 @@ impl Db {
         }
     }
 
-    /// How the schema relates to this version's. It changes nothing.
+    /// The state of the schema. It changes nothing.
     ///
     /// # Errors
     /// [`Error::Unavailable`] or [`Error::Database`].

@@ -1,12 +1,13 @@
-//! Session events: how applicants get through the hosted page's steps, for the funnel of the portal. Words of fixed lists and times;
-//! what they may be is decided by the caller. Nothing personal.
+//! Session events: how applicants proceed through the steps of the hosted page, for the funnel in the portal.
+//! They consist of times and of words from fixed lists, which the caller checks. They contain no personal
+//! data.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx};
 
-/// What happened on the page.
+/// An event on the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// The step, for instance `document`.
@@ -15,28 +16,29 @@ pub struct Event<'a> {
     pub kind: &'a str,
     /// Milliseconds since the page was opened.
     pub ms: i64,
-    /// Why, as a word of a fixed list.
+    /// The reason, as a word from a fixed list.
     pub detail: Option<&'a str>,
 }
 
-/// The longest time that one batch of events tells of: a link's life, which is a session's too.
+/// The longest time that one batch of events may cover (ms): the life of a link, and also of a session.
 const LONGEST_BATCH_MS: i64 = 600_000;
 
-/// Who tells of events.
+/// The origin of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a> {
     /// `phone`, `tablet`, `desktop` or `other`.
     pub device: &'a str,
-    /// Where the address is (alpha-2); none when nobody knows.
+    /// The country of the client's address (alpha-2); `None` if unknown.
     pub country: Option<&'a str>,
-    /// The session's second device.
+    /// Whether it is the session's second device.
     pub handoff: bool,
 }
 
-/// Appends a batch of events of one page load in their order, as long as the session has fewer than `limit`; answers how many were.
+/// Appends a batch of events of one page load in order, while the session has fewer than `limit`; returns how
+/// many were added.
 ///
-/// The page's clock counts from its own opening, so it only says how long before the batch's last event each one was; when that was is
-/// this server's to say.
+/// The page's clock starts when the page is opened. So it only gives the time between an event and the last
+/// event of the batch; the server's clock gives the time of the last event.
 pub async fn append(
     tx: &mut Tx,
     scope: Scope,
@@ -59,7 +61,7 @@ scope,
                  country, handoff, at)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
 session_id,
-// In the order of their making.
+// Version 7, so the ids sort in the order of insertion.
             Uuid::now_v7(),
 flow_id,
 event.step,
@@ -75,7 +77,7 @@ now - (last_ms - event.ms).clamp(0, LONGEST_BATCH_MS)
     Ok(room)
 }
 
-/// The step that a session's second device reached last.
+/// The latest step that a session's second device reached.
 pub async fn handoff_step(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Result<Option<String>, Error> {
     let step = fetch!(
         optional,
@@ -92,32 +94,32 @@ pub async fn handoff_step(conn: &mut Conn, scope: Scope, session_id: Uuid) -> Re
     Ok(step.map(|(step,)| step))
 }
 
-/// Whose funnel is asked for. By default that of all sessions, as a whole.
+/// Which sessions a funnel covers. The default is all sessions, without a split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunnelFilter<'a> {
-    /// One Flow's sessions only.
+    /// Only sessions of this Flow.
     pub flow_id: Option<Uuid>,
-    /// Sessions begun at this time (ms) or later.
+    /// Only sessions that began at this time (ms) or later.
     pub since: i64,
-    /// Sessions begun before this time (ms).
+    /// Only sessions that began before this time (ms).
     pub until: Option<i64>,
-    /// Only what happened on devices of this class (`phone`, `tablet`, `desktop`, `other`).
+    /// Only events on devices of this class (`phone`, `tablet`, `desktop`, `other`).
     pub device: Option<&'a str>,
-    /// Only what happened in this country (alpha-2).
+    /// Only events in this country (alpha-2).
     pub country: Option<&'a str>,
     /// How the figures are split.
     pub split: Split,
 }
 
-/// What a funnel's figures are split by.
+/// How a funnel's figures are split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// Nothing: a row a step.
+    /// One row per step.
     #[default]
     Nothing,
-    /// A row a step and class of devices.
+    /// One row per step and class of device.
     Device,
-    /// A row a step and country.
+    /// One row per step and country.
     Country,
 }
 
@@ -126,22 +128,24 @@ pub enum Split {
 pub struct FunnelStep {
     /// The step.
     pub step: String,
-    /// The class of devices or the country (alpha-2) that the figures are split by; none without a split, or when it is not known.
+    /// The class of device or the country (alpha-2) of the split; `None` without a split or if unknown.
     pub part: Option<String>,
-    /// Sessions that came to it.
+    /// Sessions with an event of this step.
     pub reached: i64,
     /// Sessions that completed it.
     pub completed: i64,
-    /// Sessions whose time ran out before any attempt, and that told last of this step: of every such session one step.
+    /// Sessions that expired before any attempt and whose last event was of this step. Each such session
+    /// counts for one step.
     pub dropped: i64,
-    /// Times it was done again.
+    /// How often the step was repeated.
     pub retried: i64,
-    /// Mean milliseconds from first reaching to last completing it, over the sessions that did both. By this server's clock, so it holds
-    /// over reloads and for a second device.
+    /// The mean time in milliseconds from first reaching the step to last completing it, over the sessions
+    /// that did both. It uses the server's clock, so it is correct across reloads and for a second device.
     pub mean_ms: Option<i64>,
 }
 
-/// The sessions and their last events are found before devices and countries are chosen: a session that goes on elsewhere did not end here.
+/// Sessions and their last events are determined before filtering by device and country, because a session
+/// that continues on another device did not end here.
 macro_rules! funnel {
     ($of_flow:literal) => {
         concat!(
@@ -172,7 +176,7 @@ macro_rules! funnel {
     };
 }
 
-/// How sessions get through their steps, and where they end: steps by name, and within a step by part.
+/// How sessions proceed through the steps, and where they end. Sorted by step, and within a step by part.
 pub async fn funnel(
     conn: &mut Conn,
     scope: Scope,
@@ -227,7 +231,8 @@ pub async fn funnel(
     }
 }
 
-/// What happened in a session, in order: step, kind, milliseconds since the page was opened, why, device.
+/// The events of a session in order: step, kind, milliseconds since the page was opened, reason, class of
+/// device.
 pub async fn of_session(
     conn: &mut Conn,
     scope: Scope,

@@ -1,6 +1,7 @@
-//! Hosted sessions: one-time link tokens, the access tokens they are exchanged for, and the status of each session.
-//! Tokens carry the merchant's short id and are stored as keyed hashes. This module does not know when a session has
-//! succeeded. A session whose time is up stays pending until [`admissions`](crate::admissions) settles it.
+//! Hosted sessions: one-time link tokens, the access tokens that they are exchanged for, and the status of
+//! each session. Tokens contain the merchant's short id and are stored as keyed hashes. This module does not
+//! decide when a session has succeeded. An expired session stays pending until
+//! [`admissions`](crate::admissions) settles it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,10 +15,10 @@ use crate::sql::{execute, fetch};
 use crate::text_enum::{Word, text_enum};
 use crate::{Conn, Error, Scope, Tx};
 
-/// For whom and what a link is made.
+/// The content of a link: its applicant, Group and Flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The group.
+    /// The Group.
     pub group_id: Uuid,
     /// The Flow.
     pub flow_id: Uuid,
@@ -25,29 +26,29 @@ pub struct Link {
     pub user_id: String,
 }
 
-/// What a link token is worth.
+/// The state of a link token.
 #[derive(Clone, Debug)]
 pub enum LinkToken {
     /// Unused and unexpired.
     Good {
-        /// The account that made it.
+        /// The account that created it.
         merchant: Box<Merchant>,
         /// The account and mode.
         scope: Scope,
-        /// What it was made for.
+        /// The content of the link.
         link: Link,
         /// Until when it can be used (ms).
         expires_at: i64,
     },
-    /// Nobody's.
+    /// Unknown.
     Invalid,
-    /// It was exchanged.
+    /// It has been exchanged.
     Used,
-    /// Too late.
+    /// It has expired.
     Expired,
 }
 
-/// Makes a link token that lives `ttl_ms`; it is shown this once.
+/// Creates a link token that is valid for `ttl_ms`. It is returned only this once.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -77,7 +78,7 @@ pub async fn create_link(tx: &mut Tx, scope: Scope, link: &Link, ttl_ms: i64) ->
     Ok(token)
 }
 
-/// A token: the merchant's short id and 256 random bits, and how tables hold it.
+/// Creates a token of the merchant's short id and 256 random bits; returns it and its keyed hash.
 pub(crate) async fn new_token(tx: &mut Tx, merchant_id: Uuid) -> Result<(SecretString, Vec<u8>), Error> {
     let merchant = merchants::get(tx, merchant_id)
         .await?
@@ -91,7 +92,7 @@ pub(crate) fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("session token", &[token.as_bytes()]).to_vec()
 }
 
-/// Whose a token claims to be.
+/// The account whose short id the token contains. The token itself is not checked.
 pub(crate) async fn owner(conn: &mut Conn, token: &str) -> Result<Option<Merchant>, Error> {
     match token.get(..8) {
         Some(short_id) => merchants::by_short_id(conn, short_id).await,
@@ -117,7 +118,7 @@ struct LinkRow {
     used_at: Option<i64>,
 }
 
-/// What a token is worth, using nothing up: for checks that come before the exchange.
+/// The state of a token. It does not use the token up, for checks before the exchange.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -172,7 +173,8 @@ async fn good(
     })
 }
 
-/// Uses a token up, in one conditional update: of any number of simultaneous calls one gets [`LinkToken::Good`].
+/// Uses a token up in one conditional update. Of any number of simultaneous calls, one gets
+/// [`LinkToken::Good`].
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -203,65 +205,65 @@ pub async fn redeem_link(tx: &mut Tx, token: &str) -> Result<LinkToken, Error> {
 }
 
 text_enum! {
-    /// Where a session stands (interface §2.4).
+    /// The status of a session (interface §2.4).
     SessionStatus("session status") {
-        /// Not finished.
+        /// It is not finished.
         Pending = "pending",
-        /// Passed.
+        /// It was passed.
         Success = "success",
-        /// Finished without passing.
+        /// It finished without passing.
         Failed = "failed",
-        /// Timed out before the applicant finished.
+        /// It expired before the applicant finished.
         Expired = "expired",
     }
 }
 
 text_enum! {
-    /// What a session waits for.
+    /// Who has to act next in a session.
     Stage("session stage") {
         /// The applicant.
         Open = "open",
         /// A reviewer.
         InReview = "in_review",
-        /// Nothing.
+        /// Neither; the session is finished.
         Done = "done",
     }
 }
 
-/// A session.
+/// A hosted session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The session.
     pub id: Uuid,
-    /// What its link was made for.
+    /// The content of its link.
     pub link: Link,
-    /// Where it stands. Terminal states do not change.
+    /// Its status. A terminal status does not change.
     pub status: SessionStatus,
-    /// What it waits for.
+    /// Who has to act next.
     pub stage: Stage,
     /// Attempts made.
     pub attempts: i64,
     /// Attempts allowed.
     pub max_attempts: i64,
-    /// The attempt that decided it or, until there is one, may come to: the one in review, else the latest.
+    /// The attempt that decided it. Until then the attempt in review, otherwise the latest.
     pub log_id: Option<i64>,
-    /// When it was made (ms).
+    /// When it was created (ms).
     pub created_at: i64,
-    /// When its access token ends (ms).
+    /// When its access token expires (ms).
     pub expires_at: i64,
     /// When it became terminal (ms).
     pub completed_at: Option<i64>,
 }
 
 impl Session {
-    /// Whether it takes a new attempt at a time, as far as status and clock go.
+    /// Whether status and clock allow a new attempt at a time (ms).
     #[must_use]
     pub fn is_open(&self, now: i64) -> bool {
         self.status == SessionStatus::Pending && (self.stage == Stage::InReview || self.expires_at > now)
     }
 }
 
-/// Makes a session with its access token, which lives `ttl_ms` and is shown this once.
+/// Creates a session with its access token, which is valid for `ttl_ms` and returned only this once.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -309,7 +311,7 @@ pub async fn create(
     Ok((session, token))
 }
 
-/// The label of a session's applicant as the row holds it.
+/// Seals the label of a session's applicant for its row.
 pub(crate) fn seal_user_id(merchant_key: &DataKey, merchant_id: Uuid, id: &Uuid, user_id: &str) -> Vec<u8> {
     merchant_key.seal(
         &place(merchant_id, "sessions.user_id", id.as_bytes()),
@@ -400,8 +402,8 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: Uuid) -> Result<Option<Sessi
     }
 }
 
-/// The session that an unexpired access token belongs to, with its account: the exchange's token, or the one that the
-/// session's second device got for its hand-off.
+/// The session of an unexpired access token, with its account. The token comes from the exchange of the link
+/// or from the hand-off to the second device.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -454,7 +456,8 @@ pub async fn by_access_token(
     Ok(Some((merchant, scope, session)))
 }
 
-/// Moves a pending session on; whether it was pending. A terminal status also notes the time.
+/// Sets the status and stage of a pending session; returns whether it was pending. A terminal status also
+/// sets the time.
 pub async fn advance(
     tx: &mut Tx,
     scope: Scope,
@@ -478,7 +481,7 @@ pub async fn advance(
     Ok(changed == 1)
 }
 
-/// Deletes the link tokens that expired before a time (ms); answers how many.
+/// Deletes link tokens that expired before a time (ms); returns how many.
 pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     execute!(
         tx,
@@ -488,7 +491,8 @@ pub async fn sweep_links(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     )
 }
 
-/// Deletes the sessions that ended before a time (ms) without an attempt, with all that their pages left; answers how many.
+/// Deletes ended sessions without an attempt that expired before a time (ms), with all events and consents;
+/// returns how many.
 pub async fn sweep(tx: &mut Tx, before: i64) -> Result<u64, Error> {
     const SQL: &str = "delete from sessions where attempts = 0 and status <> 'pending' and expires_at < $1";
     execute!(

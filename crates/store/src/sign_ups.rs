@@ -1,5 +1,6 @@
-//! Accounts that strangers asked for and nobody has opened yet. A link's token is 256 random bits, kept as a keyed hash; what was asked is
-//! sealed under a key of the request's own. It does not know whether an address has an account, and sends nothing.
+//! Sign-ups: requests for accounts that have not been opened yet. The token of a link has 256 random bits and
+//! is stored as a keyed hash. The request is sealed under a separate key. This module does not know whether
+//! an address has an account, and it sends no email.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,18 +11,18 @@ use crate::keyring::{DataKey, Place, random};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-/// What a stranger asked for.
+/// A request for an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignUp {
     /// The request.
     pub id: Uuid,
-    /// Whom it is for.
+    /// The email address of the requester.
     pub email: String,
-    /// The account's name.
+    /// The name of the account.
     pub company: String,
-    /// When it was asked for (ms).
+    /// When it was requested (ms).
     pub created_at: i64,
-    /// Until when it can be answered, or its link used (ms).
+    /// Until when it can be accepted or its link can be used (ms).
     pub expires_at: i64,
 }
 
@@ -39,7 +40,7 @@ const KEY: &str = "sign_ups.wrapped_key";
 const EMAIL: &str = "sign_ups.email";
 const COMPANY: &str = "sign_ups.company";
 
-/// Requests belong to no merchant yet.
+/// Requests belong to no merchant yet, so the account is nil.
 fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
     Place {
         merchant_id: Uuid::nil(),
@@ -67,10 +68,10 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("sign-up", &[token.as_bytes()]).to_vec()
 }
 
-/// Writes a request down; it has no link yet.
+/// Stores a request, which has no link yet.
 ///
 /// # Errors
-/// [`Error::LimitReached`] when `most` requests are open.
+/// [`Error::LimitReached`] if the limit of open requests is reached.
 pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i64) -> Result<SignUp, Error> {
     let now = tx.now();
     const SQL: &str = "select count(*) from sign_ups where expires_at > $1";
@@ -102,7 +103,8 @@ pub async fn ask(tx: &mut Tx, email: &str, company: &str, life_ms: i64, most: i6
     Ok(asked)
 }
 
-/// Makes the link of a request that has none; its token is shown this once. `None` when there is no such request.
+/// Creates the link of a request that has none; its token is returned only this once. `None` if there is no
+/// such request.
 pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<SecretString>, Error> {
     let token = URL_SAFE_NO_PAD.encode(random::<32>());
     let token_ref = token_ref(tx, &token);
@@ -119,7 +121,7 @@ pub async fn make_link(tx: &mut Tx, id: Uuid, life_ms: i64) -> Result<Option<Sec
     Ok((made == 1).then(|| SecretString::from(token)))
 }
 
-/// The requests that wait for a link, oldest first, at most `limit`.
+/// The open requests without a link, oldest first, at most `limit`.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -138,7 +140,7 @@ pub async fn waiting(conn: &mut Conn, limit: i64) -> Result<Vec<SignUp>, Error> 
     rows.into_iter().map(|row| row.open(conn)).collect()
 }
 
-/// The request that a link opens, using nothing up.
+/// The request of a link's token. It does not use the token up.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -157,12 +159,13 @@ pub async fn by_token(conn: &mut Conn, token: &str) -> Result<Option<SignUp>, Er
     row.map(|row| row.open(conn)).transpose()
 }
 
-/// Deletes a request, with its link; whether there was one. Of any number of simultaneous calls one gets `true`.
+/// Deletes a request and its link; returns whether there was one. Of any number of simultaneous calls, one
+/// gets `true`.
 pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     Ok(execute!(tx, installation, "delete from sign_ups where id = $1", id)? == 1)
 }
 
-/// Deletes the requests that nobody answered in time; answers how many.
+/// Deletes the expired requests; returns how many.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     let now = tx.now();
     execute!(
@@ -173,10 +176,10 @@ pub async fn sweep(tx: &mut Tx) -> Result<u64, Error> {
     )
 }
 
-/// Wraps every request's key by the keyring's newest master key; answers how many.
+/// Wraps every request's key by the keyring's newest master key; returns how many.
 ///
 /// # Errors
-/// [`Error::Sealed`] when this keyring's masters did not wrap one.
+/// [`Error::Sealed`] if none of this keyring's master keys wrapped a key.
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
     for (id, wrapped) in fetch!(

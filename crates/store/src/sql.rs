@@ -1,16 +1,16 @@
-//! The macros that run statements: one SQL text with `$1` binds serves both databases. Each statement says whose rows it
-//! touches, and [`crate::tenancy`] checks its text when the crate compiles. They know no table.
+//! The macros that run statements. One SQL text with `$1` binds serves both databases. Each statement states
+//! whose rows it uses, and [`crate::tenancy`] checks its text at compile time. The macros know no table.
 //!
-//! After the connection, every call names one of these:
+//! After the connection, every call takes one of these:
 //!
 //! - a [`Scope`](crate::Scope): one account in one mode. The macro binds `$1` to the account and `$2` to the mode, and the
 //!   call's own binds begin at `$3`. The text must restrict every table of an account by both.
 //! - `merchant(id)`: one account, for tables that have no mode. The macro binds `$1`.
 //! - `both_modes(id, "reason")`: one account in both modes. The macro binds `$1`.
 //! - `installation`: tables that belong to no account.
-//! - `across_accounts("reason")`: every account's rows, on purpose. Nothing is checked but that there is a reason.
+//! - `across_accounts("reason")`: every account's rows, on purpose. Only the presence of a reason is checked.
 //!
-//! The text is a constant. Code that chooses between several texts chooses between [`checked!`] ones.
+//! The text is a constant. Code that chooses between several texts uses [`checked!`] for each.
 //!
 //! ```ignore
 //! execute!(tx, scope, "delete from flows where merchant_id = $1 and sandbox = $2 and id = $3", id)?;
@@ -107,8 +107,8 @@ macro_rules! fetch {
     }};
 }
 
-/// `checked!(scope | both_modes | installation, "sql")` is a text that [`execute!`] and [`fetch!`] accept as `checked(text)`
-/// in a call that names the same.
+/// `checked!(scope | both_modes | installation, "sql")` is a text that [`execute!`] and [`fetch!`] accept as
+/// `checked(text)` in a call with the same kind of tenant.
 macro_rules! checked {
     (scope, $sql:expr) => {{
         const CHECKED: $crate::tenancy::Checked<$crate::tenancy::OneMode> =

@@ -1,4 +1,5 @@
-//! One SQLite file: its connections that read, the one that writes, and its write-ahead log. It knows no table.
+//! One SQLite file: its reading connections, its writing connection and its write-ahead log. This module
+//! knows only the table of the API log.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -15,7 +16,7 @@ use crate::group_commit::{Member, Writer};
 use crate::migrations;
 use crate::options::Options;
 
-/// A file with its connections.
+/// A SQLite file and its connections.
 #[derive(Clone)]
 pub(crate) struct SqliteFile {
     readers: SqlitePool,
@@ -24,7 +25,7 @@ pub(crate) struct SqliteFile {
     acquire_timeout: Duration,
 }
 
-/// The file of a `sqlite:` address, and how to connect to it.
+/// The options for connecting to the file of a `sqlite:` address.
 pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, Error> {
     let options = SqliteConnectOptions::from_str(url)?;
     let is_file = !options.get_filename().as_os_str().is_empty();
@@ -36,7 +37,7 @@ pub(crate) fn options(url: &str) -> Result<SqliteConnectOptions, Error> {
     Ok(options)
 }
 
-/// Where the traffic of a database is stored: beside it, as `NAME.traffic.db`.
+/// The traffic file of a database: `NAME.traffic.db` in the same folder.
 pub(crate) fn traffic_file(main: &Path) -> PathBuf {
     let name = main.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".db").unwrap_or(&name);
@@ -44,7 +45,7 @@ pub(crate) fn traffic_file(main: &Path) -> PathBuf {
 }
 
 impl SqliteFile {
-    /// Opens a file, which it creates where it is missing.
+    /// Opens a file and creates it if it is missing.
     pub(crate) async fn open(
         connect: SqliteConnectOptions,
         synchronous: SqliteSynchronous,
@@ -55,7 +56,7 @@ impl SqliteFile {
         Self::connect(connect.create_if_missing(true), synchronous, options).await
     }
 
-    /// Opens a file that exists, to inspect it. It creates nothing.
+    /// Opens an existing file for inspection. It creates nothing.
     pub(crate) async fn open_existing(
         connect: SqliteConnectOptions,
         options: &Options,
@@ -74,9 +75,9 @@ impl SqliteFile {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(synchronous)
             .busy_timeout(options.busy_timeout)
-            // What is deleted is overwritten: erased means erased from the file too.
+            // Deleted content is overwritten, so an erasure reaches the file too.
             .pragma("secure_delete", "on");
-        // The writer first: it makes the empty file a database.
+        // The writer comes first, because it makes the empty file a database.
         let writer = retry_busy(options, || Writer::open(connect.clone(), options.acquire_timeout)).await?;
         let readers = PoolOptions::<Sqlite>::new()
             .acquire_timeout(options.acquire_timeout)
@@ -104,7 +105,7 @@ impl SqliteFile {
         Ok(self.writer.begin().await?)
     }
 
-    /// Brings the file's schema up to date.
+    /// Migrates the file's schema.
     pub(crate) async fn migrate(&self, pending: &Migrator) -> Result<(), Error> {
         let mut alone = self.writer.alone().await?;
         let migrated = async {
@@ -114,14 +115,14 @@ impl SqliteFile {
         }
         .await;
         if migrated.is_err() {
-            // A failed commit leaves sqlx's view of the connection wrong.
+            // After a failed commit, sqlx has a wrong view of the connection.
             alone.replace().await;
         }
         migrated
     }
 
-    /// Takes the API log over from the main file, where versions before the traffic file stored it. A call is durable
-    /// here before it is deleted there, so a cut at any point loses none.
+    /// Moves the API log here from the main file, where versions before the traffic file stored it. A call is
+    /// durable here before it is deleted there, so no interruption loses one.
     pub(crate) async fn take_over_api_log(&self, main: &Self) -> Result<(), Error> {
         const AT_ONCE: i64 = 20_000;
         let path = main.path().to_str();
@@ -136,7 +137,7 @@ impl SqliteFile {
             sqlx::query("pragma main.synchronous = full")
                 .execute(&mut *conn)
                 .await?;
-            // Most starts find nothing, and need no writer's lock for that.
+            // Most starts find nothing, and this query needs no write lock.
             let any = "select exists (select 1 from durable.api_log)";
             while sqlx::query_scalar::<_, bool>(any).fetch_one(&mut *conn).await? {
                 let copied = "insert or ignore into main.api_log
@@ -152,7 +153,7 @@ impl SqliteFile {
             Ok::<(), Error>(())
         }
         .await;
-        // The next connection has neither the other file nor its syncs.
+        // The next connection has neither the attached file nor full syncs.
         alone.replace().await;
         moved
     }
@@ -161,7 +162,7 @@ impl SqliteFile {
     pub(crate) async fn truncate_wal(&self) -> Result<(), Error> {
         let begun = Instant::now();
         loop {
-            // This process's own writer must not be in the way.
+            // This process's own writer would prevent it.
             let alone = self.writer.alone().await?;
             let is_empty = self.try_truncate_wal().await?;
             drop(alone);
@@ -177,7 +178,7 @@ impl SqliteFile {
     }
 
     async fn try_truncate_wal(&self) -> Result<bool, sqlx::Error> {
-        // A separate connection: its short wait for readers must not become the writer's.
+        // A separate connection, because its short timeout must not become the writer's.
         let options = self.options.clone().busy_timeout(Duration::from_millis(200));
         let mut conn = options.connect().await?;
         let checkpoint = "pragma wal_checkpoint(truncate)";
@@ -192,7 +193,7 @@ impl SqliteFile {
     }
 }
 
-/// Switching a new file to WAL does not heed the busy timeout when another process does the same.
+/// Retries, because switching a new file to WAL ignores the busy timeout if another process does the same.
 async fn retry_busy<T, F>(options: &Options, open: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, sqlx::Error>>,

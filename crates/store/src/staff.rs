@@ -1,6 +1,7 @@
-//! People who sign in to the portal: a merchant's staff and the installation's operators, and what they prove themselves with.
-//! Whoever reads the database learns no name, address or secret: all is sealed under the member's own key. It does not know what
-//! a role allows, nor how a password is hashed.
+//! People who sign in to the portal, a merchant's staff and the installation's operators, with their
+//! credentials. The database reveals none of them: names, addresses and TOTP secrets are sealed under the
+//! member's own key, and passwords and recovery codes are hashed. This module neither knows what a role
+//! allows nor hashes passwords.
 
 mod keys;
 
@@ -16,52 +17,52 @@ use crate::merchants::Merchant;
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Tx};
 
-/// Somebody who signs in.
+/// A person who can sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaffMember {
-    /// Who.
+    /// The person's id.
     pub id: Uuid,
-    /// The address, as it was given.
+    /// The email address as the person entered it.
     pub email: String,
-    /// The name, as it was given.
+    /// The name as the person entered it.
     pub name: String,
-    /// Keeps the installation.
+    /// Whether the person is an operator of the installation.
     pub operator: bool,
-    /// Language of the pages; `None`: the browser's.
+    /// The language of the pages; `None` for the browser's.
     pub language: Option<String>,
-    /// Whether codes of an authenticator are asked for.
+    /// Whether sign-in requires a code from an authenticator app.
     pub has_totp: bool,
-    /// When the account was made (ms).
+    /// When the account was created (ms).
     pub created_at: i64,
-    /// When it was last signed in to (ms).
+    /// When the person last signed in (ms).
     pub signed_in_at: Option<i64>,
-    /// When the operator shut the member out (ms).
+    /// When an operator disabled the account (ms).
     pub disabled_at: Option<i64>,
 }
 
-/// What a member begins with.
+/// The content of a new account.
 #[derive(Clone, Copy, Debug)]
 pub struct NewStaff<'a> {
-    /// The address; unique whatever its case.
+    /// The email address, unique regardless of case.
     pub email: &'a str,
     /// The name.
     pub name: &'a str,
-    /// Argon2id, in PHC form.
+    /// The Argon2id hash of the password, in PHC form.
     pub password_hash: &'a str,
-    /// Keeps the installation.
+    /// Whether the person is an operator of the installation.
     pub operator: bool,
 }
 
 /// A member of a merchant's staff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Who.
+    /// The member.
     pub member: StaffMember,
     /// The role's name.
     pub role: String,
-    /// Since when (ms).
+    /// When the member joined (ms).
     pub created_at: i64,
-    /// Since when (ms) the member is shut out of this merchant.
+    /// Since when the member is disabled in this merchant (ms).
     pub disabled_at: Option<i64>,
 }
 
@@ -118,16 +119,16 @@ fn email_ref(conn: &Conn, email: &str) -> Vec<u8> {
     conn.keyring().hash("staff.email", &[email.as_bytes()]).to_vec()
 }
 
-/// A name for an address, known or not, that tells nobody which address it is: for counting tries.
+/// A keyed hash of an address, known or not, as a name for counting tries. It does not reveal the address.
 #[must_use]
 pub fn pseudonym(conn: &Conn, email: &str) -> String {
     hex::encode(email_ref(conn, email))
 }
 
-/// Makes a member, who belongs to no merchant yet.
+/// Creates an account, which belongs to no merchant yet.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the address has an account.
+/// [`Error::Conflict`] if the address already has an account.
 pub async fn create(tx: &mut Tx, new: &NewStaff<'_>) -> Result<StaffMember, Error> {
     let member = StaffMember {
         id: Uuid::now_v7(),
@@ -169,7 +170,7 @@ pub async fn get(conn: &mut Conn, id: Uuid) -> Result<Option<StaffMember>, Error
     row.map(|row| row.open(conn)).transpose()
 }
 
-/// Who has an address, whatever its case.
+/// The member with an email address, regardless of case.
 ///
 /// # Errors
 /// As [`get`].
@@ -201,7 +202,7 @@ pub async fn operators(conn: &mut Conn) -> Result<Vec<StaffMember>, Error> {
     rows.into_iter().map(|row| row.open(conn)).collect()
 }
 
-/// Makes somebody an operator, or no longer one.
+/// Grants or revokes a person's operator role.
 pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), Error> {
     execute!(
         tx,
@@ -213,7 +214,7 @@ pub async fn set_operator(tx: &mut Tx, id: Uuid, operator: bool) -> Result<(), E
     .map(|_| ())
 }
 
-/// Shuts a member out of everything, or lets them in again.
+/// Disables or enables an account.
 pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), Error> {
     let at = disabled.then_some(tx.now());
     execute!(
@@ -226,7 +227,7 @@ pub async fn set_disabled(tx: &mut Tx, id: Uuid, disabled: bool) -> Result<(), E
     .map(|_| ())
 }
 
-/// Remembers that a member signed in.
+/// Records that a member signed in.
 pub async fn signed_in(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     let now = tx.now();
     execute!(
@@ -255,10 +256,10 @@ pub async fn set_name(tx: &mut Tx, id: Uuid, name: &str) -> Result<(), Error> {
     .map(|_| ())
 }
 
-/// Changes the address that a member signs in with.
+/// Changes a member's email address.
 ///
 /// # Errors
-/// [`Error::Conflict`] when it has an account; [`Error::Missing`]; [`Error::Sealed`].
+/// [`Error::Conflict`] if the address already has an account; [`Error::Missing`]; [`Error::Sealed`].
 pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> {
     let sealed = key(tx, id).await?.seal(&place(&id, EMAIL), email.as_bytes());
     let email_ref = email_ref(tx, email);
@@ -266,7 +267,7 @@ pub async fn set_email(tx: &mut Tx, id: Uuid, email: &str) -> Result<(), Error> 
     execute!(tx, installation, SQL, id, &email_ref, &sealed).map(|_| ())
 }
 
-/// Argon2id of a member's password, in PHC form.
+/// The Argon2id hash of a member's password, in PHC form.
 ///
 /// # Errors
 /// [`Error::Missing`].
@@ -277,14 +278,14 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
     Ok(hash)
 }
 
-/// Whether a member's password still has this hash. Their row stays locked until the transaction's end: a session that begins in it is
-/// there before the password changes, and ends with it.
+/// Whether a member's password still has this hash. The row stays locked until the transaction ends, so a
+/// session created in the transaction exists before the password can change and is ended by that change.
 pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Error> {
     const SQL: &str = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
     Ok(execute!(tx, installation, SQL, id, hash)? == 1)
 }
 
-/// Sets a member's password.
+/// Sets the hash of a member's password.
 pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error> {
     execute!(
         tx,
@@ -296,7 +297,7 @@ pub async fn set_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<(), Error
     .map(|_| ())
 }
 
-/// The secret that a member's authenticator shares.
+/// The TOTP secret of a member's authenticator app.
 ///
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
@@ -310,7 +311,8 @@ pub async fn totp(conn: &mut Conn, id: Uuid) -> Result<Option<Zeroizing<Vec<u8>>
     }
 }
 
-/// Asks a member for codes from now on; `step` is the time step of the code that proved the set-up, which counts no more.
+/// Turns on codes for a member. `step` is the time step of the code that confirmed the set-up; that code
+/// cannot be used again.
 ///
 /// # Errors
 /// [`Error::Missing`]; [`Error::Sealed`].
@@ -320,20 +322,21 @@ pub async fn set_totp(tx: &mut Tx, id: Uuid, secret: &[u8], step: i64) -> Result
     execute!(tx, installation, SQL, id, &sealed, step).map(|_| ())
 }
 
-/// Asks a member for codes no more; the recovery codes go too.
+/// Turns off codes for a member and deletes the recovery codes.
 pub async fn clear_totp(tx: &mut Tx, id: Uuid) -> Result<(), Error> {
     const SQL: &str = "update staff set totp_sealed = null, totp_step = null, recovery = '[]' where id = $1";
     execute!(tx, installation, SQL, id).map(|_| ())
 }
 
-/// Uses up the code of a time step, in one conditional update; whether it, and every later one, was unused.
+/// Uses up the code of a time step in one conditional update; returns whether this code and all later ones
+/// were unused.
 pub async fn use_totp_step(tx: &mut Tx, id: Uuid, step: i64) -> Result<bool, Error> {
     const SQL: &str =
         "update staff set totp_step = $2 where id = $1 and (totp_step is null or totp_step < $2)";
     Ok(execute!(tx, installation, SQL, id, step)? == 1)
 }
 
-/// Keyed hashes of recovery codes, in hex.
+/// The keyed hashes of recovery codes, in hex.
 #[derive(Default, Serialize, Deserialize)]
 struct Recovery(Vec<String>);
 
@@ -366,7 +369,7 @@ pub async fn set_recovery(tx: &mut Tx, id: Uuid, codes: &[String]) -> Result<(),
     .map(|_| ())
 }
 
-/// Uses a recovery code up; whether it was one. Of any number of simultaneous uses one succeeds.
+/// Uses up a recovery code; returns whether it was valid. Of any number of simultaneous uses, one succeeds.
 ///
 /// # Errors
 /// [`Error::Missing`].
@@ -382,7 +385,7 @@ pub async fn use_recovery(tx: &mut Tx, id: Uuid, code: &str) -> Result<bool, Err
     Ok(execute!(tx, installation, SQL, id, &before, &after)? == 1)
 }
 
-/// How many recovery codes a member has left.
+/// The number of recovery codes that a member has left.
 ///
 /// # Errors
 /// [`Error::Missing`].
@@ -390,10 +393,10 @@ pub async fn recovery_left(conn: &mut Conn, id: Uuid) -> Result<usize, Error> {
     Ok(recovery(conn, id).await?.1.0.len())
 }
 
-/// Makes somebody a member of a merchant's staff.
+/// Adds a person to a merchant's staff.
 ///
 /// # Errors
-/// [`Error::Conflict`] when they already are one, shut out or not.
+/// [`Error::Conflict`] if the person already belongs to it, disabled or not.
 pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<(), Error> {
     let now = tx.now();
     let joined = execute!(
@@ -411,13 +414,13 @@ pub async fn join(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) ->
     Ok(())
 }
 
-/// Gives a member another role; whether there was such a member.
+/// Sets a member's role; returns whether there was such a member.
 pub async fn set_role(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid, role: &str) -> Result<bool, Error> {
     const SQL: &str = "update memberships set role = $3 where merchant_id = $1 and staff_id = $2";
     Ok(execute!(tx, merchant(merchant_id), SQL, staff_id, role)? == 1)
 }
 
-/// Shuts a member out of a merchant, or lets them in again; whether there was such a member.
+/// Disables or enables a member in a merchant; returns whether there was such a member.
 pub async fn set_membership_disabled(
     tx: &mut Tx,
     merchant_id: Uuid,
@@ -429,8 +432,8 @@ pub async fn set_membership_disabled(
     Ok(execute!(tx, merchant(merchant_id), SQL, staff_id, at)? == 1)
 }
 
-/// A member's role, unless they are shut out. Their row stays locked until the transaction's end: what they do in it is there before
-/// they are shut out, and can be undone with that.
+/// A member's role; `None` if the member is disabled. The row stays locked until the transaction ends. So the
+/// effects of the transaction exist before the member can be disabled, and disabling can undo them.
 pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<Option<String>, Error> {
     const SQL: &str =
         "update memberships set role = role where merchant_id = $1 and staff_id = $2 and disabled_at is null
@@ -439,15 +442,15 @@ pub async fn lock_member(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Resu
     Ok(row.map(|(role,)| role))
 }
 
-/// Whether somebody is an operator and not shut out; locked as by [`lock_member`].
+/// Whether a person is an operator and not disabled. Locks the row like [`lock_member`].
 pub async fn lock_operator(tx: &mut Tx, id: Uuid) -> Result<bool, Error> {
     const SQL: &str =
         "update staff set operator = operator where id = $1 and operator and disabled_at is null";
     Ok(execute!(tx, installation, SQL, id)? == 1)
 }
 
-/// How many members have a role and are not shut out. Their rows stay locked until the transaction's end, so that of two people who
-/// each take the other's role one finds that nobody else has it.
+/// The number of members who have a role and are not disabled. Their rows stay locked until the transaction
+/// ends. If two people take the role from each other at once, one of them finds that nobody else has it.
 pub async fn lock_role(tx: &mut Tx, merchant_id: Uuid, role: &str) -> Result<u64, Error> {
     const SQL: &str = "update memberships set role = $2
                where merchant_id = $1 and role = $2 and disabled_at is null
@@ -514,7 +517,7 @@ pub async fn member(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Resul
     row.map(|row| row.open(conn)).transpose()
 }
 
-/// The merchants that a member may enter, with the role there, by name.
+/// The merchants that a member has access to, with the role in each, by name.
 pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Merchant, String)>, Error> {
     #[derive(sqlx::FromRow)]
     struct Entry {
@@ -535,7 +538,7 @@ pub async fn merchants_of(conn: &mut Conn, staff_id: Uuid) -> Result<Vec<(Mercha
     Ok(rows.into_iter().map(|row| (row.merchant, row.role)).collect())
 }
 
-/// Whether a member belongs to another merchant too, shut out there or not.
+/// Whether a member also belongs to another merchant, disabled there or not.
 pub async fn belongs_elsewhere(conn: &mut Conn, merchant_id: Uuid, staff_id: Uuid) -> Result<bool, Error> {
     const SQL: &str = "select count(*) from memberships where staff_id = $1 and merchant_id <> $2";
     let (others,) = fetch!(

@@ -1,4 +1,5 @@
-//! "Not this person": listings that a reviewer found not to mean one person of an account. It knows nothing of screening.
+//! Suppressions: listings that, according to a reviewer, do not mean a certain person of an account. This
+//! module does not screen.
 
 use uuid::Uuid;
 
@@ -8,26 +9,26 @@ use crate::{Conn, Error, Scope, Tx};
 /// A listing that does not mean a person.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Suppression {
-    /// The list.
+    /// The name of the list.
     pub list: String,
-    /// The listing's id in it.
+    /// The listing's id in the list.
     pub entity_id: String,
-    /// How strong the hit was that was looked at, in ten-thousandths: a stronger one is a new question.
+    /// The score of the inspected hit in ten-thousandths. A stronger hit needs another review.
     pub score: i64,
-    /// Who found so.
+    /// The member of staff who suppressed it.
     pub staff_id: Uuid,
-    /// Why: a word of the portal's, nothing personal.
+    /// The reason as a code of the portal, without personal data.
     pub reason: String,
-    /// When (ms).
+    /// When it was suppressed (ms).
     pub at: i64,
-    /// The second person who confirmed it; `None`: one person alone found so.
+    /// The second person who confirmed it; `None` if one person decided alone.
     pub confirmed_by: Option<Uuid>,
 }
 
-/// Notes that a listing does not mean a person, in place of an earlier note.
+/// Stores that a listing does not mean a person, and replaces an earlier suppression.
 ///
 /// # Errors
-/// [`Error::Database`] when there is no such person.
+/// [`Error::Database`] if there is no such person.
 pub async fn put(
     tx: &mut Tx,
     scope: Scope,
@@ -55,7 +56,7 @@ pub async fn put(
     .map(|_| ())
 }
 
-/// Forgets it; whether there was something to forget.
+/// Removes a suppression; returns whether there was one.
 pub async fn remove(
     tx: &mut Tx,
     scope: Scope,
@@ -69,14 +70,14 @@ pub async fn remove(
     Ok(removed > 0)
 }
 
-/// The listings that do not mean a person, newest first.
+/// A person's suppressions, newest first.
 pub async fn of_person(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<Suppression>, Error> {
     const SQL: &str = "select list, entity_id, score, staff_id, reason, at, confirmed_by from suppressions
                where merchant_id = $1 and sandbox = $2 and facemap_id = $3 order by at desc, list, entity_id";
     fetch!(all, conn, scope, Suppression, SQL, facemap_id)
 }
 
-/// Gives a facemap's suppressions to another, whose own stay where both have one.
+/// Copies a facemap's suppressions to another facemap, whose own ones take precedence.
 pub(crate) async fn move_to(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
     const SQL: &str = "insert into suppressions (merchant_id, sandbox, facemap_id, list, entity_id, score, staff_id, reason, at,
                                          confirmed_by)

@@ -1,10 +1,10 @@
-//! Whose rows a statement may touch, checked while the crate compiles: a statement on an account's tables names the
-//! account, and the mode where the table has one. It reads the statement's text and never a value, and it is no SQL
-//! parser: it finds a forgotten restriction, not a deliberate way around one.
+//! Compile-time checks of whose rows a statement may use. A statement on an account's tables must restrict
+//! the account, and the mode if the table has one. The checks read only the statement's text, never a value,
+//! and do not parse SQL. They detect a forgotten restriction, not a deliberate circumvention.
 
 use std::marker::PhantomData;
 
-/// The tables whose rows belong to an account in one mode: they have the columns `merchant_id` and `sandbox`.
+/// Tables with the columns `merchant_id` and `sandbox`: each row belongs to an account in one mode.
 const MODE_TABLES: &[&str] = &[
     "api_log",
     "attempts",
@@ -42,7 +42,7 @@ const MODE_TABLES: &[&str] = &[
     "webhook_endpoints",
 ];
 
-/// The tables whose rows belong to an account in both modes: they have the column `merchant_id` alone.
+/// Tables with the column `merchant_id` alone: each row belongs to an account in both modes.
 const MERCHANT_TABLES: &[&str] = &[
     "audit_heads",
     "invitations",
@@ -56,7 +56,8 @@ const MERCHANT_TABLES: &[&str] = &[
     "saved_views",
 ];
 
-/// The text of a statement that a form below accepted, for code that chooses between several texts.
+/// The text of a statement that one of the forms below has accepted, for code that chooses between several
+/// texts.
 pub(crate) struct Checked<Form> {
     text: &'static str,
     form: PhantomData<Form>,
@@ -68,13 +69,13 @@ impl<Form> Checked<Form> {
     }
 }
 
-/// A statement on the rows of one account in one mode: `$1` is the account and `$2` is the mode.
+/// A statement on the rows of one account in one mode. `$1` is the account and `$2` is the mode.
 pub(crate) enum OneMode {}
 
-/// A statement on the tables that an account has once for both modes: `$1` is the account.
+/// A statement on tables with one set of rows for both modes of an account. `$1` is the account.
 pub(crate) enum OneMerchant {}
 
-/// A statement on the rows of one account in both modes: `$1` is the account.
+/// A statement on the rows of one account in both modes. `$1` is the account.
 pub(crate) enum BothModes {}
 
 /// A statement on the installation's tables, which belong to no account.
@@ -158,7 +159,7 @@ const fn is_insert(text: &str) -> bool {
     begins(text.trim_ascii_start().as_bytes(), 0, "insert into ")
 }
 
-/// Whether the list of columns of an insert begins so.
+/// Whether an insert's list of columns begins with these.
 const fn names_columns(text: &str, columns: &str) -> bool {
     let text = text.as_bytes();
     let mut at = 0;
@@ -168,7 +169,7 @@ const fn names_columns(text: &str, columns: &str) -> bool {
     begins(text, at + 1, columns)
 }
 
-/// Whether an insert takes its first values from these places, or selects these columns.
+/// Whether an insert's values begin with these placeholders, or its `select` with these columns.
 const fn gives_values(text: &str, places: &str, columns: &str) -> bool {
     let sql = text.as_bytes();
     let mut at = 0;
@@ -187,7 +188,7 @@ const fn gives_values(text: &str, places: &str, columns: &str) -> bool {
     false
 }
 
-/// Whether a statement has at least as many of these restrictions as it has tables with that column.
+/// Whether a statement contains this restriction at least once for each table with that column.
 const fn restricts_each(text: &str, restriction: &str, with_merchant_tables: bool) -> bool {
     let mut tables = references(text, MODE_TABLES);
     if with_merchant_tables {
@@ -196,7 +197,8 @@ const fn restricts_each(text: &str, restriction: &str, with_merchant_tables: boo
     count(text, restriction) + is_insert(text) as usize >= tables
 }
 
-/// How often a statement reads or writes one of these tables: their names after `from`, `join`, `update` and `into`.
+/// How often a statement reads or writes one of these tables. Counts their names after `from`, `join`,
+/// `update` and `into`.
 const fn references(text: &str, tables: &[&str]) -> usize {
     const BEFORE: [&str; 4] = ["from ", "join ", "update ", "into "];
     let sql = text.as_bytes();
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
     use crate::migrations;
 
-    /// Whether a form accepts a text. In the macros the same assertion fails in a constant, so the text does not compile.
+    /// Whether a form accepts a text. In the macros the same assertion runs at compile time.
     fn accepts<Form>(check: fn(&'static str) -> Checked<Form>, text: &'static str) -> bool {
         std::panic::catch_unwind(|| check(text)).is_ok()
     }
@@ -316,7 +318,7 @@ mod tests {
             "insert into flows (merchant_id, sandbox, id) values ($3, $2, $1)",
             "insert into flows (merchant_id, sandbox, id) values ($1, $20, $3)",
             "insert into flows (merchant_id, sandbox, id) select $1, $2, id from flows",
-            // A second table without its own restriction.
+            // The second table has no restriction.
             "select id from flows where merchant_id = $1 and sandbox = $2 and id in (select flow_id from group_flows)",
             "select f.seq from faces f join people p on p.facemap_id = f.facemap_id
              where f.merchant_id = $1 and f.sandbox = $2",
@@ -356,7 +358,7 @@ mod tests {
         for text in [
             "select id from nodes",
             "select id from merchants where id = $1",
-            // A column whose name contains a table's.
+            // The column's name contains a table's name.
             "select jobs_done from nodes",
         ] {
             assert!(accepts(Installation::check, text), "{text}");
@@ -370,7 +372,7 @@ mod tests {
         }
     }
 
-    /// The tables that migrations create, each with the names of its columns.
+    /// The tables that the migrations create, each with its columns.
     fn tables(migrator: &sqlx::migrate::Migrator) -> BTreeMap<String, Vec<String>> {
         let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for migration in migrator.iter() {
@@ -426,7 +428,8 @@ mod tests {
 
     #[test]
     fn every_statement_goes_through_the_macros() {
-        // The macros; what connects and migrates; and many rows in one statement, which begins each row with its tenant.
+        // The exceptions: the macros themselves, connecting and migrating, and inserts of many rows, which
+        // begin each row with its tenant.
         const WITHOUT: [&str; 5] = ["sql.rs", "db.rs", "sqlite.rs", "group_commit.rs", "bulk/rows.rs"];
         let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let (mut folders, mut read) = (vec![src.clone()], 0);

@@ -1,4 +1,4 @@
-//! Enums that a table holds as text.
+//! Enums that a table stores as text.
 
 use std::str::FromStr;
 
@@ -6,8 +6,9 @@ use reference::status::{AttemptStatus, Decision, GroupStatus, UnknownWord};
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 
-/// A column with a word of an enum that decides something. A text that is no such word is
-/// [`Error::Unreadable`](crate::Error::Unreadable); sqlx's `try_from = "String"` would lose the type of the error.
+/// A column with the text of an enum that decides something. An unknown text is
+/// [`Error::Unreadable`](crate::Error::Unreadable). sqlx's `try_from = "String"` would lose the type of the
+/// error.
 pub(crate) struct Word<T>(pub(crate) T);
 
 impl<T, DB: Database> Type<DB> for Word<T>
@@ -33,7 +34,7 @@ where
     }
 }
 
-/// Lets a row use the enum itself: `#[sqlx(try_from = "Word<…>")]`.
+/// Lets a row contain the enum itself: `#[sqlx(try_from = "Word<…>")]`.
 macro_rules! from_word {
     ($($name:ident),+) => { $(
         impl From<Word<$name>> for $name {
@@ -46,8 +47,8 @@ macro_rules! from_word {
 
 from_word!(AttemptStatus, Decision, GroupStatus);
 
-/// Defines an enum, its text, and how to read it back from a row (`#[sqlx(try_from = "Word<…>")]`). The text in parentheses names
-/// it in [`Error::Unreadable`](crate::Error::Unreadable).
+/// Defines an enum, its texts, and how a row reads it (`#[sqlx(try_from = "Word<…>")]`). The text in
+/// parentheses is its name in [`Error::Unreadable`](crate::Error::Unreadable).
 macro_rules! text_enum {
     ($(#[$meta:meta])* $name:ident ($enumeration:literal) {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+
@@ -57,7 +58,7 @@ macro_rules! text_enum {
         pub enum $name { $($(#[$variant_meta])* $variant,)+ }
 
         impl $name {
-            /// Its text, as the table holds it.
+            /// The text that the table stores.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }

@@ -1,4 +1,5 @@
-//! The receiving end of a Flow's webhook: the secrets that sign its messages, and whether it asked for silence. It sends nothing.
+//! The endpoint of a Flow's webhook: the secrets that sign its messages, and whether the receiver has refused
+//! further messages. This module sends nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,14 +10,14 @@ use crate::keyring::{Place, random};
 use crate::sql::{execute, fetch};
 use crate::{Conn, Error, Scope, Tx, merchants};
 
-/// How a Flow's webhook is signed.
+/// The signing secrets and the state of a Flow's webhook.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// `whsec_…` (Standard Webhooks 1.0.0).
+    /// The current secret: `whsec_…` (Standard Webhooks 1.0.0).
     pub secret: SecretString,
-    /// The secret before a rotation, while it signs too.
+    /// The previous secret, while it also signs after a rotation.
     pub previous: Option<SecretString>,
-    /// The address that answered 410.
+    /// The webhook URL that answered 410 and gets no more messages.
     pub stopped_url: Option<String>,
 }
 
@@ -28,7 +29,7 @@ struct Row {
     stopped_url: Option<String>,
 }
 
-/// A Flow's endpoint; its first secret is made when it is first asked for. `None` when there is no such Flow.
+/// A Flow's endpoint. The first call creates its secret. `None` if there is no such Flow.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -91,7 +92,8 @@ fn new_secret() -> SecretString {
     format!("whsec_{}", STANDARD.encode(random::<32>())).into()
 }
 
-/// Replaces the secret, by a new one unless one is given; the old one signs too for `overlap_ms`. `None` when there is no such Flow.
+/// Replaces the secret by the given one or a new one. The previous secret also signs for `overlap_ms`. `None`
+/// if there is no such Flow.
 ///
 /// # Errors
 /// [`Error::Sealed`].
@@ -120,14 +122,14 @@ pub async fn rotate(
     Ok(Some(secret))
 }
 
-/// The Flows whose receiver wants no more messages, with its address.
+/// The Flows whose receiver refused further messages, with the webhook URL.
 pub async fn stopped(conn: &mut Conn, scope: Scope) -> Result<Vec<(Uuid, String)>, Error> {
     const SQL: &str = "select flow_id, stopped_url from webhook_endpoints
                where merchant_id = $1 and sandbox = $2 and stopped_url is not null";
     fetch!(all, conn, scope, (Uuid, String), SQL)
 }
 
-/// Notes the address that wants no more messages, or that there is none.
+/// Sets the webhook URL that refused further messages; `None` clears it.
 pub async fn set_stopped(tx: &mut Tx, scope: Scope, flow_id: Uuid, url: Option<&str>) -> Result<(), Error> {
     execute!(
         tx,

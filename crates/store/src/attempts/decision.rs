@@ -1,4 +1,4 @@
-//! The reviewers' decisions on attempts. Rows are only added: the newest counts.
+//! The reviewers' decisions on attempts. Rows are only added, and the newest one is in force.
 
 use reference::status::{self, AttemptStatus};
 
@@ -11,7 +11,7 @@ use crate::{Conn, Error, Scope, Tx};
 /// A person's decision on an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What was decided.
+    /// The decision.
     pub decision: status::Decision,
     /// Who decided.
     pub actor: String,
@@ -21,7 +21,8 @@ pub struct Decision {
     pub at: i64,
 }
 
-/// Writes a decision and the status that it gives the attempt, which came from [`get_for_update`](super::get_for_update).
+/// Stores a decision and the attempt's new status. The attempt comes from
+/// [`get_for_update`](super::get_for_update) in the same transaction.
 pub async fn decide(
     tx: &mut Tx,
     scope: Scope,

@@ -1,4 +1,4 @@
-//! How an attempt is sealed: its key in its row, wrapped by the person's key, and its columns under its key.
+//! How an attempt is sealed: the person's key wraps the attempt's key, which seals the attempt's columns.
 
 use uuid::Uuid;
 
@@ -6,7 +6,7 @@ use crate::keyring::{DataKey, Place};
 use crate::sql::fetch;
 use crate::{Conn, Error, Scope, merchants, people};
 
-/// An attempt's key, from the keys above it: each an id and what is wrapped for it.
+/// Unwraps an attempt's key with the keys above it. Each pair is an id and the wrapped key of that row.
 pub(crate) fn unwrap(
     merchant_key: &DataKey,
     scope: Scope,
@@ -17,7 +17,7 @@ pub(crate) fn unwrap(
     person_key.unwrap_key(&place(scope, "attempts.wrapped_key", id), wrapped)
 }
 
-/// The label of an attempt.
+/// Opens the merchant's label of an attempt.
 pub(crate) fn open_external_id(
     key: &DataKey,
     scope: Scope,
@@ -44,7 +44,7 @@ pub(crate) struct Sealed {
     pub(crate) detail: Vec<u8>,
 }
 
-/// What is personal in an attempt.
+/// The personal data of an attempt.
 pub(crate) struct Personal<'a> {
     pub(crate) external_user_id: &'a str,
     pub(crate) request: &'a str,
@@ -52,7 +52,7 @@ pub(crate) struct Personal<'a> {
     pub(crate) detail: &'a str,
 }
 
-/// Seals what is personal in an attempt under its key, and that one under the person's.
+/// Seals an attempt's personal data under its key, and wraps that key by the person's.
 pub(crate) fn seal(
     scope: Scope,
     person_key: &DataKey,
@@ -69,12 +69,12 @@ pub(crate) fn seal(
     }
 }
 
-/// A decision's reason as the row holds it.
+/// Seals the reason of a decision for its row.
 pub(crate) fn seal_reason(scope: Scope, key: &DataKey, attempt_id: &Uuid, reason: &str) -> Vec<u8> {
     key.seal(&place(scope, "decisions.reason", attempt_id), reason.as_bytes())
 }
 
-/// An attempt's key.
+/// An attempt's key; `None` if there is no such attempt.
 ///
 /// # Errors
 /// [`Error::Sealed`].

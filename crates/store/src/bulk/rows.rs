@@ -1,5 +1,5 @@
-//! Many rows in one statement. Each row begins with the account and mode of its [`Rows`], so callers give the other columns
-//! alone. It knows no table.
+//! Inserts many rows with one statement. Each row begins with the account and mode of its [`Rows`], so
+//! callers pass only the other columns. This module knows no table.
 
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
@@ -46,10 +46,10 @@ impl From<bool> for Value {
     }
 }
 
-/// SQLite binds at most 32,766 values a statement.
+/// Less than SQLite's limit of 32,766 values in a statement.
 const MOST_VALUES: usize = 32_000;
 
-/// Rows of one account and mode for one table: as many in a statement as the database allows.
+/// Rows of one account and mode for one table, inserted with as few statements as the database allows.
 pub(super) struct Rows {
     scope: Scope,
     table: &'static str,
@@ -91,7 +91,8 @@ impl Rows {
                 sql.push_str(if row == 0 { "(" } else { ", (" });
                 for column in 0..width {
                     sql.push_str(if column == 0 { "" } else { ", " });
-                    // SQLite looks a place up by its name, one after the other, unless it has none.
+                    // SQLite searches a list for each named placeholder, which is quadratic, so its
+                    // placeholders have no names.
                     match tx.is_postgres() {
                         true => sql.push_str(&format!("${}", row * width + column + 1)),
                         false => sql.push('?'),
@@ -99,7 +100,7 @@ impl Rows {
                 }
                 sql.push(')');
             }
-            // Put together from this module's own names and numbers of places.
+            // Safe: the text consists of this module's constants and placeholders only.
             let sql = AssertSqlSafe(sql);
             macro_rules! run {
                 ($raw:ident) => {{

@@ -35,14 +35,14 @@ impl Bench {
         }
     }
 
-    /// What another connection sees, in the order in which it was written.
+    /// The rows that another connection sees, in the order of their insertion.
     async fn rows(&self) -> Vec<String> {
         let mut conn = self.options.connect().await.unwrap();
         let sql = "select name from rows order by rowid";
         sqlx::query_scalar(sql).fetch_all(&mut conn).await.unwrap()
     }
 
-    /// A task that begins, writes a row and commits. It queues when this returns.
+    /// Starts a task that begins, writes a row and commits. The task queues when this returns.
     async fn queue(&self, name: &str) -> JoinHandle<Result<(), Error>> {
         let queued = self.writer.0.waiting.load(Ordering::SeqCst);
         let (writer, name) = (self.writer.clone(), name.to_owned());
@@ -138,7 +138,7 @@ async fn nobody_is_told_of_a_commit_before_it_happens() {
     });
     bench.until_waiting(1).await;
     let first = tokio::spawn(first.commit());
-    // The second has the connection now: the first is released and must wait for it.
+    // The second member has the connection now. The first one is released and must wait for it.
     bench.until_waiting(0).await;
     assert!(!first.is_finished());
     assert!(bench.rows().await.is_empty());
@@ -170,7 +170,7 @@ async fn a_cancelled_member_rolls_back_alone() {
 async fn a_cancelled_lone_member_leaves_no_transaction_open() {
     let bench = Bench::new().await;
     drop(bench.member("cancelled").await);
-    // Another process gets the write lock without anybody's help.
+    // Another process gets the write lock without help from this one.
     let mut other = bench.options.clone().busy_timeout(LONG).connect().await.unwrap();
     sqlx::raw_sql("insert into rows (name) values ('other')")
         .execute(&mut other)
@@ -185,7 +185,7 @@ async fn one_who_leaves_the_queue_strands_nobody() {
     let first = bench.member("first").await;
     let gone = bench.queue("gone").await;
     gone.abort();
-    // Whether the first still sees it queue or not, it must get its commit.
+    // Whether or not the first member still counts the cancelled task, its commit must complete.
     first.commit().await.unwrap();
     let _ = gone.await;
     assert_eq!(bench.rows().await, ["first"]);
@@ -229,7 +229,7 @@ async fn a_full_disk_inside_a_savepoint_ends_the_group_and_no_more() {
     assert_eq!(bench.rows().await, ["after"]);
 }
 
-/// A member whose violation of a reference comes out at the outer commit only.
+/// A member whose foreign-key violation appears only at the outer commit.
 async fn queue_orphan(bench: &Bench) -> JoinHandle<Result<(), Error>> {
     let queued = bench.writer.0.waiting.load(Ordering::SeqCst);
     let writer = bench.writer.clone();
@@ -262,7 +262,7 @@ async fn a_refusal_that_rests_on_a_failed_group_is_not_believed() {
     let writer = bench.writer.clone();
     let refused = tokio::spawn(async move {
         let mut member = writer.begin().await.unwrap();
-        // It sees the first one's row and would refuse because of it.
+        // It sees the first member's row and refuses because of it.
         insert(&mut member, "first").await.unwrap_err();
         member.rollback().await
     });

@@ -1,4 +1,4 @@
-//! Data keys: what they seal opens only under them and in its place, and they wrap one another.
+//! Data keys: they seal bytes for one place, and they wrap one another.
 
 use rand::TryRng as _;
 use sealing::Cipher;
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 
-/// The format of sealed bytes.
+/// The version of the format of sealed bytes.
 const VERSION: u8 = 1;
 const NONCE_LEN: usize = Cipher::NONCE;
 const HEADER_LEN: usize = 1 + 4 + NONCE_LEN;
@@ -26,7 +26,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// `N` random letters and digits (5 bits each), without those that people mistake for one another.
+/// `N` random letters and digits (5 bits each), without those that look alike.
 pub(crate) fn random_text<const N: usize>() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     random::<N>()
@@ -35,12 +35,12 @@ pub(crate) fn random_text<const N: usize>() -> String {
         .collect()
 }
 
-/// Where sealed bytes belong: they open only there.
+/// The place of sealed bytes. They open only there.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The merchant account (nil for what belongs to none).
+    /// The merchant account; nil for data without an account.
     pub merchant_id: Uuid,
-    /// The table and column, or the kind of object.
+    /// The table and column, or the type of object.
     pub what: &'a str,
     /// The row, or the object's path.
     pub id: &'a [u8],
@@ -48,7 +48,7 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     fn associated_data(&self) -> Vec<u8> {
-        // Lengths first, so that no two places share their bytes.
+        // The length prefix ensures that two places never give the same bytes.
         let mut data = Vec::with_capacity(16 + 8 + self.what.len() + self.id.len());
         data.extend_from_slice(self.merchant_id.as_bytes());
         data.extend_from_slice(&(self.what.len() as u64).to_be_bytes());
@@ -58,7 +58,7 @@ impl Place<'_> {
     }
 }
 
-/// A 256-bit key with the id by which sealed bytes name it. Wiped when dropped; never printed.
+/// A 256-bit key and the id by which sealed bytes name it. It is wiped when dropped and never printed.
 #[derive(Clone)]
 pub struct DataKey {
     pub(super) id: u32,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for DataKey {
 }
 
 impl DataKey {
-    /// A fresh random key.
+    /// A new random key.
     #[must_use]
     pub fn generate() -> Self {
         Self {
@@ -101,7 +101,7 @@ impl DataKey {
         bytes
     }
 
-    /// Opens what [`DataKey::seal`] sealed for this place.
+    /// Opens bytes that [`DataKey::seal`] sealed for this place.
     ///
     /// # Errors
     /// [`Error::Sealed`] for anything else.
@@ -118,10 +118,10 @@ impl DataKey {
         Ok(Zeroizing::new(plain))
     }
 
-    /// Opens sealed UTF-8.
+    /// Opens sealed UTF-8 text.
     ///
     /// # Errors
-    /// [`Error::Sealed`] when it does not open or is no UTF-8.
+    /// [`Error::Sealed`] if the bytes do not open or are not UTF-8.
     pub fn open_text(&self, place: &Place<'_>, sealed: &[u8]) -> Result<String, Error> {
         let plain = self.open(place, sealed)?;
         std::str::from_utf8(&plain)
@@ -206,7 +206,7 @@ mod tests {
         fn any_bytes_open_to_an_error(bytes: Vec<u8>) {
             let key = DataKey::generate();
             let _ = key.open(&place(b"1"), &bytes).unwrap_err();
-            // Also behind a header of this very key.
+            // Also with a header that names this very key.
             let mut sealed = key.seal(&place(b"1"), b"");
             sealed.truncate(HEADER_LEN);
             sealed.extend_from_slice(&bytes);

@@ -1,4 +1,4 @@
-//! The keys of accounts: each is in its account's row, wrapped by a master key.
+//! The keys of accounts. Each key is in its account's row, wrapped by a master key.
 
 use uuid::Uuid;
 
@@ -14,10 +14,11 @@ pub(crate) fn key_place(id: &Uuid) -> Place<'_> {
     }
 }
 
-/// The account's data key, which wraps its people's keys and seals what belongs to no person.
+/// The account's data key, which wraps its people's keys and seals data that belong to no person.
 ///
 /// # Errors
-/// [`Error::Missing`] for an unknown account; [`Error::Sealed`] when this keyring's masters did not wrap it.
+/// [`Error::Missing`] for an unknown account; [`Error::Sealed`] if none of this keyring's master keys wrapped
+/// it.
 pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     const SQL: &str = "select wrapped_key from merchants where id = $1";
     let (wrapped,) =
@@ -25,7 +26,7 @@ pub async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     conn.keyring().unwrap_key(&key_place(&id), &wrapped)
 }
 
-/// Wraps every account's key by the keyring's newest master key; answers how many.
+/// Wraps every account's key by the keyring's newest master key; returns how many.
 ///
 /// # Errors
 /// As [`key`].

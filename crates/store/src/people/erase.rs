@@ -1,18 +1,20 @@
-//! The erasure of a person from every table. It deletes no object: [`erasures`] notes those that have to go.
+//! The erasure of a person from every table. It deletes no object: [`erasures`] records those that must be
+//! deleted.
 
 use uuid::Uuid;
 
 use crate::sql::{execute, fetch};
 use crate::{Error, Scope, Tx, counters, erasures, faces, idempotency, people};
 
-/// Erases a person: the key, faces, registrations, attempts, names, aliases, and every row that names the person under the account's key
-/// ([`erasures`]). Answers the attempts; the same transaction notes that their objects have to be deleted, and writes the ledger.
+/// Erases a person: the key, faces, registrations, attempts, names, aliases, and every row about the person
+/// under the account's key ([`erasures`]). Returns the ids of the attempts. The same transaction records that
+/// their objects must be deleted, and adds the person to the ledger.
 ///
-/// The caller has appended the person's keys ([`erasures::keys_of`]) to the journal before this transaction commits. A backup made earlier
-/// still holds the sealed data and the wrapped key.
+/// The caller must append the person's keys ([`erasures::keys_of`]) to the journal before this transaction
+/// commits, because an earlier backup still contains the sealed data and the wrapped key.
 ///
 /// # Errors
-/// [`Error::Missing`] when there is no such person (aliases are not followed).
+/// [`Error::Missing`] if there is no such person. Aliases are not followed.
 pub async fn erase(tx: &mut Tx, scope: Scope, facemap_id: Uuid) -> Result<Vec<Uuid>, Error> {
     counters::lock(tx, scope).await?;
     people::get(tx, scope, facemap_id)

@@ -1,4 +1,5 @@
-//! The keys of people: each is in its person's row, wrapped by the account's key. It neither makes nor destroys one.
+//! The keys of people. Each key is in its person's row, wrapped by the account's key. This module neither
+//! creates nor destroys keys.
 
 use uuid::Uuid;
 
@@ -17,14 +18,14 @@ fn key_place(scope: Scope, facemap_id: &Uuid) -> Place<'_> {
 /// A person's key, which wraps the keys of the person's attempts.
 ///
 /// # Errors
-/// [`Error::Missing`] when there is no such person (aliases are not followed); [`Error::Sealed`].
+/// [`Error::Missing`] if there is no such person (aliases are not followed); [`Error::Sealed`].
 pub async fn key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<DataKey, Error> {
     let wrapped = wrapped_key(conn, scope, facemap_id).await?;
     let merchant_key = merchants::key(conn, scope.merchant_id).await?;
     unwrap_key(&merchant_key, scope, &facemap_id, &wrapped)
 }
 
-/// A person's key as the row holds it.
+/// The wrapped key in a person's row.
 pub(crate) async fn wrapped_key(conn: &mut Conn, scope: Scope, facemap_id: Uuid) -> Result<Vec<u8>, Error> {
     const SQL: &str =
         "select wrapped_key from people where merchant_id = $1 and sandbox = $2 and facemap_id = $3";

@@ -1,16 +1,18 @@
-//! What a merge of two facemaps moves, in every table that names one. It does not decide that they are one person.
+//! Merges two facemaps in every table that refers to one. This module does not decide that they are one
+//! person.
 
 use uuid::Uuid;
 
 use crate::sql::execute;
 use crate::{Error, Scope, Tx, attempts, outbox, people, registrations, suppressions};
 
-/// Merges a provisional facemap into the person whose face was proven: registrations, attempts, names and aliases move,
-/// their keys are wrapped anew, and the old id becomes an alias. No object moves.
+/// Merges a provisional facemap into the person whose face was proven. Registrations, attempts, suppressions,
+/// webhook events, names and aliases move, their keys are wrapped again, and the old id becomes an alias. No
+/// object moves.
 ///
 /// # Errors
-/// [`Error::Missing`] when `from` is not a provisional facemap or `into` is nobody; [`Error::Conflict`] when both are
-/// registered in one group (ask [`registrations::of_facemap`] first).
+/// [`Error::Missing`] if `from` is not a provisional facemap or `into` does not exist; [`Error::Conflict`] if
+/// both are registered in one group (check with [`registrations::of_facemap`] first).
 pub async fn merge(tx: &mut Tx, scope: Scope, from: Uuid, into: Uuid) -> Result<(), Error> {
     let from_person = people::get(tx, scope, from)
         .await?

@@ -1,4 +1,4 @@
-//! The keys of the members of staff: each is in its member's row, wrapped by a master key.
+//! The keys of members of staff. Each key is in its member's row, wrapped by a master key.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use crate::{Conn, Error, Tx};
 
 pub(super) const WRAPPED_KEY: &str = "staff.wrapped_key";
 
-/// Staff belong to no one merchant.
+/// The place of a value. The account is nil, because a member may belong to several merchants.
 pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
     Place {
         merchant_id: Uuid::nil(),
@@ -25,10 +25,10 @@ pub(crate) async fn key(conn: &mut Conn, id: Uuid) -> Result<DataKey, Error> {
     conn.keyring().unwrap_key(&place(&id, WRAPPED_KEY), &wrapped)
 }
 
-/// Wraps every member's key by the keyring's newest master key; answers how many.
+/// Wraps every member's key by the keyring's newest master key; returns how many.
 ///
 /// # Errors
-/// [`Error::Sealed`] when this keyring's masters did not wrap one.
+/// [`Error::Sealed`] if none of this keyring's master keys wrapped a key.
 pub async fn rewrap_keys(tx: &mut Tx) -> Result<u64, Error> {
     let mut count = 0;
     for (id,) in fetch!(all, tx, installation, (Uuid,), "select id from staff")? {
