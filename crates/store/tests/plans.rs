@@ -1,6 +1,7 @@
-//! How SQLite finds what pages show of large accounts: by an index that leads to the rows, never by passing over the account, and
-//! whether or not `analyze` was ever run. It does not depend on time: the statements that functions run are caught as sqlx logs
-//! them, and SQLite is asked how it would go about each. One test in a program of its own, since what logs is caught is the program's.
+//! Checks that SQLite finds the rows for the pages of large accounts by an index and never scans the account,
+//! with or without `analyze`. The test does not measure time: it captures the statements that sqlx logs and
+//! runs `explain query plan` on each. It is the only test of its program, because it captures all logs of the
+//! process.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,10 +26,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use uuid::Uuid;
 
-/// The statements that were run since they were last taken.
+/// The statements run since they were last taken.
 static RUN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Catches what sqlx logs.
+/// Captures the statements that sqlx logs.
 struct Statements;
 
 impl Subscriber for Statements {
@@ -58,7 +59,8 @@ impl Visit for Statement {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "db.statement" {
             let statement = value.trim().to_owned();
-            // Neither migrations, nor what moves an older API log out of a file that is attached for it, nor what this test itself asks.
+            // Excludes migrations, the move of an older API log out of an attached file, and this test's own
+            // queries.
             let is_asked = ["select", "update", "delete"]
                 .iter()
                 .any(|word| statement.starts_with(word));
@@ -69,9 +71,9 @@ impl Visit for Statement {
     }
 }
 
-/// How SQLite goes about the statements that were just run on a connection: statement and steps.
+/// SQLite's plans for the statements just run on a connection: statement and steps.
 async fn plans(conn: &mut Conn, pool: &SqlitePool) -> Vec<(String, Vec<String>)> {
-    // What a connection runs is logged in its order, if not at once: with its last statement all are there.
+    // A connection's statements are logged in order but with a delay, so the last statement marks the end.
     merchants::get(conn, Uuid::nil()).await.unwrap();
     let is_last = |statement: &String| statement.contains("settings, created_at, updated_at from merchants");
     let patience = Instant::now() + Duration::from_secs(60);
@@ -89,7 +91,8 @@ async fn plans(conn: &mut Conn, pool: &SqlitePool) -> Vec<(String, Vec<String>)>
     plans
 }
 
-/// A step that passes over a whole table or account. What a step before made is scanned by its name: that is no table.
+/// Whether a step scans a whole table or account. The results of earlier steps are also scanned by name, but
+/// they are not tables.
 fn is_unbounded(step: &str, made: &[&str]) -> bool {
     if let Some(scanned) = step.strip_prefix("SCAN ") {
         return !made.contains(&scanned) && scanned != "CONSTANT ROW";
@@ -97,7 +100,8 @@ fn is_unbounded(step: &str, made: &[&str]) -> bool {
     step.ends_with("(merchant_id=? AND sandbox=?)") || step.ends_with("(merchant_id=?)")
 }
 
-/// The account's, and everything else by its key, however large the account: `uses` are the indexes, in any order.
+/// Checks that no statement scans a table or an account, and that each index in `uses` is used. Without
+/// `sorts`, no statement may sort.
 async fn check(conn: &mut Conn, pool: &SqlitePool, what: &str, uses: &[&str], sorts: bool) {
     let plans = plans(conn, pool).await;
     assert!(!plans.is_empty(), "{what} ran nothing");
@@ -138,7 +142,7 @@ async fn connect(folder: &Path) -> (Db, SqlitePool) {
     (db, SqlitePool::connect(&url).await.unwrap())
 }
 
-/// People with an attempt each; one of eight waits.
+/// People with one attempt each. One attempt in eight is pending.
 async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
     let account = bulk::account(&mut db.read().await.unwrap(), scope).await.unwrap();
     let flow_id = Uuid::from_u128(2);
@@ -182,7 +186,7 @@ async fn fill(db: &Db, scope: Scope, count: u128) -> Uuid {
     flow_id
 }
 
-/// Everything that pages and the look-up of applicants ask of an account.
+/// Runs every query of the pages and the applicant look-up.
 async fn ask_everything(db: &Db, pool: &SqlitePool, scope: Scope, flow_id: Uuid) {
     let mut conn = db.read().await.unwrap();
     let conn = &mut conn;
@@ -385,7 +389,7 @@ async fn nothing_passes_over_an_account() {
     };
     let flow_id = fill(&db, scope, 4_000).await;
     ask_everything(&db, &pool, scope, flow_id).await;
-    // As an operator may have done.
+    // An operator may have run it.
     sqlx::query("analyze").execute(&pool).await.unwrap();
     db.close().await;
     pool.close().await;

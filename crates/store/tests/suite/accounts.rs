@@ -87,7 +87,7 @@ async fn new_key(bench: &Bench, merchant: &Merchant, sandbox: bool) -> NewCreden
     .unwrap()
 }
 
-/// The scope that a key and a secret open, if any.
+/// The scope of a valid key and secret.
 async fn opens(bench: &Bench, key: &str, secret: &str) -> Option<Scope> {
     match credentials::authenticate(&mut bench.read().await, key, secret)
         .await

@@ -8,7 +8,7 @@ use crate::bench::{Bench, START};
 
 const MINUTE: i64 = 60_000;
 
-/// A call made so many minutes after the start.
+/// A call made `minute` minutes after the start.
 fn call(scope: Scope, minute: i64, route: &str, status: u16, key: &str) -> Call {
     let at = START + minute * MINUTE;
     Call {

@@ -1,4 +1,4 @@
-//! What a test runs on: an empty database of its own, a keyring, a clock that the test moves, and two merchants.
+//! The environment of a test: an empty database, a keyring, a clock that the test sets, and two merchants.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -89,7 +89,7 @@ impl Bench {
         }
     }
 
-    /// Runs SQL behind the store's back.
+    /// Runs SQL directly on the database.
     pub(crate) async fn sql(&self, sql: &str) {
         let sql = AssertSqlSafe(sql.to_owned());
         if self.db.is_postgres() {
@@ -103,7 +103,7 @@ impl Bench {
         }
     }
 
-    /// A number asked behind the store's back.
+    /// Queries a number directly from the database.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         let sql = AssertSqlSafe(sql.to_owned());
         if self.db.is_postgres() {
@@ -116,7 +116,7 @@ impl Bench {
     }
 }
 
-/// Connects with the keyring in the folder; the real clock.
+/// Connects with the keyring in the folder and the real clock.
 pub(crate) async fn connect(url: &str, folder: &std::path::Path) -> Db {
     let (keyring, _) = Keyring::open_or_create(&folder.join("keyring.json")).unwrap();
     Db::connect(url, Arc::new(keyring), &options()).await.unwrap()

@@ -1,4 +1,4 @@
-//! Objects in a bucket, against a server that knows as much of S3 as the store uses.
+//! Objects in a bucket, on a server that implements the part of S3 that the store uses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -78,7 +78,7 @@ fn person(number: i64) -> PastPerson {
     }
 }
 
-/// More people than one statement takes.
+/// More people than fit in one statement.
 const PEOPLE: i64 = 1_500;
 
 pub(crate) async fn histories_read_like_any_other(bench: Bench) {
@@ -136,7 +136,7 @@ pub(crate) async fn histories_read_like_any_other(bench: Bench) {
     assert_eq!(check, AuditCheck::Intact { rows: 3 * PEOPLE });
     drop(conn);
 
-    // What comes after goes on from there, and a person is erased like any other.
+    // Later attempts continue the numbers, and the people can be erased.
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         let sealed = vec![account.seal(person(PEOPLE))];
         bulk::write(tx, &account, &sealed).await?;

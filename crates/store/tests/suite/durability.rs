@@ -1,4 +1,4 @@
-//! What a commit is worth: what survives, what shares a file and what does not, and what remains of deleted values.
+//! The durability of commits, the separation of the two files, and what remains of deleted values.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub(crate) async fn traffic_and_the_rest_are_apart(bench: Bench) {
     };
     assert!(take(bench.db.traffic()).await);
     assert!(!take(bench.db.traffic()).await);
-    // SQLite's are two files; PostgreSQL has one table for both.
+    // SQLite has two files; PostgreSQL has one table for both.
     assert_eq!(take(bench.db.clone()).await, !bench.db.is_postgres());
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn a_cancelled_transaction_takes_no_other_with_it(bench: Bench)
                 let status = merchants::MerchantStatus::Draft;
                 let made = merchants::create(&mut tx, "x", status, "{}");
                 if number % 3 == 0 {
-                    // Dropped in the middle of its first statement, or before the second.
+                    // The transaction is dropped during its first statement or before the second.
                     let _ = tokio::time::timeout(Duration::from_micros(number * 10), made).await;
                     return None;
                 }
@@ -120,7 +120,7 @@ pub(crate) async fn a_stopping_database_is_unavailable(bench: Bench) {
     let mut tx = bench.db.begin().await.unwrap();
     let status = merchants::MerchantStatus::Draft;
     merchants::create(&mut tx, "before", status, "{}").await.unwrap();
-    // As `pg_ctl stop -m fast` does with every session.
+    // `pg_ctl stop -m fast` does this with every session.
     bench
         .sql("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bonafide'")
         .await;

@@ -1,4 +1,4 @@
-//! What an erasure has to reach besides the person's own key.
+//! The data that an erasure must delete in addition to the person's key.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::bench::Bench;
 use crate::people::{GROUP, passes};
 use crate::verification::verify;
 
-/// Leaves a link, a session, a monitoring query and its idempotency answer under a label.
+/// Creates a link, a session, a monitoring query and its idempotency response under a label.
 async fn leave_traces(bench: &Bench, scope: Scope, label: &str) {
     let link = Link {
         group_id: Uuid::new_v4(),
@@ -80,7 +80,7 @@ pub(crate) async fn an_erasure_reaches_what_the_account_key_seals(bench: Bench) 
     assert_eq!(traces(&bench).await, [2; 6]);
     erase(&bench, scope, ada.facemap_id()).await;
     assert_eq!(traces(&bench).await, [1; 6]);
-    // The other mode of the account has its own people.
+    // The people of the other mode are not affected.
     let live = Scope {
         sandbox: false,
         ..scope
@@ -123,7 +123,7 @@ pub(crate) async fn a_label_of_two_people_stays_with_the_other(bench: Bench) {
     verify(&bench.db, scope, passes("ada", GROUP, b"ada"))
         .await
         .unwrap();
-    // Somebody else sends her label: it is logged, and it stays hers.
+    // Another person uses her label: the attempt is logged, and the label still belongs to her.
     let other = verify(&bench.db, scope, passes("ada", GROUP, b"mallory"))
         .await
         .unwrap();
@@ -143,7 +143,7 @@ pub(crate) async fn rows_of_an_earlier_version_are_reached_too(bench: Bench) {
     leave_traces(&bench, scope, "ada").await;
     bench.sql("update link_tokens set user_ref = null").await;
     bench.sql("update sessions set user_ref = null").await;
-    // The suite's events have an empty body, so their person is not known from it.
+    // The suite's events have an empty body, which does not name the person.
     bench.sql("update outbox set facemap_id = null").await;
     bench
         .sql("update idempotency_keys set lease_id = null, label_ref = null")
@@ -194,7 +194,7 @@ pub(crate) async fn answers_go_with_their_attempt(bench: Bench) {
         };
         assert_eq!(body, b"answer");
     }
-    // The account's key does not open it.
+    // The account's key does not seal it.
     let sealed_by_account = bench
         .count("select count(*) from idempotency_keys where attempt_id is null")
         .await;
@@ -241,7 +241,7 @@ pub(crate) async fn keys_keep_their_ids(bench: Bench) {
         people::merge(tx, scope, from, into).await
     })
     .unwrap();
-    // A backup from before the merge holds both keys, so the erasure names both.
+    // A backup from before the merge contains both keys, so the erasure names both.
     assert_eq!(
         erasures::keys_of(&mut bench.read().await, scope, into)
             .await

@@ -1,4 +1,4 @@
-//! What reviewers conclude about hits: dispositions, proposals for a second person, and suppressions.
+//! The reviewers' conclusions about hits: dispositions, proposals for a second person, and suppressions.
 
 use store::attempts;
 use store::proposals::{self, NewProposal};

@@ -1,4 +1,4 @@
-//! What the hosted page leaves behind: hand-offs, consents, events.
+//! The hosted page's records: hand-offs, consents and events.
 
 use std::time::Duration;
 
@@ -220,7 +220,7 @@ pub(crate) async fn the_last_word_counts(bench: Bench) {
 pub(crate) async fn events_make_a_funnel(bench: Bench) {
     let scope = bench.scope().await;
     let (first, second) = (session(&bench, scope).await, session(&bench, scope).await);
-    // Told at once, each when it happened.
+    // One batch with the time of each event.
     let told = [
         event("open", "reached", 0),
         event("open", "completed", 1_000),
@@ -247,7 +247,7 @@ pub(crate) async fn events_make_a_funnel(bench: Bench) {
     ];
     assert_eq!(funnel(whole).await, under_way, "nobody has given up yet");
 
-    // The first one had an attempt, whose outcome the page never told; the second one stays away.
+    // The first session has an attempt but no further event. The second one expires without an attempt.
     store::transaction!(bench.db, |tx| -> Result<(), Error> {
         admissions::admit(tx, scope, first.id).await?;
         admissions::use_attempt(tx, scope, first.id).await.map(|_| ())
@@ -320,7 +320,7 @@ pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
     .await;
     tell(DESKTOP, &[event("device", "reached", 60_100)]).await;
     pass(30);
-    // The phone's clock begins anew.
+    // The phone's page has a new clock.
     tell(
         PHONE,
         &[
@@ -339,14 +339,14 @@ pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
     )
     .await;
     pass(10);
-    // So does a reloaded page's; the picture is taken again.
+    // A reloaded page also has a new clock. The picture is taken again.
     tell(
         PHONE,
         &[event("front", "retried", 300), event("front", "reached", 400)],
     )
     .await;
     pass(5);
-    // A page that was open when the time ran out tells of that.
+    // A page that is open when the session expires reports that.
     tell(PHONE, &[event("outcome", "dropped", 5_400)]).await;
     let funnel = async |filter| {
         session_events::funnel(&mut bench.read().await, scope, filter)
@@ -357,7 +357,7 @@ pub(crate) async fn a_funnel_outlives_reloads_and_devices(bench: Bench) {
     pass(600);
     let expected = [
         step("device", [1, 1, 0, 0], Some(29_900)),
-        // Abandoned after it had been completed.
+        // The session ended in this step after completing it.
         step("front", [1, 1, 1, 1], Some(20_000)),
         step("open", [1, 1, 0, 0], Some(10_000)),
         step("selfie", [1, 0, 0, 0], None),

@@ -1,4 +1,4 @@
-//! The key check value, and what a process with another key may write: nothing.
+//! The key check value. A process with another key may write nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ pub(crate) async fn an_old_installation_is_recorded_by_its_key_alone(bench: Benc
     confirm(&bench.db).await.unwrap();
     let standing = installation::verify(&mut bench.read().await).await.unwrap();
     assert_eq!(standing, Standing::Proven);
-    // An account that a wrong key made meanwhile does not count: the oldest does.
+    // Only the oldest account is checked, not one that a wrong key created later.
     assert_eq!(
         installation::unopened_accounts(&mut bench.read().await)
             .await

@@ -1,5 +1,5 @@
-//! One suite, every database: each test is written once, as a function of a [`Bench`], and run on SQLite and on
-//! PostgreSQL. The PostgreSQL half needs `scripts/with-postgres` and fails without it.
+//! One suite for both databases: each test is a function of a [`Bench`] and runs on SQLite and PostgreSQL.
+//! The PostgreSQL half needs `scripts/with-postgres` and fails without it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ mod statuses;
 mod traffic;
 mod verification;
 
-/// Makes a `#[tokio::test]` per database of each named test.
+/// Creates a `#[tokio::test]` per database for each named test.
 macro_rules! on_every_database {
     ($($module:ident: $($test:ident),+;)+) => {
         mod sqlite { $(mod $module { $(

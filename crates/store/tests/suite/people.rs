@@ -189,7 +189,7 @@ pub(crate) async fn a_merge_keeps_everything_readable(bench: Bench) {
     };
     objects.put(&before.key, &name, b"picture").await.unwrap();
 
-    // The retry proves the face, which is known: the provisional facemap merges into the person's.
+    // The retry proves a known face, so the provisional facemap is merged into the person's.
     let proven = verify(&bench.db, scope, passes("in group two", OTHER_GROUP, b"ada"))
         .await
         .unwrap();
@@ -233,7 +233,7 @@ pub(crate) async fn a_merge_keeps_everything_readable(bench: Bench) {
         "no object moved"
     );
 
-    // Aliases of aliases follow.
+    // Aliases of a merged facemap move along.
     let mut tx = bench.db.begin().await.unwrap();
     let a = people::create(&mut tx, scope, false).await.unwrap().facemap_id;
     let b = people::create(&mut tx, scope, false).await.unwrap().facemap_id;
@@ -409,7 +409,7 @@ pub(crate) async fn reviewers_decide(bench: Bench) {
             .is_empty()
     );
 
-    // Two reviewers at once: one decides, the other sees that it is decided.
+    // Of two simultaneous reviewers, one decides, and the other sees the decision.
     bench.pass(Duration::from_secs(60));
     let tasks: Vec<_> = [
         (AttemptStatus::Declined, Decision::Decline),
@@ -494,7 +494,7 @@ pub(crate) async fn face_changes_arrive_in_order(bench: Bench) {
     }
     assert_eq!(found, [0, 1, 2, 3, 4]);
     assert_eq!(seen, faces::sequence(&mut conn, scope).await.unwrap());
-    // An embedding moved to another row does not open.
+    // An embedding that was moved to another row does not open.
     bench.sql("update faces set seq = 9 where seq = 5").await;
     assert!(matches!(
         faces::after(&mut conn, scope, 4, 9).await,
@@ -531,7 +531,7 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     let mut both = vec![ada, bob];
     both.sort();
     assert_eq!(outdated("new").await, (both.clone(), 3));
-    // A version that is missing equals no other, not even another missing one.
+    // A missing version differs from every version, even from another missing one.
     bench.sql("update faces set model = ''").await;
     for unknown in ["", "new"] {
         assert_eq!(outdated(unknown).await, (both.clone(), 3));
@@ -560,7 +560,7 @@ pub(crate) async fn faces_of_another_model_are_replaced(bench: Bench) {
     assert_eq!(news.embedding.as_deref(), Some(&b"ada, seen anew"[..]));
 }
 
-/// The same number is not the same change: a database that fell back and went on gives it another token.
+/// A database that was restored and continued reuses a number with a different token.
 pub(crate) async fn a_fork_of_the_face_changes_is_noticed(bench: Bench) {
     let scope = bench.scope().await;
     let register = async |label: &str| {

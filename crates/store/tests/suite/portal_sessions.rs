@@ -1,4 +1,4 @@
-//! Sessions of the portal: how they begin, idle out and end, and what a page shows once.
+//! Sessions of the portal: their start, idle time and end, and the results that a page shows once.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub(crate) async fn sessions_idle_out_and_end(bench: Bench) {
     ] {
         assert!(found(&bench, &other.to_owned().into()).await.is_none(), "{other}");
     }
-    // Used every 20 minutes it lives on, for twelve hours and no longer.
+    // A session that is used every 20 minutes lasts for twelve hours.
     for _ in 0..35 {
         bench.pass(Duration::from_secs(20 * 60));
         assert!(found(&bench, &token).await.is_some());
@@ -82,7 +82,7 @@ pub(crate) async fn sessions_idle_out_and_end(bench: Bench) {
     }
     bench.pass(Duration::from_secs(20 * 60));
     assert!(found(&bench, &token).await.is_none(), "12 hours are over");
-    // Unused it ends after half an hour.
+    // An unused session ends after half an hour.
     let (_, token) = session(&bench, ada.id, Some(merchant.id), Stage::Full).await;
     bench.pass(Duration::from_secs(30 * 60 - 1));
     assert!(found(&bench, &token).await.is_some());
@@ -92,7 +92,7 @@ pub(crate) async fn sessions_idle_out_and_end(bench: Bench) {
         portal_sessions::sweep(tx).await
     });
     assert_eq!(swept.unwrap(), 2);
-    // The second factor has ten minutes.
+    // The second factor must follow within ten minutes.
     let (_, token) = session(&bench, ada.id, None, Stage::Password).await;
     assert_eq!(found(&bench, &token).await.unwrap().stage, Stage::Password);
     assert_eq!(
@@ -296,7 +296,7 @@ pub(crate) async fn what_is_to_be_shown_waits_five_minutes(bench: Bench) {
     assert_eq!(second.text, "second");
     assert!(forget(&second).await && !forget(&second).await, "once");
     assert_eq!(shown().await, None);
-    // In time, and swept after.
+    // The sweep deletes a result only after its time.
     let sweep = async || {
         store::transaction!(bench.db, |tx| -> Result<u64, Error> {
             portal_sessions::sweep(tx).await

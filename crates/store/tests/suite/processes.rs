@@ -1,4 +1,4 @@
-//! What only several processes can show: this test binary starts itself again as [`child`], on the same database.
+//! Tests that need several processes: this test binary starts itself as [`child`] on the same database.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -10,7 +10,8 @@ use uuid::Uuid;
 use crate::bench::{Bench, connect};
 use crate::verification::{Outcome, Submission, verify};
 
-/// What a child works on: database, folder of the keyring, merchant, first label, how many faces (each new).
+/// The variable with a child's parameters: database, keyring folder, merchant, first part of the labels, and
+/// number of new faces.
 const WORK: &str = "BONAFIDE_TEST_CHILD";
 
 fn start(bench: &Bench, scope: Scope, labels: &str, faces: usize) -> Child {
@@ -30,7 +31,7 @@ fn start(bench: &Bench, scope: Scope, labels: &str, faces: usize) -> Child {
         .unwrap()
 }
 
-/// The child's side. Run as an ordinary test it is given no work and does none.
+/// The child process. As an ordinary test it has no parameters and does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child() {
     let Ok(work) = std::env::var(WORK) else { return };
@@ -96,7 +97,7 @@ pub(crate) async fn a_killed_process_leaves_nobody_half_registered(bench: Bench)
     }
     let people = bench.count("select count(*) from people").await;
     assert!(people > 0, "the children got to work");
-    // What the one transaction writes is there together or not at all.
+    // Each transaction was committed completely or not at all.
     let attempts = bench.count("select count(*) from attempts").await;
     assert_eq!(bench.count("select count(*) from faces").await, people);
     assert_eq!(bench.count("select count(*) from registrations").await, people);
@@ -114,7 +115,7 @@ pub(crate) async fn a_killed_process_leaves_nobody_half_registered(bench: Bench)
             .await,
         attempts
     );
-    // And the database works on.
+    // The database still works.
     let label = Uuid::new_v4().to_string();
     let submission = Submission {
         label: &label,

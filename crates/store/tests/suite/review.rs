@@ -1,4 +1,4 @@
-//! The review queue, who looks at what, notes, and what reviewers keep.
+//! The review queue: claims, notes, reason templates and saved views.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::bench::{Bench, START};
 
 const MINUTE: i64 = 60_000;
 
-/// Waiting attempts: (priority, codes, document type, country).
+/// Pending attempts: (priority, codes, document type, country).
 type New = (i64, &'static str, &'static str, Option<&'static str>);
 
 pub(crate) async fn log(
@@ -52,7 +52,7 @@ pub(crate) async fn log(
     .unwrap()
 }
 
-/// Two members of staff, made behind the store's back.
+/// Two members of staff, inserted directly into the database.
 pub(crate) async fn staff(bench: &Bench) -> [Uuid; 2] {
     let ids = [Uuid::from_u128(0xA), Uuid::from_u128(0xB)];
     for id in ids {
@@ -203,7 +203,7 @@ pub(crate) async fn the_queue_is_filtered_and_paged(bench: Bench) {
         assert_eq!(numbers(&mut conn, scope, &others, Order::Priority).await, left);
     }
 
-    // Pages follow each other without gap or repetition.
+    // Consecutive pages have no gap and no repetition.
     let mut after = After::default();
     let mut seen = Vec::new();
     loop {
@@ -254,7 +254,7 @@ pub(crate) async fn a_claim_is_one_persons(bench: Bench) {
     let scope = bench.scope().await;
     let [ada, bob] = staff(&bench).await;
     let log_id = log(&bench, scope, Uuid::nil(), (4, "[]", "[]", None)).await;
-    // Of twenty who try at once one wins.
+    // Of twenty simultaneous claims, one succeeds.
     let tries: Vec<_> = (0..20)
         .map(|n| {
             let db = bench.db.clone();

@@ -120,7 +120,7 @@ pub(crate) async fn an_aborted_transaction_leaves_nothing(bench: Bench) {
         Err(Error::LimitReached)
     });
     assert!(matches!(failed, Err(Error::LimitReached)));
-    // A request whose client has gone is dropped in the middle of its transaction.
+    // A request whose client disconnects is dropped during its transaction.
     let db = bench.db.clone();
     let dropped = tokio::spawn(async move {
         let mut tx = db.begin().await.unwrap();
@@ -147,7 +147,8 @@ pub(crate) async fn an_aborted_transaction_leaves_nothing(bench: Bench) {
 }
 
 pub(crate) async fn what_cannot_be_serialised_runs_again(bench: Bench) {
-    // Two transactions that take two rows in opposite orders: PostgreSQL breaks the deadlock by failing one of them.
+    // Two transactions lock two rows in opposite orders. PostgreSQL resolves the deadlock by failing one of
+    // them.
     let (a, b) = (bench.merchant().await.id, bench.merchant().await.id);
     let runs = Arc::new(AtomicU32::new(0));
     let tasks: Vec<_> = [(a, b), (b, a)]

@@ -170,7 +170,7 @@ pub(crate) async fn attempts_are_counted_out(bench: Bench) {
     assert_eq!(allowed, 3);
 }
 
-/// What the tests of a session's end do, by the session's id.
+/// Actions on sessions for the tests of how a session ends.
 struct Sessions<'a> {
     bench: &'a Bench,
     scope: Scope,
@@ -233,7 +233,7 @@ impl Sessions<'_> {
 const NOT_ENDED: (SessionStatus, Stage, Option<i64>) = (SessionStatus::Pending, Stage::Open, None);
 const END: i64 = START + TEN_MINUTES;
 
-/// What a session without attempts, one after a failed attempt, and one in review come to.
+/// The outcome of an expired session without attempts, with a failed attempt, and in review.
 pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
     let scope = bench.scope().await;
     let of = Sessions { bench: &bench, scope };
@@ -273,8 +273,8 @@ pub(crate) async fn sessions_end_with_their_time(bench: Bench) {
     assert_eq!(of.expire().await, 0);
 }
 
-/// An attempt that was admitted in time holds its session until it is recorded or withdrawn; that of a dead node until
-/// its promise runs out.
+/// An attempt that was admitted in time keeps its session pending until it is recorded or withdrawn. If its
+/// node dies, the session stays pending until the lease runs out.
 pub(crate) async fn an_admitted_attempt_holds_its_session(bench: Bench) {
     let scope = bench.scope().await;
     let of = Sessions { bench: &bench, scope };

@@ -1,4 +1,4 @@
-//! Who signs in to the portal: staff, sessions, one-time links, and what merchants say of themselves.
+//! Members of staff, their sessions and one-time links, and the merchants' profiles.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +65,7 @@ pub(crate) async fn members_are_found_by_address_and_sealed(bench: Bench) {
         staff::create(tx, &again).await
     });
     assert!(matches!(taken, Err(Error::Conflict)), "{taken:?}");
-    // Sealed bytes open in their own row only.
+    // Sealed bytes open only in their own row.
     let eve = member(&bench, "eve@example.com").await;
     bench
         .sql(&format!(
@@ -126,7 +126,7 @@ pub(crate) async fn codes_count_once(bench: Bench) {
         });
         assert_eq!(used.unwrap(), fresh, "{step}");
     }
-    // Of ten simultaneous uses of one recovery code one succeeds.
+    // Of ten simultaneous uses of one recovery code, one succeeds.
     let tasks: Vec<_> = (0..10)
         .map(|_| {
             let db = bench.db.clone();
@@ -211,7 +211,7 @@ pub(crate) async fn who_is_shut_out_stays_out(bench: Bench) {
         ("admin", Some(START))
     );
 
-    // The links that a member made go; those of others, and those for another account, stay.
+    // The member's links for this account are voided. Those of others and for another account stay.
     let purpose = |merchant_id| Purpose::Member {
         merchant_id,
         role: "reviewer",
@@ -400,7 +400,7 @@ pub(crate) async fn the_operators_trail_is_a_chain_of_its_own(bench: Bench) {
         .await
         .unwrap();
     assert_eq!(older.len(), 1);
-    // Emptied with its head, where somebody became an operator.
+    // The chain and its head were emptied although there is an operator.
     let new = NewStaff {
         email: "olga@example.com",
         name: "Olga",

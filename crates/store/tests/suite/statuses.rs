@@ -1,5 +1,5 @@
-//! A status or decision that this version does not know, in any column that decides about a person, is a typed error: no
-//! function replaces it by a default or leaves out its row.
+//! An unknown status or decision in any column that decides about a person is a typed error. No function
+//! replaces it by a default or omits its row.
 
 use reference::status::{AttemptStatus, Decision, GroupStatus};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -16,7 +16,7 @@ use crate::bench::Bench;
 use crate::people::{GROUP, passes};
 use crate::verification::{Submission, verify};
 
-/// The rows that a status or decision is read from.
+/// The rows with a status or decision.
 struct Rows {
     scope: Scope,
     attempt: Attempt,
@@ -239,7 +239,7 @@ async fn read_sessions(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     ]
 }
 
-/// What a link is for.
+/// Reads the kind of an invitation.
 async fn read_invitations(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     vec![(
         "peek",
@@ -247,7 +247,7 @@ async fn read_invitations(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     )]
 }
 
-/// How far somebody has signed in.
+/// Reads the stage of a portal session.
 async fn read_sign_ins(conn: &mut Conn, rows: &Rows) -> Vec<Read> {
     vec![(
         "find",

@@ -214,7 +214,7 @@ pub(crate) async fn a_renewed_lease_is_not_taken_over(bench: Bench) {
     }
     complete(&bench, scope, &ticket, 200, b"in time").await.unwrap();
     assert!(!renew(&bench, scope, &ticket).await, "it was answered");
-    // What an earlier version wrote has no lease and lasts for its five minutes.
+    // A row of an earlier version has no lease and is taken over after five minutes.
     let Begin::Fresh(earlier) = begin(&bench, scope, "verify", "l", b"one").await else {
         panic!("fresh")
     };

@@ -1,5 +1,5 @@
-//! The one transaction of a verification, as the server composes it, with the simplest rules that need all its steps:
-//! two faces are the same when their bytes are.
+//! The transaction of a verification as the server runs it, with the simplest rules that need all steps: two
+//! faces are the same if their bytes are equal.
 
 use reference::status::AttemptStatus;
 use store::attempts::{self, NewAttempt};
@@ -13,9 +13,9 @@ use uuid::Uuid;
 pub(crate) enum Outcome {
     /// The person is registered in the group.
     Registered { facemap_id: Uuid, log_id: i64 },
-    /// The face is registered in the group under another label: only logged.
+    /// The face is registered in the group under another label, so the attempt is only logged.
     Duplicate { facemap_id: Uuid, log_id: i64 },
-    /// The label belongs to another face: only logged.
+    /// The label belongs to another face, so the attempt is only logged.
     LabelTaken { facemap_id: Uuid, log_id: i64 },
 }
 
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// A submission: `face` is `None` when nothing proved one.
+/// A submission. `face` is `None` if no face was proven.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Submission<'a> {
     pub(crate) label: &'a str,
@@ -58,7 +58,7 @@ async fn search(
 }
 
 pub(crate) async fn verify(db: &Db, scope: Scope, submission: Submission<'_>) -> Result<Outcome, Error> {
-    // Without a lock: all faces up to `seen`.
+    // Searches all faces up to `seen` without a lock.
     let (seen, mut known) = {
         let mut conn = db.read().await?;
         let seen = faces::sequence(&mut conn, scope).await?;
@@ -139,7 +139,8 @@ async fn decide(
     let duplicate: fn(Uuid, i64) -> Outcome = |facemap_id, log_id| Outcome::Duplicate { facemap_id, log_id };
     let taken: fn(Uuid, i64) -> Outcome = |facemap_id, log_id| Outcome::LabelTaken { facemap_id, log_id };
     let Some(face) = submission.face else {
-        // Nothing proven: the registration keeps or gets a facemap, provisional until then.
+        // No face is proven: an existing registration keeps its facemap, and a new one gets a provisional
+        // facemap.
         if let Some(existing) = existing {
             let facemap_id = existing.facemap_id;
             return Ok((Some(existing), facemap_id, registered));
@@ -150,7 +151,7 @@ async fn decide(
         return Ok((Some(made), person.facemap_id, registered));
     };
     let Some(known) = known else {
-        // A new face: the label's provisional facemap becomes the person's.
+        // A new face: a provisional facemap of the label becomes the person's.
         let facemap_id = match &existing {
             Some(existing) if !is_proven(tx, scope, existing.facemap_id).await? => {
                 people::set_proven(tx, scope, existing.facemap_id).await?;
@@ -169,7 +170,7 @@ async fn decide(
             }
         };
     };
-    // Whoever has it in this group already, under this label or another.
+    // The person's registration in this group, under this or another label.
     let bound = registrations::of_facemap(tx, scope, known).await?;
     if let Some(bound) = bound
         .into_iter()
