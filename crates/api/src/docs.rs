@@ -1,8 +1,8 @@
-//! `/docs`: the API's documentation (Swagger UI) under a policy of its own.
+//! `/docs`: the API's documentation (Swagger UI) with a separate content security policy.
 //!
-//! The page shares its origin with the portal, so it must not be able to use a portal session. Its policy lets it run only
-//! the files that are built in, connect to the API's paths and nothing else, and open no window, frame or form target.
-//! A key that a reader types into the page is the only credential that its requests carry.
+//! The page shares its origin with the portal, so it must not be able to use a portal session. Its policy
+//! lets it run only the built-in files and connect only to the API's paths. It may open no window, frame or
+//! form target. Its requests carry no credential except the key that a reader enters.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ use rust_embed::RustEmbed;
 use service::Shared;
 use utoipa_swagger_ui::Config;
 
-/// The page, its style and the script that starts Swagger UI, from `web/docs/`.
+/// The page, its style sheet and the script that starts Swagger UI, from `web/docs/`.
 #[derive(RustEmbed)]
 #[folder = "../../web/docs/"]
 struct Page;
 
-/// What the page loads of Swagger UI's own files.
+/// The files of Swagger UI that the page loads.
 const SWAGGER_UI: [&str; 2] = ["swagger-ui.css", "swagger-ui-bundle.js"];
 
-/// The paths that the page may request: the document and what the document describes.
+/// The paths that the page may request: the OpenAPI document and the paths that it describes.
 const REACHABLE: [&str; 4] = ["/openapi.json", "/v2/", "/healthz", "/readyz"];
 
-/// The page and its files.
+/// The routes of the page and its files.
 pub fn router(app: Shared) -> Router {
     Router::new()
         .route("/docs", get(|| async { Redirect::to("/docs/") }))
@@ -43,7 +43,8 @@ pub fn router(app: Shared) -> Router {
         .layer(from_fn_with_state(app, secure))
 }
 
-/// A file of the page, or one that it loads of Swagger UI. A 404 has no body: the errors' renderer would drop the policy.
+/// A file of the page or of Swagger UI. The 404 has no body, because the error renderer would drop the
+/// policy.
 fn file(path: &str) -> Response {
     if let Some(own) = Page::get(path) {
         let kind = match path.rsplit_once('.') {
@@ -64,7 +65,7 @@ fn file(path: &str) -> Response {
     }
 }
 
-/// Middleware: the policy and the other security headers on every answer under `/docs`.
+/// Middleware: adds the policy and the other security headers to every response under `/docs`.
 async fn secure(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let policy = policy(&hosts(request.headers(), &app.public_url));
     let mut response = next.run(request).await;
@@ -82,7 +83,8 @@ async fn secure(State(app): State<Shared>, request: Request, next: Next) -> Resp
     response
 }
 
-/// The hosts under which this server is known: the request's, and the public one where a proxy rewrites the request's.
+/// The hosts of this server: the request's `Host` and the public one, which differs where a proxy rewrites
+/// the request.
 fn hosts(headers: &HeaderMap, public_url: &str) -> Vec<String> {
     let asked = headers.get(HOST).and_then(|host| host.to_str().ok());
     let public = public_url
@@ -98,7 +100,8 @@ fn hosts(headers: &HeaderMap, public_url: &str) -> Vec<String> {
     hosts
 }
 
-/// Whether a policy can name a host: letters, digits, dots, hyphens and a port. It cannot name an IPv6 address.
+/// Whether a policy can name this host: letters, digits, dots, hyphens and a port. It cannot name an IPv6
+/// address.
 fn is_plain(host: &str) -> bool {
     !host.is_empty()
         && host
@@ -106,7 +109,8 @@ fn is_plain(host: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b':'))
 }
 
-/// Sources without a scheme match the page's own scheme. A path that ends with a slash matches all below it.
+/// The policy for these hosts. A source without a scheme matches the page's scheme; a path that ends with a
+/// slash matches everything below it.
 fn policy(hosts: &[String]) -> String {
     let reachable: Vec<String> = hosts
         .iter()

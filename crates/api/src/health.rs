@@ -1,4 +1,5 @@
-//! For load balancers and operators: is the process alive, may it get traffic, and its figures.
+//! Endpoints for load balancers and operators: whether the process is alive, whether it can take traffic, and
+//! its metrics.
 
 use axum::extract::State;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -64,8 +65,8 @@ pub async fn readyz(State(app): State<Shared>) -> Response {
     (status, Json(Readiness { ready, parts })).into_response()
 }
 
-/// Figures for Prometheus, for whoever has the metrics token. Without a configured token there is no such path: a peer's address
-/// proves nothing behind a reverse proxy.
+/// Metrics for Prometheus, for requests with the metrics token. Without a configured token the path does not
+/// exist, because behind a reverse proxy the peer's address proves nothing.
 pub async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Rejection> {
     let given = headers
         .get(AUTHORIZATION)

@@ -1,4 +1,5 @@
-//! HTTP: one module a family of endpoints. Handlers take apart the request, call `service`, and shape the answer; nothing else.
+//! The HTTP API, one module per family of endpoints. Handlers parse the request, call `service` and build the
+//! response. They contain no rules and no SQL.
 
 pub mod applicants;
 pub mod docs;

@@ -242,7 +242,7 @@ pub async fn picture(
     }
     let headers = [
         (CONTENT_TYPE, "image/svg+xml"),
-        // Opened by itself it runs nothing and fetches nothing, whatever a label was called.
+        // If a browser opens the SVG directly, a label in it can neither run scripts nor load anything.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
     Ok((headers, picture.svg()).into_response())

@@ -1,4 +1,4 @@
-//! `POST /v2/idv/verify` (contract §4.6): takes the form apart; everything else is `service::verify`.
+//! `POST /v2/idv/verify` (contract §4.6). It parses the form; `service::verify` does everything else.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub async fn verify(
     body: Body,
 ) -> Result<Reply, Rejection> {
     if key_of(&headers).is_none() {
-        // What the session's end may have cut off is still answered to its repetition, below.
+        // With a key, a repeated request still gets the stored response after the session has ended, below.
         caller.check_session()?;
     }
     let fields = Fields {
@@ -66,7 +66,8 @@ pub async fn verify(
         Ok((texts, files, submitted, content))
     })
     .await?;
-    // Idempotency keys are scoped to one API key or session, so one applicant never receives another's response.
+    // Idempotency keys are scoped to one API key or session, so one applicant never receives another's
+    // response.
     let operation = match &caller.session {
         Some(session) => format!("POST /v2/idv/verify by {}", session.id),
         None => "POST /v2/idv/verify".into(),
@@ -80,12 +81,13 @@ pub async fn verify(
     ))
 }
 
-/// What validation needs to know of the files.
+/// The properties of the files that validation needs.
 fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<FileField, SubmittedFile>> {
     let mut submitted = BTreeMap::new();
     for (name, file) in files {
         let known_format = sniff(&file.content.first(64)?).is_some();
-        // What was cut off at the limit was longer than it.
+        // Content beyond the limit was discarded, so the exact size is not known. Any size above the limit
+        // serves.
         let bytes = file.content.len() + u64::from(file.too_large) * (MAX_FILE_BYTES + 1);
         if let Ok(field) = name.parse() {
             submitted.insert(field, SubmittedFile { bytes, known_format });
@@ -94,7 +96,8 @@ fn describe(files: &mut BTreeMap<String, File>) -> std::io::Result<BTreeMap<File
     Ok(submitted)
 }
 
-/// What makes two requests the same, whatever their boundaries.
+/// A hash over the fields and files, which identifies equal requests regardless of their multipart
+/// boundaries.
 fn content(texts: &BTreeMap<String, String>, files: &mut BTreeMap<String, File>) -> std::io::Result<Vec<u8>> {
     let mut hash = Sha256::new();
     let mut add = |bytes: &[u8]| {

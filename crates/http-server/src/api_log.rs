@@ -1,6 +1,8 @@
-//! Hands every authenticated call to the API log (`service::api_log` says what is kept of which).
+//! Records every authenticated call in the API log. `service::api_log` documents how much of each call is
+//! retained.
 //!
-//! It never waits for the log, changes nothing of request or answer, and reads no header but the content type.
+//! It never waits for the log, never changes the request or the response, and reads no request header except
+//! the content type.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -27,7 +29,7 @@ use uuid::Uuid;
 use super::json::is_json;
 use super::request_id::X_REQUEST_ID;
 
-/// What is learned of a call on its way in.
+/// Facts about a call that the gate and the handler contribute to its log entry.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Arc<Noted>);
 
@@ -38,12 +40,12 @@ struct Noted {
 }
 
 impl Notes {
-    /// Who calls; without it nothing is recorded.
+    /// Sets the account, the mode and the API key (or session). A call without them is not recorded.
     pub fn caller(&self, scope: Scope, key: &str) {
         let _ = self.0.caller.set((scope, key.to_owned()));
     }
 
-    /// The form that was sent, as it is kept.
+    /// Sets the summary of the submitted form, as the log retains it.
     pub fn form(&self, summary: Value) {
         let _ = self.0.form.set(summary);
     }
@@ -57,20 +59,21 @@ impl<S: Sync> FromRequestParts<S> for Notes {
     }
 }
 
-/// On an answer: the verification that it tells of.
+/// A response extension: the log number of the verification that the response reports.
 #[derive(Clone, Copy, Debug)]
 pub struct OfAttempt(pub i64);
 
-/// How much of a call is kept.
+/// How much of a call the log retains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeps {
     /// Address and bodies.
     Whole,
-    /// As `Whole`, but masked when the caller set a label, which may name a person.
+    /// Address and bodies, but the bodies are masked if the caller set a label, because a label may name a
+    /// person.
     Unlabelled,
-    /// The path; what was sent as masked; refusals.
+    /// The path, the masked request body, and the response body of a refused call.
     Masked,
-    /// As `Masked`, and not even the path.
+    /// Like `Masked`, but with the route's pattern instead of the path.
     Route,
 }
 
@@ -83,7 +86,7 @@ fn keeps(route: &str) -> Keeps {
     }
 }
 
-/// Middleware: around everything that makes the answer, so that it sees what the caller sees.
+/// Middleware around everything that makes the response, so it records the response that the caller receives.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let Some(route) = route.map(|path| path.as_str().to_owned()) else {
@@ -164,7 +167,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     response
 }
 
-/// The answer's body, when it lies in memory whole; it is put back as it was.
+/// The response body as the log retains it, if all of it is in memory. The response itself stays as it was.
 async fn answer_of(response: &mut Response, keeps: Keeps) -> Option<KeptBody> {
     let bytes = response.body().size_hint().exact()?;
     let body = std::mem::take(response.body_mut());
@@ -177,7 +180,7 @@ async fn answer_of(response: &mut Response, keeps: Keeps) -> Option<KeptBody> {
     kept.filter(|kept| kept.bytes > 0)
 }
 
-/// Whether a private key or its like stands somewhere in it.
+/// Whether a name or text in the value looks like a private key or another secret.
 fn holds_secret(value: &Value) -> bool {
     match value {
         Value::String(text) => secret::recognise(text).is_some(),
@@ -194,7 +197,8 @@ fn as_body(value: &Value) -> KeptBody {
     KeptBody::of(text.as_bytes(), text.len() as u64)
 }
 
-/// The body as it was; masked if a key that was pasted by mistake stands in it, for it is kept nowhere.
+/// The unchanged body, or the masked body if it contains a secret that was pasted by mistake, which no log
+/// may retain.
 fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
     let beginning = &body[..body.len().min(MAX_BODY)];
     let is_safe = match serde_json::from_slice(beginning) {
@@ -207,8 +211,8 @@ fn without_secrets(body: &[u8], bytes: u64) -> Option<KeptBody> {
     }
 }
 
-/// The body as it was; masked if the caller labelled the query, because the label may be that of a person, and erasing the person does not
-/// reach the log. A body that is not JSON cannot be checked, so it is not kept.
+/// The unchanged body, or the masked body if the caller labelled the query: a label may name a person, and an
+/// erasure does not reach the log. A body that is not JSON cannot be checked, so the log does not retain it.
 fn without_labels(body: &[u8], bytes: u64) -> Option<KeptBody> {
     let value: Value = serde_json::from_slice(body).ok()?;
     match value["label"].as_str() {
@@ -217,13 +221,14 @@ fn without_labels(body: &[u8], bytes: u64) -> Option<KeptBody> {
     }
 }
 
-/// The body masked. What is no JSON cannot be; and masking leaves the members' names and some values.
+/// The masked body. `None` if it is not JSON, or if a secret remains, because masking retains the members'
+/// names and some values.
 fn as_masked(body: &[u8]) -> Option<KeptBody> {
     let masked = masked(&serde_json::from_slice(body).ok()?);
     (!holds_secret(&masked)).then(|| as_body(&masked))
 }
 
-/// The beginning of a body that a handler read, and how much it read.
+/// The beginning of a body that a handler read, and the number of bytes that it read.
 #[derive(Default)]
 struct Seen {
     beginning: Vec<u8>,
@@ -241,7 +246,7 @@ impl Seen {
     }
 }
 
-/// A body of which the beginning is noted as it is read.
+/// A body that copies its beginning while a handler reads it.
 struct Watched {
     body: Body,
     seen: Arc<Mutex<Seen>>,
@@ -355,7 +360,7 @@ mod tests {
                 }
                 let answered = without_secrets(body.to_string().as_bytes(), 1);
                 assert!(answered.is_none_or(|kept| !kept.text.contains(secret) && !kept.text.contains(tail)));
-                // No JSON, and cut off.
+                // This is not JSON, as if it were truncated.
                 let cut = format!("{body}{{").replace("\\n", "\n");
                 assert_eq!(kept(cut, Keeps::Whole), None);
             }

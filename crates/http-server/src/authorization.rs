@@ -1,4 +1,4 @@
-//! Reads the `Authorization` header (contract §5; RFC 7617, RFC 6750). Pure: knows no account.
+//! Parses the `Authorization` header (contract §5; RFC 7617, RFC 6750). It is pure and looks up no account.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -6,10 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 
-/// What a caller presents.
+/// The credentials that a caller sends.
 #[derive(Debug)]
 pub enum Authorization {
-    /// Merchant key and secret.
+    /// The merchant's API key and secret.
     Basic {
         /// The API key: the user name.
         key: String,
@@ -20,7 +20,7 @@ pub enum Authorization {
     Bearer(SecretString),
 }
 
-/// The header is absent or cannot be read; the text says which and how to mend it.
+/// Why the header cannot be used. Each text states the fault and the fix.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthorizationError {
     /// No header.
@@ -39,7 +39,7 @@ pub enum AuthorizationError {
     NotKeyAndSecret,
 }
 
-/// Keys and tokens are short; anything longer is refused unread.
+/// The longest header in bytes. Keys and tokens are short, so a longer header is refused before it is parsed.
 const MAX_HEADER: usize = 2_048;
 
 /// The credentials that the headers carry.

@@ -1,5 +1,5 @@
-//! Small bodies, read whole: bounded in bytes and in time, so that a sender who dawdles gives its connection back. What is in them
-//! is their readers' to judge; files come through [`crate::form`].
+//! Reads small bodies into memory, limited in size and time, so that a slow sender cannot occupy its
+//! connection for long. It does not interpret the content. Files are read by [`crate::form`].
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use service::problem::{Kind, Problem};
 
-/// How long a body may take to arrive.
+/// How long a body may take to arrive completely.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The whole body.
+/// Reads the whole body.
 ///
 /// # Errors
-/// 413 as soon as it has more than `limit` bytes, 408 when it takes longer than half a minute, 400 when it breaks off.
+/// 413 as soon as the body exceeds `limit` bytes, 408 if it takes longer than 30 seconds, 400 if it ends
+/// early.
 pub async fn whole(body: Body, limit: usize) -> Result<Bytes, Problem> {
     within(PATIENCE, body, limit).await
 }

@@ -1,7 +1,8 @@
 //! The one place where a [`Problem`] becomes a response.
 //!
-//! Handlers return a [`Rejection`] and know nothing of bodies; [`render`] gives each family of endpoints its own shape
-//! (`docs/decisions/0002-error-bodies-by-family.md`, contract §7). The cause of a problem is logged with the request id and never sent.
+//! Handlers return a [`Rejection`] without a body, and [`render`] gives each family of endpoints its own
+//! shape (`docs/decisions/0002-error-bodies-by-family.md`, contract §7). The cause of a problem is logged
+//! with the request id and never sent.
 
 use axum::extract::Request;
 use axum::http::header::{ALLOW, AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -11,7 +12,7 @@ use axum::response::{IntoResponse, Json, Response};
 use serde_json::{Map, Value, json};
 use service::problem::{Family, Kind, Problem};
 
-/// What a handler, extractor or middleware returns instead of an answer.
+/// The error type of handlers, extractors and middleware.
 #[derive(Clone, Debug)]
 pub struct Rejection(pub Problem);
 
@@ -77,7 +78,7 @@ pub async fn render(request: Request, next: Next) -> Response {
     problem.log(status);
     let mut rendered = (status, Json(body(&problem, family, status))).into_response();
     let headers = rendered.headers_mut();
-    // What inner layers set (rate-limit headers, request id, Allow) stays.
+    // The new response retains the rate-limit and `Allow` headers that inner layers set.
     for (name, value) in response.headers() {
         if name.as_str().starts_with("ratelimit-") || name == ALLOW {
             headers.insert(name.clone(), value.clone());
@@ -92,8 +93,8 @@ pub async fn render(request: Request, next: Next) -> Response {
     rendered
 }
 
-/// What a 401 asks for. A page that came with a token must not be asked for a password: browsers would show their own
-/// window for it.
+/// The value of `WWW-Authenticate` for a 401. A request with a bearer token must not get a Basic challenge,
+/// because browsers would open their own password dialog.
 fn challenge(family: Family, headers: &HeaderMap) -> &'static str {
     let scheme = headers
         .get(AUTHORIZATION)

@@ -1,6 +1,8 @@
-//! Files on their way to a browser: hashed and compressed once, answered with 304 where the browser has them. It knows no file by name.
+//! Serves files to browsers: each file is hashed and compressed once, and a browser that has the current
+//! version gets 304. This module knows no file by name.
 //!
-//! What is kept prepared is made of embedded files and of files on disk, by their hash or stamp; nothing of it comes from the database.
+//! The cache of prepared files contains embedded files and files on disk, by hash or time stamp. It never
+//! contains data from the database.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,12 +19,12 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// What is addressed with its version never changes.
+/// For addresses that name the file's version: their content never changes.
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
-/// What is not is asked for again, and mostly answered with 304.
+/// For all other addresses: the browser asks again each time and usually gets 304.
 pub const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// How long an answer may be kept: for ever, if the address names the version that it has.
+/// The `Cache-Control` of a file: immutable if the address names the file's current version.
 pub fn caching(claimed: Option<&str>, version: &str) -> HeaderValue {
     if claimed == Some(version) {
         FOR_EVER
@@ -31,7 +33,7 @@ pub fn caching(claimed: Option<&str>, version: &str) -> HeaderValue {
     }
 }
 
-/// A file that is ready to be sent.
+/// A file ready to be sent.
 #[derive(Clone)]
 pub struct File {
     media_type: HeaderValue,
@@ -41,20 +43,20 @@ pub struct File {
 }
 
 impl File {
-    /// A file as it is; `hash` changes with it.
+    /// An uncompressed file. `hash` identifies the bytes and becomes the ETag.
     pub fn new(media_type: &str, bytes: Bytes, hash: &str) -> File {
         File {
             media_type: HeaderValue::from_str(media_type)
                 .unwrap_or(HeaderValue::from_static("application/octet-stream")),
             bytes,
             gzip: None,
-            // Weak, since the bytes are sent compressed or not.
+            // The ETag is weak, because the same tag covers the compressed and the uncompressed bytes.
             tag: HeaderValue::from_str(&format!("W/\"{hash}\""))
                 .unwrap_or(HeaderValue::from_static("W/\"\"")),
         }
     }
 
-    /// The file with its compressed form, if that is smaller.
+    /// Adds the gzip form if it is smaller.
     #[must_use]
     pub fn compressed(self) -> File {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -66,7 +68,7 @@ impl File {
         }
     }
 
-    /// The file, or 304 when the browser has it.
+    /// The response with the file, or 304 if `If-None-Match` in the request's headers names its ETag.
     pub fn answer(&self, caching: HeaderValue, asked: &HeaderMap) -> Response {
         let words = |name: HeaderName| {
             asked
@@ -97,7 +99,7 @@ impl File {
     }
 }
 
-/// Whether one part of an `Accept-Encoding` takes gzip: not with the weight 0.
+/// Whether one item of an `Accept-Encoding` header allows gzip. A weight of 0 forbids it.
 fn takes_gzip(part: &str) -> bool {
     let (name, weight) = part.split_once(';').unwrap_or((part, ""));
     let weight = weight
@@ -107,7 +109,7 @@ fn takes_gzip(part: &str) -> bool {
     name.trim().eq_ignore_ascii_case("gzip") && weight != Some(0.0)
 }
 
-/// The file of this name, prepared unless it was before, from what bore the same stamp.
+/// Returns the cached file of this name if it has the same stamp; otherwise prepares and caches it.
 pub fn prepared(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -> File {
     let prepare = || Ok::<_, Infallible>(prepare());
     match try_prepared(name, stamp, prepare) {
@@ -116,10 +118,11 @@ pub fn prepared(name: &str, stamp: &str, prepare: impl FnOnce() -> File) -> File
     }
 }
 
-/// [`prepared`], where preparing can fail. There are as many names as there are files, so the memory is bounded.
+/// [`prepared`] for a preparation that can fail. The cache has one entry per file name, so its memory is
+/// bounded.
 ///
 /// # Errors
-/// What `prepare` answers.
+/// Those of `prepare`.
 pub fn try_prepared<E>(
     name: &str,
     stamp: &str,

@@ -1,6 +1,8 @@
-//! `multipart/form-data` bodies, streamed: small texts to memory, files through [`Spill`], unknown parts thrown away.
+//! Reads `multipart/form-data` bodies as streams: short texts into memory, files through [`Spill`]. Unknown
+//! parts are discarded.
 //!
-//! Only the shape is judged here (`docs/decisions/0010-order-of-verification.md`: at most 64 parts, no field twice, 10 MB a file); what fields mean is not.
+//! Only the shape is checked here: at most 64 parts, no repeated field, 10 MB a file
+//! (`docs/decisions/0010-order-of-verification.md`). This module does not interpret the fields.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,34 +21,35 @@ use service::spill::Spill;
 use service::upload::{File, MAX_FILE_BYTES};
 use tokio::sync::Mutex;
 
-/// Most parts a form may have.
+/// The most parts that a form may have.
 pub const MAX_PARTS: usize = 64;
-/// Longest text field, far above any rule's own limit.
+/// The longest text field in bytes, far above the limits of the verification rules.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// What is read of one body at most, so that an answer reaches a client that is still sending.
+/// The most bytes that are read of one body, including the rest that is drained after an error so that the
+/// response reaches a client that is still sending.
 const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
-/// How long a client may take.
+/// How long a client may take to send a form.
 const PATIENCE: Patience = Patience {
     pause: Duration::from_secs(30),
     whole: Duration::from_secs(300),
 };
-/// An allowance that does not end.
+/// The value of an allowance without a limit.
 const UNLIMITED: u64 = u64::MAX;
-/// Longest text between two parts, headers included (one network chunk may hold more than a header).
+/// The most bytes between two parts, headers included. One network chunk may contain more than a header.
 const MAX_PART_HEADER: u64 = 1024 * 1024;
 /// How long the rest of a refused body is read before the connection is closed.
 const DRAIN: Duration = Duration::from_secs(15);
 
-/// How long a client may take.
+/// How long a client may take to send a body.
 #[derive(Clone, Copy)]
 struct Patience {
-    /// Between two pieces of its body.
+    /// The longest pause between two chunks.
     pause: Duration,
-    /// For the whole body.
+    /// The longest time for the whole body.
     whole: Duration,
 }
 
-/// A form's known fields.
+/// The known fields of a form.
 #[derive(Default)]
 pub struct Form {
     /// Text fields by name.
@@ -55,7 +58,7 @@ pub struct Form {
     pub files: BTreeMap<String, File>,
 }
 
-/// Which fields a form keeps.
+/// The fields that a form may have. Parts with other names are discarded.
 pub struct Fields<'a> {
     /// Names of text fields.
     pub texts: &'a [&'a str],
@@ -65,20 +68,20 @@ pub struct Fields<'a> {
 
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, axum::Error>> + Send>>;
 
-/// The body, which outlives its parser.
+/// The body, which outlives its parser so that the rest can be drained after an error.
 struct Source {
-    /// What is to come, and how many bytes were read so far.
+    /// The remaining chunks, and the number of bytes read so far.
     chunks: Mutex<(Chunks, u64)>,
-    /// Bytes that may still be read before the next part begins: the parser keeps all of them in memory. Apart from the lock, which
-    /// a waiting read holds.
+    /// The bytes that may still be read before the next part begins, because the parser buffers all of them.
+    /// It is outside the lock, which a waiting read holds.
     allowance: AtomicU64,
-    /// How long a read may wait.
+    /// The longest wait for a chunk.
     pause: Duration,
 }
 
 type SharedSource = Arc<Source>;
 
-/// Reads the whole body. All faults of shape are reported together, but for those that end the reading.
+/// Reads the whole body. Errors of shape are reported together, except those that stop the reading.
 pub async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -119,7 +122,7 @@ async fn read_within(
         }
     };
     if result.is_err() {
-        // A client that is still sending would see a closed connection instead of the answer.
+        // A client that is still sending would see a closed connection instead of the response.
         source.allowance.store(UNLIMITED, Ordering::Relaxed);
         let drain = async {
             while bounded(Arc::clone(&source))
@@ -133,10 +136,11 @@ async fn read_within(
     result
 }
 
-/// The body's chunks, bounded in total and in pauses, from a source that outlives the parser.
+/// The body's chunks, limited in total size and in pauses, from a source that outlives the parser.
 fn bounded(source: SharedSource) -> impl Stream<Item = Result<Bytes, BodyFault>> + Send + 'static {
     Box::pin(futures_util::stream::unfold(source, |shared| async move {
-        // The parser takes whatever is ready into memory; this makes it look at each chunk before it gets the next.
+        // The parser buffers everything that is ready. Yielding makes it parse each chunk before it gets the
+        // next one.
         tokio::task::yield_now().await;
         let mut chunks = shared.chunks.lock().await;
         let next = match tokio::time::timeout(shared.pause, chunks.0.next()).await {
@@ -263,7 +267,7 @@ async fn read_parts(
     }
 }
 
-/// Reads a part to its end and forgets it.
+/// Reads a part to its end and discards it.
 async fn skip(mut part: multer::Field<'static>) -> Result<(), Problem> {
     while part.chunk().await.map_err(|error| unreadable(&error))?.is_some() {}
     Ok(())
@@ -292,7 +296,7 @@ fn unreadable(error: &multer::Error) -> Problem {
     Problem::validation(vec![format!("body - is not valid multipart/form-data: {error}")])
 }
 
-/// 503: a file of the request cannot be kept until it is read, mostly because the disk is full.
+/// 503: the server cannot store a file of the request, usually because the disk is full.
 fn not_kept(error: std::io::Error) -> Problem {
     use std::io::ErrorKind;
     match error.kind() {
@@ -312,7 +316,7 @@ mod tests {
         files: &["f"],
     };
 
-    /// A body in chunks as a network delivers them.
+    /// A body in chunks, as a network delivers it.
     fn chunked(body: impl Into<Bytes>) -> Body {
         let body: Bytes = body.into();
         let chunks: Vec<Result<Bytes, std::io::Error>> = body
@@ -346,7 +350,7 @@ mod tests {
         );
         let body = format!("{}--X--\r\n", part("f", &"x".repeat(3 << 20)));
         let folder = tempfile::tempdir().unwrap();
-        // What no file can be made in stands for a full disk: the error is the operating system's, too.
+        // A missing folder simulates a full disk, because both give an error of the operating system.
         let missing = folder.path().join("missing");
         let refused = read(&headers, chunked(body), &FIELDS, &missing).await;
         let problem = refused.err().expect("nothing can be kept");

@@ -1,6 +1,8 @@
-//! The gate of every authenticated endpoint: who calls, may they, and how often (contract §5, `docs/decisions/0001-accounts-and-credentials.md` and `0009-rate-limits-and-capacity.md`).
+//! The gate of every authenticated endpoint: it identifies the caller, checks the account's status and
+//! applies the rate limit (contract §5, `docs/decisions/0001-accounts-and-credentials.md` and
+//! `0009-rate-limits-and-capacity.md`).
 //!
-//! A handler behind it takes [`Authenticated`] as an argument. The gate never looks at a body.
+//! A handler behind it takes [`Authenticated`] as an argument. The gate never reads a body.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +27,7 @@ use crate::authorization::{self, Authorization};
 use crate::error::Rejection;
 use crate::hosts::is_proxy;
 
-/// The caller that the gate authenticated, as a handler's argument.
+/// The authenticated caller, as a handler's argument.
 pub struct Authenticated(pub Caller);
 
 impl<S: Sync> FromRequestParts<S> for Authenticated {
@@ -38,7 +40,7 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     }
 }
 
-/// Middleware: authenticates, checks the account's status, takes one from the rate limit.
+/// Middleware: authenticates the caller, checks the account's status and takes a token from the rate limit.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let family = Family::of(request.uri().path());
@@ -64,7 +66,8 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     within(verdict, request, next).await
 }
 
-/// Middleware of what strangers may call with a one-time token: takes one from their address's rate limit.
+/// Middleware for the exchange of one-time tokens, which needs no account: takes a token from the rate limit
+/// of the client's address.
 pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let who = hashed(&visitor(address).to_string());
@@ -73,7 +76,8 @@ pub async fn strangers(State(app): State<Shared>, request: Request, next: Next) 
     within(verdict, request, next).await
 }
 
-/// Middleware of the hosted page itself, which looks at tokens too: a limit of its own, ten times that of the exchange.
+/// Middleware for the hosted page itself, which also checks tokens: a separate limit per client address, ten
+/// times that of the exchange.
 pub async fn visitors(State(app): State<Shared>, request: Request, next: Next) -> Response {
     let address = client_address(&app, request.extensions(), request.headers());
     let who = hashed(&visitor(address).to_string());
@@ -82,7 +86,7 @@ pub async fn visitors(State(app): State<Shared>, request: Request, next: Next) -
     within(verdict, request, next).await
 }
 
-/// Answers the request if the limiter lets it, and says how much is left.
+/// Runs the request if the rate limit allows it, and adds the `RateLimit-*` headers to the response.
 async fn within(verdict: Result<Option<Verdict>, Problem>, request: Request, next: Next) -> Response {
     let verdict = match verdict {
         Ok(Some(verdict)) => verdict,
@@ -129,7 +133,7 @@ async fn authenticate(
     }
 }
 
-/// The caller's address; a forwarded one is believed from configured proxies only.
+/// The client's address. `X-Forwarded-For` counts only if the peer is a configured proxy.
 pub struct ClientAddress(pub IpAddr);
 
 impl FromRequestParts<Shared> for ClientAddress {
@@ -153,7 +157,8 @@ fn client_address(app: &App, extensions: &Extensions, headers: &HeaderMap) -> Ip
     forwarded(peer, &app.config.trusted_proxies, headers).unwrap_or(peer)
 }
 
-/// The right-most address in `X-Forwarded-For` that is not a trusted proxy's, when the peer is one.
+/// The right-most address in `X-Forwarded-For` that is not a trusted proxy. `None` if the peer is not a
+/// trusted proxy.
 fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<IpAddr> {
     if !is_proxy(peer, trusted) {
         return None;
@@ -164,7 +169,8 @@ fn forwarded(peer: IpAddr, trusted: &[IpAddr], headers: &HeaderMap) -> Option<Ip
         .map(|value| value.to_str().unwrap_or_default())
         .collect();
     for address in lists.join(",").rsplit(',') {
-        // What cannot be read ends the chain of trust: everything left of it is the client's own word.
+        // An unreadable address ends the chain of trust: the client itself may have written everything to its
+        // left.
         let address: IpAddr = address.trim().parse().ok()?;
         if !is_proxy(address, trusted) {
             return Some(address.to_canonical());

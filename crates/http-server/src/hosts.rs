@@ -1,6 +1,6 @@
-//! How many connections each host holds, so that none can hold all of the server's places. It counts
-//! addresses as [`visitor`] does (a whole IPv6 /64 is one host), and never writes one down. It counts open
-//! connections and contains no copy of the database.
+//! Limits the connections of each host, so that one host cannot use all of the server's connections.
+//! Addresses are grouped as in [`visitor`]: a whole IPv6 /64 is one host. No address is ever logged, and the
+//! counts contain no copy of the database.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use service::rates::visitor;
 
-/// Whether an address is a trusted proxy's, who brings others' requests.
+/// Whether an address belongs to a trusted proxy, which forwards the requests of others.
 pub fn is_proxy(address: IpAddr, trusted: &[IpAddr]) -> bool {
     trusted.contains(&address.to_canonical())
 }
 
-/// The pause between two warnings that a host is turned away.
+/// The pause between two warnings that a host has reached its limit.
 const WARN_AGAIN: Duration = Duration::from_secs(60);
 
-/// The hosts that hold connections.
+/// The number of open connections of each host.
 pub struct Hosts {
-    /// Connections a host may hold at most.
+    /// The most connections per host.
     most: usize,
-    /// Whoever comes through these is many hosts, and not counted.
+    /// Trusted proxies: one address there is many hosts, so their connections are not counted.
     proxies: Vec<IpAddr>,
     counts: Mutex<Counts>,
 }
@@ -33,7 +33,7 @@ struct Counts {
 }
 
 impl Hosts {
-    /// Nobody is there yet. `most`: connections a host may hold, 0 for as many as there are.
+    /// Starts with no connections. The limit is per host, and 0 means no limit.
     pub fn new(most: usize, proxies: Vec<IpAddr>) -> Self {
         Hosts {
             most: if most == 0 { usize::MAX } else { most },
@@ -42,7 +42,7 @@ impl Hosts {
         }
     }
 
-    /// Counts one more connection until the answer is dropped; `None`: this host holds as many as it may.
+    /// Counts a connection until the returned guard is dropped. `None`: the host has reached its limit.
     pub fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Held> {
         let host = (!is_proxy(peer, &self.proxies)).then(|| visitor(peer));
         if let Some(host) = host {
@@ -76,10 +76,10 @@ fn turned_away(counts: &mut Counts) {
     }
 }
 
-/// A host's connection while it is open.
+/// A connection of a host, counted until this is dropped.
 pub struct Held {
     hosts: Arc<Hosts>,
-    /// None: it comes through a proxy and is not counted.
+    /// `None` for a connection through a proxy, which is not counted.
     host: Option<IpAddr>,
 }
 

@@ -1,4 +1,5 @@
-//! `Idempotency-Key` and the answers that it repeats, as HTTP writes them. What a key means is `service::idempotency`.
+//! The HTTP side of idempotency: the `Idempotency-Key` header and the repeated responses.
+//! `service::idempotency` implements the rules.
 
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
@@ -9,15 +10,15 @@ use service::idempotency::Answer;
 use crate::api_log::OfAttempt;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// Says that an answer is a repetition.
+/// The header that marks a repeated response.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The request's key, unread.
+/// The request's idempotency key, not yet validated.
 pub fn key_of(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(KEY).map(HeaderValue::as_bytes)
 }
 
-/// An answer that a service made, as a response.
+/// A response that a service made.
 pub struct Reply(pub Answer);
 
 impl IntoResponse for Reply {

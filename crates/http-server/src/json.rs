@@ -1,4 +1,5 @@
-//! JSON bodies, read strictly: 1 MB and 64 levels at most (`docs/decisions/0009-rate-limits-and-capacity.md`), no member twice, no other content type.
+//! Parses JSON bodies strictly: at most 1 MB and 64 levels
+//! (`docs/decisions/0009-rate-limits-and-capacity.md`), no repeated member, no other content type.
 
 use std::fmt;
 
@@ -12,12 +13,12 @@ use service::problem::Problem;
 use super::body;
 use crate::error::Rejection;
 
-/// The largest JSON body.
+/// The size of the largest JSON body in bytes.
 pub const MAX_BYTES: usize = 1_000_000;
 /// The deepest nesting of arrays and objects.
 pub const MAX_DEPTH: usize = 64;
 
-/// A JSON object from the request's body, with the bytes it came from (for the idempotency key).
+/// A JSON object from the request's body, with its original bytes for the idempotency key.
 #[derive(Debug)]
 pub struct JsonObject {
     /// The parsed object.
@@ -59,7 +60,7 @@ pub fn is_json(content_type: &str) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Parses JSON without accepting a member twice or nesting beyond [`MAX_DEPTH`]; the error names the place.
+/// Parses JSON. A repeated member or nesting beyond [`MAX_DEPTH`] is an error, which states its position.
 pub fn parse(bytes: &[u8]) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Strict { depth: 0 }
@@ -73,7 +74,7 @@ fn explain(error: &serde_json::Error) -> String {
     use serde_json::error::Category;
     match error.classify() {
         Category::Data => error.to_string(),
-        // serde_json's syntax texts quote no content, so they are safe to show.
+        // serde_json's syntax errors quote no content, so the caller may see them.
         Category::Syntax | Category::Eof | Category::Io => format!("is not valid JSON: {error}"),
     }
 }

@@ -1,5 +1,5 @@
-//! Reads what a refusal left unread of a small body, so that the connection can go on. Without it the server would have
-//! to hang up, and whatever the client sends next over the connection would be lost with it.
+//! Reads the rest of a small body that a refusal left unread, so that the connection stays usable. Otherwise
+//! the server would have to close it, and the client's next request on it would be lost.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,14 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, SizeHint};
 
-/// Most that is read and thrown away; beyond it hanging up is cheaper.
+/// The most bytes that are read and discarded. For a larger rest, closing the connection is cheaper.
 const MOST: usize = 256 * 1024;
-/// How long the client may take to send it.
+/// How long the client may take to send the rest.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Middleware: lends the body to the handler and reads the rest of it when there is an answer.
+/// Middleware: lends the body to the handler, and reads the rest of it after the handler has responded.
 pub async fn layer(request: Request, next: Next) -> Response {
-    // Who waits for leave to send a body has not sent it.
+    // A client that waits for `100 Continue` has not sent its body yet.
     if request.body().is_end_stream() || request.headers().contains_key(EXPECT) {
         return next.run(request).await;
     }
@@ -30,7 +30,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
     let body = Arc::new(Mutex::new(body));
     let lent = Body::new(Lent(Arc::clone(&body)));
     let response = next.run(Request::from_parts(parts, lent)).await;
-    // Unless somebody still reads it.
+    // A handler may still be reading the body in the background.
     if let Some(body) = Arc::into_inner(body) {
         let body = body.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !body.is_end_stream() {
@@ -40,7 +40,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
     response
 }
 
-/// A body that comes back.
+/// A body that the middleware shares with the handler.
 struct Lent(Arc<Mutex<Body>>);
 
 impl HttpBody for Lent {

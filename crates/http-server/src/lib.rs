@@ -1,6 +1,7 @@
-//! What every request passes before its handler: the accept loop, request id, who is calling, limits, body parsing.
+//! Everything between the network and a handler: the accept loop, request ids, authentication, rate limits
+//! and body parsing.
 //!
-//! Holds no business rule.
+//! It contains no business rule.
 
 pub mod api_log;
 pub mod authorization;

@@ -1,8 +1,9 @@
-//! The accept loop: connections are bounded in number, each host's too, and each in how long it may be silent. It knows no path and
-//! reads no request; bodies are bounded where they are read ([`crate::form`], [`crate::body`]).
+//! The accept loop. It limits the number of connections, in total and per host, and how long each may be
+//! silent. It never parses a request or a path; bodies are limited where they are read ([`crate::form`],
+//! [`crate::body`]).
 //!
-//! Beyond the limit a new connection waits in the kernel's queue, so that no crowd of clients costs memory, and a silent one
-//! gives its place back when its time is over. A host that holds its share of the places is hung up on.
+//! Above the total limit a new connection waits in the kernel's queue, so a crowd of clients costs no memory.
+//! A silent connection is closed after its timeout. A connection above its host's limit is closed at once.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,27 +29,29 @@ use tower::Service;
 
 use super::hosts::Hosts;
 
-/// What hyper may keep of one connection's input, headers included: 431 beyond it.
+/// The most bytes that hyper buffers of one connection's input, headers included. Longer headers get 431.
 const MAX_BUFFER: usize = 64 * 1024;
-/// More open files than this are not asked for.
+/// The most open files that the process requests.
 const MOST_FILES: u64 = 65_536;
-/// How long to wait when the system gives no more sockets.
+/// The pause after the system refused a new socket.
 const OUT_OF_SOCKETS: Duration = Duration::from_millis(500);
 
-/// What connections may take.
+/// The limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open connections; more wait to be accepted.
+    /// The most open connections. Further ones wait to be accepted.
     pub connections: usize,
-    /// From a connection's opening, or a later request's first byte, to the end of its headers.
+    /// The time for a request's headers, from the opening of the connection or the first byte of a later
+    /// request.
     pub header: Duration,
-    /// Between two requests.
+    /// The time between two requests.
     pub idle: Duration,
-    /// How long a client may take no byte of an answer.
+    /// How long a client may read nothing of a response.
     pub write: Duration,
 }
 
-/// Serves until `stop`; then idle connections are closed and running requests get `grace`. Whether all of them finished.
+/// Serves until `stop`. Then idle connections are closed, and running requests get `grace` to finish. Returns
+/// whether all of them finished.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -92,7 +95,7 @@ pub async fn serve(
     tokio::time::timeout(grace, connections.shutdown()).await.is_ok()
 }
 
-/// The next connection; `None` where there was none to be had.
+/// The next connection. `None` if accepting failed; the caller tries again.
 async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     match listener.accept().await {
         Ok(accepted) => Some(accepted),
@@ -114,7 +117,7 @@ async fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     }
 }
 
-/// One connection's requests, one after the other.
+/// Serves one connection's requests, one after the other.
 async fn serve_one(
     http: &http1::Builder,
     stream: TcpStream,
@@ -123,7 +126,7 @@ async fn serve_one(
     limits: Limits,
     watcher: Watcher,
 ) {
-    // An answer goes out at once, not when the next packet is full.
+    // Send a response at once instead of waiting for a full packet.
     let _ = stream.set_nodelay(true);
     let requests = Arc::new(Requests::default());
     let stream = Patient::new(stream, limits, Arc::clone(&requests));
@@ -138,14 +141,14 @@ async fn serve_one(
             answer
         }
     });
-    // How a client breaks off is its own affair.
+    // It is not an error of the server if a client closes the connection early.
     let _ = watcher
         .watch(http.serve_connection(TokioIo::new(stream), service))
         .await;
 }
 
-/// Lets the process open as many files as the system allows it, up to [`MOST_FILES`]: a connection is one, and most systems
-/// begin with 1,024. Answers how many that are.
+/// Raises the limit of open files to what the system allows, at most [`MOST_FILES`], because each connection
+/// is a file and most systems start with 1,024. Returns the limit in effect.
 pub fn raise_open_files() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.map_or(MOST_FILES, |most| most.min(MOST_FILES));
@@ -156,23 +159,24 @@ pub fn raise_open_files() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(MOST_FILES)
 }
 
-/// One connection's requests so far.
+/// The number of requests of one connection.
 #[derive(Default)]
 struct Requests {
     begun: AtomicU64,
     answered: AtomicU64,
 }
 
-/// A stream whose patience ends: with a header that does not, and with a client that does not read.
+/// A stream with two timeouts: for the headers of a request, and for a client that reads nothing.
 struct Patient {
     stream: TcpStream,
     limits: Limits,
     requests: Arc<Requests>,
-    /// How many requests had begun when this last looked.
+    /// The number of begun requests at the last read.
     seen: u64,
-    /// Runs while a header is awaited of which something (or, on a new connection, nothing) has come.
+    /// Runs while headers are incomplete: from the opening of the connection, later from the first byte of a
+    /// request.
     header: Option<Pin<Box<Sleep>>>,
-    /// Runs while the client takes no byte.
+    /// Runs while the client reads nothing.
     write: Option<Pin<Box<Sleep>>>,
 }
 
@@ -188,7 +192,7 @@ impl Patient {
         }
     }
 
-    /// What came of writing: progress renews the patience.
+    /// Applies the write timeout. Each completed write resets it.
     fn wrote<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.write = None;
@@ -212,11 +216,11 @@ impl AsyncRead for Patient {
         let this = &mut *self;
         let begun = this.requests.begun.load(Ordering::Relaxed);
         if begun != this.seen {
-            // The awaited header has come.
+            // The headers are complete.
             (this.seen, this.header) = (begun, None);
         }
         if begun != this.requests.answered.load(Ordering::Relaxed) {
-            // What is read now is a body, and its pauses are the handler's to judge.
+            // These bytes are a body. Its readers limit the pauses.
             return Pin::new(&mut this.stream).poll_read(cx, buffer);
         }
         let before = buffer.filled().len();

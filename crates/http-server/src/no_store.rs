@@ -1,4 +1,5 @@
-//! Keeps answers of the API out of every cache: they hold personal data, and some of them secrets.
+//! Prevents caches from storing responses of the API, because they contain personal data and sometimes
+//! secrets.
 
 use axum::extract::Request;
 use axum::http::HeaderValue;
@@ -6,7 +7,7 @@ use axum::http::header::CACHE_CONTROL;
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// Middleware: `Cache-Control: no-store` on whatever `/v2/` answers, errors included.
+/// Middleware: sets `Cache-Control: no-store` on every response below `/v2/`, errors included.
 pub async fn layer(request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/v2/");
     let mut response = next.run(request).await;

@@ -1,4 +1,5 @@
-//! The variable part of a path, as text; what is not UTF-8 is refused in the family's own shape.
+//! The variable part of a path as text. A path that is not UTF-8 gets an error in the shape of the endpoint's
+//! family.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;

@@ -1,4 +1,4 @@
-//! Query strings, read strictly: a parameter twice, or bytes that are no UTF-8, are refused by name.
+//! Parses query strings strictly: a repeated parameter or invalid UTF-8 is refused.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Every answer carries `X-Request-Id`: the caller's own when it is sane, else a new one; the log's lines carry it too.
+//! Sets `X-Request-Id` on every response: the caller's id if it is valid, otherwise a new one. The log lines
+//! of the request have the same id.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method};
@@ -10,7 +11,8 @@ use uuid::Uuid;
 /// The header's name.
 pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Middleware: one log line a request, without query string, headers or bodies, since those hold personal data.
+/// Middleware: writes one log line per request, without query string, headers or bodies, because those
+/// contain personal data.
 pub async fn layer(request: Request, next: Next) -> Response {
     let id = request
         .headers()
@@ -32,7 +34,8 @@ pub async fn layer(request: Request, next: Next) -> Response {
         route.as_deref().unwrap_or("(unknown)"),
     );
     span.in_scope(|| tracing::info!(%method, route, status, ms = elapsed.as_millis() as u64, "answered"));
-    // Any token is a method to HTTP, and each label value lives for ever.
+    // HTTP allows any token as a method, and Prometheus retains each label value, so unknown methods are
+    // grouped.
     let method = match method {
         Method::GET => "GET",
         Method::POST => "POST",
