@@ -18,7 +18,7 @@ use uuid::Uuid;
 /// Longest externalUserId.
 const MAX_EXTERNAL_USER_ID: usize = 500;
 
-/// Which facemaps a label has been seen with.
+/// The facemaps that were submitted under a label.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResolvedBody {
@@ -40,7 +40,7 @@ pub struct ApplicantBody {
     pub grouping_id: Option<Uuid>,
     /// `approved`, `declined`, `failed`, `pending`, or null.
     pub status: Option<String>,
-    /// False: the facemap appears only in verification logs.
+    /// Whether the facemap is registered. If not, it appears only in verification logs.
     pub registered: bool,
     /// `YYYY-MM-DD HH:MM:SS`
     pub created_at: String,
@@ -76,15 +76,15 @@ pub struct RegistrationBody {
     pub status: Option<String>,
     /// When it was made.
     pub created_at: String,
-    /// When its latest attempt was.
+    /// When its latest attempt was made.
     pub last_active: String,
     /// The Flow of the most recent attempt.
     pub flow_id: Option<Uuid>,
     /// Its name.
     pub flow_name: Option<String>,
-    /// Document types that the Flow asked for.
+    /// The document types that the Flow required.
     pub required_documents: Vec<String>,
-    /// Newest value of each field over all attempts; what was never submitted is left out.
+    /// The newest value of each field over all attempts. Fields that were never submitted are omitted.
     #[schema(value_type = Object)]
     pub info: serde_json::Value,
     /// Every attempt, newest first.
@@ -111,7 +111,7 @@ pub struct AttemptBody {
     pub flow_name: String,
     /// The documents submitted.
     pub document_types: Vec<String>,
-    /// The hosted session, if it came through one.
+    /// The hosted session, if the attempt belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<Uuid>,
 }

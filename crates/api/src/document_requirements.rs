@@ -11,7 +11,7 @@ use service::problem::Problem;
 use utoipa::ToSchema;
 use verification::document_requirements::{self, Requirement};
 
-/// What a document needs.
+/// The requirements of a document type.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentRequirementsBody {
@@ -19,9 +19,9 @@ pub struct DocumentRequirementsBody {
     pub success: bool,
     /// Whether the back image is needed; the safer default where variants differ.
     pub needs_back: bool,
-    /// Whether one-sided documents of the kind exist; then the back should not be demanded.
+    /// Whether one-sided documents of this type exist. If so, the back should not be demanded.
     pub has_one_sided_variant: bool,
-    /// Whether the pair is in the lookup; when not, `needsBack` is true.
+    /// Whether the lookup contains this country and type. If not, `needsBack` is true.
     pub known: bool,
 }
 

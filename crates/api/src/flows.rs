@@ -1,4 +1,4 @@
-//! `/v2/public/flows` (contract §4.2). There is no POST: Flows are made in the portal (or by `bonafide flow create`).
+//! `/v2/public/flows` (contract §4.2). There is no POST: the portal and `bonafide flow create` create Flows.
 
 use axum::extract::State;
 use axum::response::Json;
@@ -14,7 +14,8 @@ use store::flows::Flow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A verification configuration. Four members are JSON-encoded strings on reads; updates send them as real JSON.
+/// A verification configuration. Reads return four members as JSON-encoded strings; updates send them as
+/// JSON.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlowBody {
@@ -53,7 +54,7 @@ pub struct FlowListBody {
     pub flows: Vec<FlowBody>,
 }
 
-/// A country that visitors are blocked from.
+/// A country whose visitors are blocked.
 #[derive(ToSchema)]
 #[allow(
     dead_code,
@@ -68,7 +69,7 @@ pub struct GeoBlockedCountryBody {
     country_name: String,
 }
 
-/// Which optional fields verification requires. Other keys are kept and returned as sent.
+/// Which optional fields verification requires. Other keys are stored and returned unchanged.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(
@@ -127,13 +128,13 @@ pub struct DefaultFieldsBody {
     /// Documents are captured by camera.
     #[schema(nullable = false)]
     document_capture: Option<bool>,
-    /// What documents say is compared with what was submitted.
+    /// The data on the documents are compared with the submitted data.
     #[schema(nullable = false)]
     ocr_match: Option<bool>,
-    /// Absent: looked up by country.
+    /// If absent, the server looks it up by country.
     #[schema(nullable = false)]
     drivers_back: Option<bool>,
-    /// Absent: looked up by country.
+    /// If absent, the server looks it up by country.
     #[schema(nullable = false)]
     id_card_back: Option<bool>,
 }
@@ -156,7 +157,7 @@ pub enum DocumentTypeBody {
     ResidencyCard,
 }
 
-/// What differs for a country; what is omitted is inherited.
+/// The differences for a country. Omitted members are inherited.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(
@@ -173,18 +174,18 @@ pub struct CountryOverrideBody {
     /// Its name.
     #[schema(nullable = false)]
     country_name: Option<String>,
-    /// Nobody of this country may verify with this Flow.
+    /// People of this country may not verify with this Flow.
     #[schema(nullable = false)]
     restricted: Option<bool>,
     /// Merged key by key.
     #[schema(nullable = false)]
     default_fields: Option<DefaultFieldsBody>,
-    /// Replaces the Flow's.
+    /// Replaces the Flow's document types.
     #[schema(nullable = false)]
     default_document_types: Option<Vec<DocumentTypeBody>>,
 }
 
-/// What to change of a Flow: at least one member; each replaces the whole value.
+/// The changes to a Flow. At least one member is required; each replaces the whole value.
 #[derive(ToSchema)]
 #[allow(
     dead_code,
@@ -202,13 +203,13 @@ pub struct FlowChangesBody {
     /// Which optional fields verification requires.
     #[schema(rename = "defaultFields", nullable = false)]
     default_fields: Option<DefaultFieldsBody>,
-    /// The applicant sends at least one of them; empty: documents are not asked for.
+    /// The applicant must send at least one of them. If empty, no document is required.
     #[schema(rename = "defaultDocumentTypes", nullable = false)]
     default_document_types: Option<Vec<DocumentTypeBody>>,
-    /// At most one element a country.
+    /// At most one element per country.
     #[schema(rename = "countryOverrides", nullable = false)]
     country_overrides: Option<Vec<CountryOverrideBody>>,
-    /// Countries whose visitors are blocked, besides the account's.
+    /// Countries whose visitors are blocked, in addition to the account's.
     #[schema(rename = "geoBlockedCountries", nullable = false)]
     geo_blocked_countries: Option<Vec<GeoBlockedCountryBody>>,
     /// A URL; an empty string clears it.
@@ -290,7 +291,7 @@ pub async fn update(
     ))
 }
 
-/// Delete a Flow; every Group loses it.
+/// Delete a Flow and remove it from every Group.
 #[utoipa::path(delete, path = "/v2/public/flows/{flowId}", operation_id = "deleteFlow", tag = "Flows", security(("basic" = [])),
     params(("flowId" = String, Path, description = "The Flow")),
     responses(

@@ -30,7 +30,7 @@ pub struct GroupBody {
     pub description: Option<String>,
     /// `active` or `inactive`.
     pub status: String,
-    /// The Flows now in the Group.
+    /// The Flows in the Group.
     pub flows: Vec<GroupFlowBody>,
     /// When it was created (ISO 8601, UTC, milliseconds).
     pub created_at: String,
@@ -38,7 +38,7 @@ pub struct GroupBody {
     pub updated_at: String,
 }
 
-/// A Flow as a Group shows it.
+/// A Flow of a Group.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupFlowBody {
@@ -75,12 +75,12 @@ pub struct NewGroupBody {
     /// `active` unless sent.
     #[schema(pattern = "^(active|inactive)$", default = "active", nullable = false)]
     status: Option<String>,
-    /// Flows; those that are not the account's are ignored.
+    /// The Flows. Ids of other accounts are ignored.
     #[schema(rename = "flowIds", min_items = 1)]
     flow_ids: Vec<String>,
 }
 
-/// What to change of a Group; what is omitted stays.
+/// The changes to a Group. Omitted members stay unchanged.
 #[derive(ToSchema)]
 #[allow(
     dead_code,

@@ -13,22 +13,22 @@ use service::problem::Problem;
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
-/// A part of the server and whether it can do its work.
+/// A part of the server and its readiness.
 #[derive(Serialize, ToSchema)]
 pub struct Part {
     /// `database`, `key`, `objects`, `engines`, `sanctions`.
     name: &'static str,
-    /// Whether it can answer.
+    /// Whether it is ready.
     ready: bool,
-    /// What is wrong and what to do, when not ready.
+    /// The fault and the fix, if it is not ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }
 
-/// Whether the server can take traffic, and why not.
+/// Whether the server can take traffic, and if not, why.
 #[derive(Serialize, ToSchema)]
 pub struct Readiness {
-    /// All parts are ready.
+    /// Whether all parts are ready.
     ready: bool,
     /// Every part.
     parts: Vec<Part>,
@@ -40,7 +40,7 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether each part can do its work. 503 while one cannot.
+/// Whether each part is ready. 503 if one is not.
 #[utoipa::path(get, path = "/readyz", operation_id = "getReadiness", tag = "System", responses(
     (status = 200, description = "All parts are ready", body = Readiness),
     (status = 503, description = "A part is not ready", body = Readiness),

@@ -19,7 +19,7 @@ use service::{Shared, monitoring};
 use utoipa::{IntoResponses, ToSchema};
 use uuid::Uuid;
 
-/// What to screen.
+/// The address or transaction to screen.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only; chain::query reads the body")]
 pub struct ScreeningRequest {
@@ -29,17 +29,18 @@ pub struct ScreeningRequest {
     /// The address or transaction hash.
     #[schema(min_length = 1, max_length = 255, pattern = "^[A-Za-z0-9:_-]+$")]
     query: String,
-    /// The chain's code: btc, eth, ltc, bch, bsv, xrp, xlm, doge, dash, zec, etc, bsc, ada, stx, xdc, sys, sol, trx.
+    /// The code of the chain: btc, eth, ltc, bch, bsv, xrp, xlm, doge, dash, zec, etc, bsc, ada, stx, xdc,
+    /// sys, sol, trx.
     currency: String,
-    /// `simple`: the score only; `detailed`: what explains it too.
+    /// `simple` returns the score only; `detailed` also returns its explanation.
     #[schema(pattern = "^(simple|detailed)$", default = "simple", nullable)]
     report: Option<String>,
-    /// Your own words.
+    /// Your label for this query.
     #[schema(max_length = 255, default = "API Query", nullable)]
     label: Option<String>,
 }
 
-/// A name and what it is.
+/// A name and its category.
 #[derive(Serialize, ToSchema)]
 pub struct EntityBody {
     /// The name.
@@ -51,33 +52,34 @@ pub struct EntityBody {
 /// A party of a transaction and its amount.
 #[derive(Serialize, ToSchema)]
 pub struct MovedBody {
-    /// The address; null when a script names none.
+    /// The address; null if the script contains none.
     pub address: Option<String>,
     /// In the native currency, as a decimal string.
     pub amount: String,
 }
 
-/// The answer. A simple report has the first six members; of the others a detailed one has those that the chain gives.
+/// The result. A simple report has the first six members. A detailed one also has those that the chain
+/// provides.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "the contract's names, §4.9")]
 #[schema(title = "ScreeningResult")]
 pub struct ScreeningBody {
-    /// Names this query.
+    /// The id of this query.
     pub query_id: Uuid,
     /// `address` or `transaction`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// As it was sent.
+    /// The address or transaction as it was sent.
     pub query: String,
     /// The chain's code.
     pub currency: String,
     /// 0 (no known risk) to 100 (sanctioned).
     #[schema(minimum = 0, maximum = 100)]
     pub score: f64,
-    /// The caller's words.
+    /// The caller's label.
     pub label: String,
-    /// The synced source knows no history of the address.
+    /// The synced source has no history of the address.
     pub new_address: Option<bool>,
     pub entities: Option<Vec<EntityBody>>,
     pub flags: Option<Vec<EntityBody>>,
@@ -93,7 +95,7 @@ pub struct ScreeningBody {
     pub number_of_transactions: Option<u64>,
     pub received_transactions: Option<u64>,
     pub sent_transactions: Option<u64>,
-    /// What your account's own address book calls it; absent when it does not.
+    /// Its name in your account's address book; absent if it is not listed there.
     pub organization_label_name: Option<String>,
     /// Transactions: the lowest severity of a source.
     pub low: Option<f64>,
@@ -107,19 +109,19 @@ pub struct ScreeningBody {
     pub fees_fiat: Option<String>,
     pub inputs: Option<Vec<MovedBody>>,
     pub outputs: Option<Vec<MovedBody>>,
-    /// What the score is recomputed from: by entity, by flag, by rank, and what was not seen.
+    /// The basis for recomputing the score: by entity, by flag, by rank, and the part that was not seen.
     #[schema(value_type = Option<Object>)]
     pub exposures: Option<Value>,
 }
 
-/// What transaction monitoring can answer besides success.
+/// The error responses of transaction monitoring.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum MonitoringErrors {
-    /// Validation failed (`errors` names every fault), or the currency is not supported (`message` lists those that are)
+    /// Validation failed (see `errors`), or the currency is not supported (`message` lists the valid ones)
     #[response(status = 400)]
     Invalid(FailureBody),
-    /// No or wrong credentials
+    /// Missing or wrong credentials
     #[response(status = 401)]
     Unauthenticated(MessageBody),
     /// The merchant may not do this
@@ -128,7 +130,7 @@ pub enum MonitoringErrors {
     /// Address or transaction not found or not yet processed
     #[response(status = 404)]
     NotFound(FailureBody),
-    /// Another request with this Idempotency-Key is being carried out or has taken over, or its answer was erased
+    /// Another request with this Idempotency-Key is in progress or took over, or its response was erased
     #[response(status = 409)]
     Conflict(FailureBody),
     /// The Idempotency-Key came with another body
@@ -137,10 +139,10 @@ pub enum MonitoringErrors {
     /// Too many requests
     #[response(status = 429)]
     RateLimited(FailureBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(FailureBody),
-    /// The risk provider answered nonsense
+    /// The risk provider sent an invalid response
     #[response(status = 502)]
     BadGateway(FailureBody),
     /// The risk provider, the lists or the labels cannot be reached
@@ -180,36 +182,36 @@ pub async fn screen(
 pub struct PictureNode {
     /// An address, an entity, or `others`.
     name: String,
-    /// What it is, if it is known.
+    /// Its category, if known.
     category: Option<String>,
-    /// Hops from the screened address or transaction: negative towards sources, positive towards destinations.
+    /// Hops from the screened address or transaction: negative for sources, positive for destinations.
     column: i32,
-    /// How grave its category is in the account's profile.
+    /// The severity of its category in the account's risk profile.
     #[schema(minimum = 0, maximum = 100)]
     severity: u8,
-    /// What part of the money passed, in percent.
+    /// Its share of the money, in percent.
     percentage: f64,
 }
 
-/// Money between two parties.
+/// A flow of money between two parties.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only; chain::picture writes it")]
 pub struct PictureLink {
-    /// The place of the paying node.
+    /// The index of the paying node in `nodes`.
     from: usize,
-    /// The place of the paid node.
+    /// The index of the paid node in `nodes`.
     to: usize,
-    /// What part of the money, in percent.
+    /// Its share of the money, in percent.
     percentage: f64,
 }
 
-/// The flow that led to a score.
+/// The flow of money that led to a score.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only; chain::picture writes it")]
 pub struct PictureBody {
-    /// The screened address or transaction, and everybody met.
+    /// The screened address or transaction, and all parties found.
     nodes: Vec<PictureNode>,
-    /// Money between them.
+    /// The flows of money between them.
     links: Vec<PictureLink>,
 }
 

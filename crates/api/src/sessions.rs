@@ -1,4 +1,4 @@
-//! `/v2/sdk/session/…` (contract §4.3–§4.5): hosted links and the poll.
+//! `/v2/sdk/session/…` (contract §4.3–§4.5): creating hosted links and polling sessions.
 
 use axum::extract::State;
 use axum::response::Json;
@@ -16,7 +16,7 @@ use store::sessions::Session;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// For whom and what a link is asked.
+/// The content of a link to create.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(
@@ -46,24 +46,24 @@ pub struct NewLinkBody {
 /// A link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct LinkBody {
-    /// To be opened by the applicant, once, within ten minutes.
+    /// The URL for the applicant, who can open it once, within ten minutes.
     #[schema(example = "https://verify.example.com/verify?iswebsdklink=true&token=Yx3k9QpT…")]
     pub url: String,
 }
 
-/// How a session stands.
+/// The state of a session.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct SessionBody {
     /// The session.
     pub session_id: Uuid,
-    /// For whom its link was made.
+    /// Your label for the applicant.
     #[schema(example = "user-1")]
     pub user_id: String,
     /// `pending`, `success`, `failed` or `expired`; all but `pending` are final.
     #[schema(example = "success")]
     pub status: String,
-    /// JSON of the deciding attempt's verification response, `{}` until there is one. After a reviewer's decision it also has
-    /// `review: {decision, at}`.
+    /// The deciding attempt's verification response as JSON; `{}` until there is one. After a reviewer's
+    /// decision it also has `review: {decision, at}`.
     #[schema(
         example = r#"{"success":true,"idvResult":{"success":true,"facematch":true,"similarityScore":97.4}}"#
     )]
@@ -78,10 +78,10 @@ pub struct SessionBody {
     /// When it became final; null until then.
     #[schema(example = "2026-11-21T06:01:42.250Z")]
     pub completed_at: Option<String>,
-    /// Seconds from the one to the other; null until then.
+    /// Seconds from `created_at` to `completed_at`; null until then.
     #[schema(example = 102.25)]
     pub duration_seconds: Option<f64>,
-    /// Where it stands in detail.
+    /// Its attempts and stage.
     pub metadata: SessionMetadata,
 }
 
@@ -95,7 +95,7 @@ pub struct SessionMetadata {
     /// Attempts allowed.
     #[schema(example = 3)]
     pub max_attempts: i64,
-    /// `open` (the applicant's turn), `in_review` (a reviewer's) or `done`.
+    /// `open` (the applicant must act), `in_review` (a reviewer must decide) or `done`.
     #[schema(example = "done")]
     pub stage: String,
 }
@@ -125,7 +125,7 @@ impl From<Polled> for SessionBody {
     }
 }
 
-/// Make a one-time link to the hosted page.
+/// Create a one-time link to the hosted page.
 ///
 /// Send it to the applicant: it can be exchanged once, within ten minutes.
 #[utoipa::path(post, path = "/v2/sdk/session/web-sdk-link", operation_id = "createSessionLink", tag = "Sessions", security(("basic" = [])),
@@ -143,7 +143,7 @@ pub async fn link(
     Ok(Json(LinkBody { url }))
 }
 
-/// How a session stands.
+/// The state of a session.
 #[utoipa::path(get, path = "/v2/sdk/session/verification-result/{sessionId}", operation_id = "getVerificationResult", tag = "Sessions", security(("basic" = [])),
     params(("sessionId" = String, Path, description = "The `session_id` of the exchange")),
     responses(
@@ -158,7 +158,7 @@ pub async fn poll(
     Ok(Json(sessions::poll(&app, caller.scope, &id).await?.into()))
 }
 
-/// A poll that names no session.
+/// A poll without a session id, which gets an error that states the correct path.
 pub async fn poll_nothing(_: Authenticated) -> Rejection {
     Problem::invalid("sessionId - is required: GET /v2/sdk/session/verification-result/{sessionId}").into()
 }

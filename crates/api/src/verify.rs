@@ -23,8 +23,8 @@ use super::verify_schema::{VerificationBody, VerificationForm};
 
 /// Verify a person.
 ///
-/// Validation comes first and answers 4xx; once it passes, the answer is 200 and `success` in the body tells the outcome. Which
-/// fields, documents and selfie are required is set by the Flow.
+/// Validation comes first and answers 4xx. Once it passes, the status is 200 and `success` states the
+/// outcome. The Flow defines which fields, documents and selfie are required.
 #[utoipa::path(post, path = "/v2/idv/verify", operation_id = "submitVerification", tag = "Verification", security(("basic" = []), ("bearer" = [])),
     params(("Idempotency-Key" = Option<String>, Header, description = "Repeat the request safely for 24 hours",
         min_length = 1, max_length = 255, pattern = r"^[\t -~]*[!-~][\t -~]*$", nullable = false)),

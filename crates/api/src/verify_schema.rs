@@ -1,5 +1,5 @@
-//! The form and the response of verification, for the OpenAPI document only: the rules read the form, and `verification::response`
-//! writes the answer (the integration tests hold the two against each other).
+//! The form and the response of verification, for the OpenAPI document only. The rules read the form, and
+//! `verification::response` builds the response; the integration tests compare both with this schema.
 
 use utoipa::ToSchema;
 
@@ -95,7 +95,7 @@ pub struct VerificationForm {
     /// Issuing country, ISO 3166-1 alpha-3; required with `documentTypes`.
     #[schema(min_length = 1, pattern = "^[A-Z]{3}$", nullable = false)]
     document_country: Option<String>,
-    /// Required when the Flow says so.
+    /// Required if the Flow requires it.
     #[schema(min_length = 1, max_length = 255, nullable = false)]
     ssn: Option<String>,
     /// Recorded; the Flow decides whether data are compared.
@@ -127,14 +127,14 @@ pub struct VerificationForm {
     selfie: Option<Vec<u8>>,
 }
 
-/// The outcome. Result objects are present as the contract's §2.5 says; a passing response carries more.
+/// The outcome. The contract's §2.5 defines the result objects; a passing response has more members.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct VerificationBody {
-    /// Every check passed.
+    /// Whether every check passed.
     success: bool,
-    /// Why not, in one sentence.
+    /// The reason for a failure, in one sentence.
     message: Option<String>,
     /// Pictures, faces and identity.
     idv_result: IdvResultBody,
@@ -146,7 +146,7 @@ pub struct VerificationBody {
     minimum_age_result: Option<AgeResultBody>,
     /// Sanctions screening.
     kyc_results: KycResultsBody,
-    /// Passing only: what was submitted.
+    /// Passing only: the submitted data.
     #[schema(value_type = Option<Object>)]
     metadata: Option<serde_json::Value>,
     /// Passing only: documents, not files.
@@ -171,9 +171,9 @@ pub struct VerificationBody {
 #[schema(rename_all = "camelCase")]
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct IdvResultBody {
-    /// Nothing failed here.
+    /// Whether no check of this part failed.
     success: bool,
-    /// The selfie matches every document.
+    /// Whether the selfie matches every document.
     facematch: bool,
     /// 0–100, calibrated.
     similarity_score: f64,
@@ -193,7 +193,7 @@ pub struct IdvResultBody {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct DocumentResultBody {
-    /// Nothing failed here.
+    /// Whether no check of this part failed.
     success: bool,
     /// What failed.
     error: Option<String>,
@@ -209,9 +209,9 @@ pub struct DocumentResultBody {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct OcrResultBody {
-    /// Nothing failed here.
+    /// Whether no check of this part failed.
     success: bool,
-    /// Submitted and printed data agree.
+    /// Whether submitted and printed data agree.
     #[schema(rename = "match")]
     matches: bool,
     /// What failed.
@@ -226,7 +226,7 @@ pub struct OcrResultBody {
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub struct AgeResultBody {
-    /// Nothing failed here.
+    /// Whether no check of this part failed.
     success: bool,
     /// What failed.
     error: Option<String>,
@@ -249,13 +249,14 @@ pub struct KycResultsBody {
     /// `{value, relation}`.
     #[schema(value_type = Object)]
     total: serde_json::Value,
-    /// The flattened values really used.
+    /// The values that the search used, flattened.
     #[schema(value_type = Object)]
     query_params: serde_json::Value,
     /// Versions of the lists searched.
     #[schema(value_type = Object)]
     lists: serde_json::Value,
-    /// The names that were searched besides the submitted one: `{source, name, queryParams}`; absent if there are none.
+    /// Further searched names, in addition to the submitted one: `{source, name, queryParams}`; absent if
+    /// none.
     #[schema(value_type = Option<Vec<Object>>)]
     further_names: serde_json::Value,
     /// What failed.

@@ -1,10 +1,10 @@
-//! The OpenAPI description: what every operation shares. The operations describe themselves beside their handlers.
+//! The parts of the OpenAPI document that all operations share. Each operation is described at its handler.
 
 use serde::Serialize;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
-/// The document's frame; the program's router adds the operations.
+/// The base document, to which the program's router adds the operations.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -22,7 +22,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
         (name = "Transaction monitoring", description = "Risk of crypto addresses and transactions"),
         (name = "System", description = "Health and figures"),
     ),
-    // `IntoResponses` refers to these without bringing them along.
+    // `IntoResponses` refers to these schemas but does not add them.
     components(schemas(ErrorBody, MessageBody, ErrorAndMessageBody, FailureBody, DescriptionBody, UnauthenticatedBody)),
     modifiers(&Security)
 )]
@@ -58,7 +58,7 @@ pub struct ErrorBody {
 pub struct MessageBody {
     /// What is wrong.
     pub message: String,
-    /// One text a fault, naming the field.
+    /// One text per fault, which names the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<String>>,
 }
@@ -66,12 +66,12 @@ pub struct MessageBody {
 /// `{error, message}`.
 #[derive(Serialize, ToSchema)]
 pub struct ErrorAndMessageBody {
-    /// A word for programs.
+    /// A code for programs.
     pub error: String,
     /// A text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// On validation: one text a fault, naming the field.
+    /// On validation: one text per fault, which names the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<String>>,
 }
@@ -83,7 +83,7 @@ pub struct FailureBody {
     pub success: bool,
     /// What is wrong.
     pub message: String,
-    /// One text a fault, naming the field.
+    /// One text per fault, which names the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<String>>,
 }
@@ -95,7 +95,7 @@ pub struct DescriptionBody {
     pub code: u16,
     /// What is wrong.
     pub description: String,
-    /// One text a fault, naming the field.
+    /// One text per fault, which names the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<String>>,
 }
@@ -105,17 +105,17 @@ pub struct DescriptionBody {
 #[serde(untagged)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum UnauthenticatedBody {
-    /// Nobody knows who calls.
+    /// The Authorization header is missing or malformed.
     Missing(ErrorBody),
-    /// Nobody has these credentials.
+    /// The credentials are wrong.
     Wrong(MessageBody),
 }
 
-/// What Groups and Flows can answer besides success.
+/// The error responses of Groups and Flows.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum GroupsAndFlowsErrors {
-    /// Validation failed, or the key and secret are not known together
+    /// Validation failed, or the API key or the secret is wrong
     #[response(status = 400)]
     Invalid(MessageBody),
     /// No Authorization header, or a malformed one
@@ -127,19 +127,19 @@ pub enum GroupsAndFlowsErrors {
     /// Too many requests
     #[response(status = 429)]
     RateLimited(MessageBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(MessageBody),
-    /// The database does not answer; `Retry-After` says when to try again
+    /// The database does not answer; `Retry-After` states when to try again
     #[response(status = 503)]
     Unavailable(MessageBody),
 }
 
-/// What link and poll can answer besides success.
+/// The error responses of the link and poll endpoints.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum LinkAndPollErrors {
-    /// Validation failed, or the key and secret are not known together
+    /// Validation failed, or the API key or the secret is wrong
     #[response(status = 400)]
     Invalid(ErrorAndMessageBody),
     /// No Authorization header, or a malformed one
@@ -148,18 +148,18 @@ pub enum LinkAndPollErrors {
     /// The merchant may not do this
     #[response(status = 403)]
     Forbidden(ErrorAndMessageBody),
-    /// Too many requests; `Retry-After` says when to try again
+    /// Too many requests; `Retry-After` states when to try again
     #[response(status = 429)]
     RateLimited(ErrorAndMessageBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
-    /// The database does not answer; `Retry-After` says when to try again
+    /// The database does not answer; `Retry-After` states when to try again
     #[response(status = 503)]
     Unavailable(ErrorAndMessageBody),
 }
 
-/// What endpoints of sessions that take a body can answer because of it.
+/// The error responses of session endpoints that depend on the request's body.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum SessionBodyErrors {
@@ -171,11 +171,11 @@ pub enum SessionBodyErrors {
     TooLarge(ErrorAndMessageBody),
 }
 
-/// What endpoints that take a one-time token can answer besides success.
+/// The error responses of endpoints that take a one-time token.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum OneTimeTokenErrors {
-    /// `token_required`, or `invalid_request`: the body is no JSON object, or the link's Flow left its Group
+    /// `token_required`, or `invalid_request`: the body is not a JSON object, or the Flow left the Group
     #[response(status = 400)]
     Invalid(ErrorAndMessageBody),
     /// `invalid_token`
@@ -187,39 +187,39 @@ pub enum OneTimeTokenErrors {
     /// `token_used` or `token_expired`
     #[response(status = 410)]
     Gone(ErrorAndMessageBody),
-    /// `rate_limited`; `Retry-After` says when to try again
+    /// `rate_limited`; `Retry-After` states when to try again
     #[response(status = 429)]
     RateLimited(ErrorAndMessageBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
-    /// `unavailable`: the database does not answer; `Retry-After` says when to try again
+    /// `unavailable`: the database does not answer; `Retry-After` states when to try again
     #[response(status = 503)]
     Unavailable(ErrorAndMessageBody),
 }
 
-/// What the hosted page's endpoints can answer to an access token besides success.
+/// The error responses of the hosted page's endpoints that take an access token.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum HostedErrors {
-    /// No access token, or `invalid_token`: nobody's, expired, or of a session that has ended
+    /// No access token, or `invalid_token`: unknown, expired, or of an ended session
     #[response(status = 401)]
     Unauthenticated(ErrorAndMessageBody),
     /// The merchant's account is not active
     #[response(status = 403)]
     Forbidden(ErrorAndMessageBody),
-    /// Too many requests; `Retry-After` says when to try again
+    /// Too many requests; `Retry-After` states when to try again
     #[response(status = 429)]
     RateLimited(ErrorAndMessageBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(ErrorAndMessageBody),
-    /// The database does not answer; `Retry-After` says when to try again
+    /// The database does not answer; `Retry-After` states when to try again
     #[response(status = 503)]
     Unavailable(ErrorAndMessageBody),
 }
 
-/// What verification endpoints can answer besides success.
+/// The error responses of the verification endpoints.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum VerifyErrors {
@@ -235,7 +235,7 @@ pub enum VerifyErrors {
     /// Too many requests
     #[response(status = 429)]
     RateLimited(FailureBody),
-    /// Our fault
+    /// An internal error
     #[response(status = 500)]
     Internal(FailureBody),
     /// An engine cannot answer, or all are busy
@@ -243,14 +243,14 @@ pub enum VerifyErrors {
     Unavailable(FailureBody),
 }
 
-/// What applicant look-up can answer besides success.
+/// The error responses of the applicant look-up.
 #[derive(IntoResponses)]
 #[allow(dead_code, reason = "read by the derive only")]
 pub enum ApplicantErrors {
     /// Validation failed
     #[response(status = 400)]
     Invalid(DescriptionBody),
-    /// No or wrong credentials
+    /// Missing or wrong credentials
     #[response(status = 401)]
     Unauthenticated(DescriptionBody),
     /// The merchant may not do this
@@ -262,11 +262,11 @@ pub enum ApplicantErrors {
     /// Too many requests
     #[response(status = 429)]
     RateLimited(DescriptionBody),
-    /// A source could not be read: says nothing about existence
+    /// A source could not be read, so it is unknown whether the applicant exists
     #[response(status = 500)]
     Internal(DescriptionBody),
 }
 
-/// The paths that the document describes, for the portal's filters; the program's router provides them.
+/// The paths in the document, for the filters of the portal. The program's router provides them.
 #[derive(Clone, Debug)]
 pub struct DescribedPaths(pub std::sync::Arc<[String]>);

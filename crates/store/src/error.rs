@@ -158,8 +158,8 @@ fn is_temporary(error: &dyn DatabaseError) -> bool {
 /// Whether an error may have ended SQLite's transaction, regardless of the statement that reported it.
 pub(crate) fn ends_transaction(error: &sqlx::Error) -> bool {
     match error {
-        // Only these leave the transaction as it was: SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH,
-        // SQLITE_RANGE.
+        // Only these errors leave the transaction as it was: SQLITE_ERROR, SQLITE_TOOBIG, SQLITE_CONSTRAINT,
+        // SQLITE_MISMATCH, SQLITE_RANGE.
         sqlx::Error::Database(error) => {
             sqlite_code(error.as_ref()).is_some_and(|code| !matches!(code, 1 | 18 | 19 | 20 | 25))
         }

@@ -5,8 +5,8 @@
 //! transactions that queue for the writer become members of one *group*: one outer transaction on the
 //! connection, and one savepoint for each member.
 //!
-//! - A member owns the connection alone, from its savepoint to its release. Members run one after the other, in the order
-//!   in which they came, and each sees what the members before it wrote.
+//! - A member owns the connection alone, from its savepoint to its release. Members run one after the other,
+//!   in the order in which they came, and each sees what the members before it wrote.
 //! - A member that is released while others queue passes the connection on. The last member commits for all:
 //!   either no other member queues behind it, or it fills the group. A lone writer commits at once and is as
 //!   fast as without groups.

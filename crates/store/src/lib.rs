@@ -3,9 +3,9 @@
 //! It stores what its callers pass and contains none of the rules: the callers decide who counts as the same
 //! person, what a status allows, and what JSON contains. It never logs the data that it stores.
 //!
-//! **Connecting.** [`Keyring::open_or_create`] → [`Db::connect`]. SQLite migrates itself; PostgreSQL needs
-//! [`Db::migrate`] (a command), or [`Db::migrate_if_empty`] for a throw-away database; [`Db::check_schema`] before
-//! serving.
+//! **Connecting.** Call [`Keyring::open_or_create`], then [`Db::connect`]. SQLite migrates itself. PostgreSQL
+//! needs [`Db::migrate`] (a command), or [`Db::migrate_if_empty`] for a throw-away database. Call
+//! [`Db::check_schema`] before serving.
 //!
 //! **Reading.** Functions that only read take `&mut Conn`. A transaction is a [`Conn`] too, so they also work
 //! inside one. **Writing.** Functions that write take `&mut Tx`; [`transaction!`] combines them:

@@ -3,8 +3,8 @@
 //!
 //! After the connection, every call takes one of these:
 //!
-//! - a [`Scope`](crate::Scope): one account in one mode. The macro binds `$1` to the account and `$2` to the mode, and the
-//!   call's own binds begin at `$3`. The text must restrict every table of an account by both.
+//! - a [`Scope`](crate::Scope): one account in one mode. The macro binds `$1` to the account and `$2` to the
+//!   mode, and the call's own binds begin at `$3`. The text must restrict every table of an account by both.
 //! - `merchant(id)`: one account, for tables that have no mode. The macro binds `$1`.
 //! - `both_modes(id, "reason")`: one account in both modes. The macro binds `$1`.
 //! - `installation`: tables that belong to no account.
@@ -62,8 +62,8 @@ macro_rules! execute {
     }};
 }
 
-/// `fetch!(one | optional | all, conn, whose, Type, "sql", binds…)` runs a statement and maps its rows to a type that
-/// derives `sqlx::FromRow`, or to a tuple.
+/// `fetch!(one | optional | all, conn, whose, Type, "sql", binds…)` runs a statement and maps its rows to a
+/// tuple or to a type that derives `sqlx::FromRow`.
 macro_rules! fetch {
     (one, $($rest:tt)*) => { fetch!(@ whose, fetch_one, $($rest)*) };
     (optional, $($rest:tt)*) => { fetch!(@ whose, fetch_optional, $($rest)*) };
