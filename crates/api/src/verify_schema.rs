@@ -1,5 +1,6 @@
 //! The form and the response of verification, for the OpenAPI document only. The rules read the form, and
-//! `verification::response` builds the response; the integration tests compare both with this schema.
+//! `verification::response` builds the response. `scripts/test-live` checks a running server against the
+//! document.
 
 use utoipa::ToSchema;
 

@@ -73,7 +73,7 @@ enum Keeps {
     Unlabelled,
     /// The path, the masked request body, and the response body of a refused call.
     Masked,
-    /// Like `Masked`, but with the route's pattern instead of the path.
+    /// Like [`Keeps::Masked`], but with the route's pattern instead of the path.
     Route,
 }
 

@@ -25,8 +25,8 @@ use tokio::sync::Mutex;
 pub const MAX_PARTS: usize = 64;
 /// The longest text field in bytes, far above the limits of the verification rules.
 pub const MAX_TEXT_BYTES: usize = 64 * 1024;
-/// The most bytes that are read of one body, including the rest that is drained after an error so that the
-/// response reaches a client that is still sending.
+/// The most bytes that are read of one body, including the rest that is drained after an error. Draining lets
+/// the response reach a client that is still sending.
 const MAX_BODY_BYTES: u64 = 160 * 1024 * 1024;
 /// How long a client may take to send a form.
 const PATIENCE: Patience = Patience {
@@ -73,7 +73,7 @@ struct Source {
     /// The remaining chunks, and the number of bytes read so far.
     chunks: Mutex<(Chunks, u64)>,
     /// The bytes that may still be read before the next part begins, because the parser buffers all of them.
-    /// It is outside the lock, which a waiting read holds.
+    /// It is outside the lock, because a waiting read has that locked.
     allowance: AtomicU64,
     /// The longest wait for a chunk.
     pause: Duration,

@@ -147,8 +147,8 @@ async fn serve_one(
         .await;
 }
 
-/// Raises the limit of open files to what the system allows, at most [`MOST_FILES`], because each connection
-/// is a file and most systems start with 1,024. Returns the limit in effect.
+/// Raises the limit of open files to what the system allows, at most [`MOST_FILES`]. Each connection is a
+/// file, and most systems start with 1,024. Returns the limit in effect.
 pub fn raise_open_files() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.map_or(MOST_FILES, |most| most.min(MOST_FILES));

@@ -36,7 +36,7 @@ pub async fn admit(tx: &mut Tx, scope: Scope, id: Uuid) -> Result<bool, Error> {
     let changed = execute!(
 tx,
 scope,
-// A lease that ran out belonged to a dead node, so its attempt no longer counts.
+// A lease that ran out belonged to a dead node, so its attempt does not count.
         "update sessions set in_flight = case when admitted_until > $4 then in_flight + 1 else 1 end,
              admitted_until = $5
          where merchant_id = $1 and sandbox = $2 and id = $3 and status = 'pending' and attempts < max_attempts

@@ -145,7 +145,7 @@ fn is_temporary(error: &dyn DatabaseError) -> bool {
         // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN.
         Some(code) => matches!(code, 5 | 6 | 7 | 10 | 13 | 14),
         // Connection exceptions, failed serialisation (after every retry), exhausted resources, shutdown and
-        // recovery, system errors such as a failing disk, and a server that became a read-only replica.
+        // recovery, system errors such as a failing disk. 25006: the server became a read-only replica.
         None => {
             ["08", "40", "53", "57P", "58"]
                 .iter()

@@ -1,9 +1,9 @@
-//! The face changes of an account in order, so that each node can keep an index up to date, and the lock for
+//! The face changes of an account in order, from which each node updates its index, and the lock for
 //! identifying a new face. This module does not compare faces.
 //!
 //! To identify a face, a node first updates its index to sequence N without a lock. In the transaction that
-//! records the outcome it then calls [`lock`], checks with [`contains`] that its N is the database's N, reads
-//! only the changes [`after`] N, and calls [`insert`].
+//! records the outcome it calls [`lock`] and checks with [`contains`] that its N is the database's N. Then it
+//! reads only the changes [`after`] N and calls [`insert`].
 
 use uuid::Uuid;
 

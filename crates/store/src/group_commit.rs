@@ -306,7 +306,7 @@ impl Slot {
 
     async fn disconnect(&mut self) {
         if let Some(conn) = self.conn.take() {
-            // The transaction has ended in any case, and the connection is no longer needed.
+            // The transaction has ended in any case, and the connection is not needed any more.
             let _ = conn.close().await;
         }
     }

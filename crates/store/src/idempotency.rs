@@ -159,8 +159,8 @@ fn place(scope: Scope, key_ref: &[u8]) -> Place<'_> {
     }
 }
 
-/// Renews a lease for `lease_ms` from now. `false` if another request has the lease or the response is stored
-/// already.
+/// Renews a lease for `lease_ms` from now. `false` if another request has taken it over or the response is
+/// stored already.
 pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) -> Result<bool, Error> {
     let until = tx.now() + lease_ms;
     let renewed = execute!(
@@ -178,7 +178,7 @@ pub async fn renew(tx: &mut Tx, scope: Scope, ticket: &Ticket, lease_ms: i64) ->
 /// Stores the response until 24 hours after the request began.
 ///
 /// # Errors
-/// [`Error::LeaseLost`] if the ticket no longer has the lease. The caller must roll the transaction back.
+/// [`Error::LeaseLost`] if another request has taken over the lease. The caller must roll the transaction back.
 pub async fn complete(
     tx: &mut Tx,
     scope: Scope,

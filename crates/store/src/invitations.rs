@@ -94,7 +94,7 @@ fn token_ref(conn: &Conn, token: &str) -> Vec<u8> {
     conn.keyring().hash("invitation", &[token.as_bytes()]).to_vec()
 }
 
-/// The key that seals a link's address, and its place. The key is the account's if the link joins one;
+/// The key that seals a link's address, and the context. The key is the account's if the link joins one;
 /// otherwise it is the member's.
 async fn email_key<'a>(
     conn: &mut Conn,
@@ -116,8 +116,8 @@ async fn email_key<'a>(
 }
 
 /// Creates a link; its token is returned only this once. A new link that changes a member's password or
-/// address voids that member's earlier links of the same kind only, because anybody can request a new
-/// password.
+/// address voids that member's earlier links of the same kind. It voids no others, because anyone can request
+/// a new password.
 ///
 /// # Errors
 /// [`Error::Missing`] for an unknown account.
@@ -312,8 +312,8 @@ pub async fn void_own(tx: &mut Tx, staff_id: Uuid) -> Result<u64, Error> {
     )
 }
 
-/// Voids the unused links that a member created to join this account or to set a password, because the member
-/// has lost the right to create them.
+/// Voids the unused links that a member created to join this account or to set a password. Called when the
+/// member has lost the right to create them.
 pub async fn void_made_by(tx: &mut Tx, merchant_id: Uuid, staff_id: Uuid) -> Result<u64, Error> {
     const SQL: &str = "delete from invitations
                where invited_by = $2 and used_at is null and (merchant_id = $1 or kind = 'password')";

@@ -247,7 +247,7 @@ pub fn seal(key: &DataKey, name: &ObjectName<'_>, bytes: &[u8]) -> Sealed {
 }
 
 fn place<'a>(name: &'a ObjectName<'a>) -> Place<'a> {
-    // The place needs no attempt id, because each attempt has a different key.
+    // The context needs no attempt id, because each attempt has a different key.
     Place {
         merchant_id: name.scope.merchant_id,
         what: "object",

@@ -278,8 +278,8 @@ pub async fn password_hash(conn: &mut Conn, id: Uuid) -> Result<String, Error> {
     Ok(hash)
 }
 
-/// Whether a member's password still has this hash. The row stays locked until the transaction ends, so a
-/// session created in the transaction exists before the password can change and is ended by that change.
+/// Whether a member's password still has this hash. The row stays locked until the transaction ends. So a
+/// session created in it exists before the password can change, and that change ends the session.
 pub async fn lock_password(tx: &mut Tx, id: Uuid, hash: &str) -> Result<bool, Error> {
     const SQL: &str = "update staff set password_hash = $2 where id = $1 and password_hash = $2";
     Ok(execute!(tx, installation, SQL, id, hash)? == 1)

@@ -1,4 +1,4 @@
-//! Data keys: they seal bytes for one place, and they wrap one another.
+//! Data keys: they seal bytes for one context, and they wrap one another.
 
 use rand::TryRng as _;
 use sealing::Cipher;
@@ -35,7 +35,7 @@ pub(crate) fn random_text<const N: usize>() -> String {
         .collect()
 }
 
-/// The place of sealed bytes. They open only there.
+/// The context of sealed bytes: the row or object that contains them. They open only there.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The merchant account; nil for data without an account.
@@ -48,7 +48,7 @@ pub struct Place<'a> {
 
 impl Place<'_> {
     fn associated_data(&self) -> Vec<u8> {
-        // The length prefix ensures that two places never give the same bytes.
+        // The length prefix ensures that two contexts never give the same bytes.
         let mut data = Vec::with_capacity(16 + 8 + self.what.len() + self.id.len());
         data.extend_from_slice(self.merchant_id.as_bytes());
         data.extend_from_slice(&(self.what.len() as u64).to_be_bytes());
@@ -81,7 +81,7 @@ impl DataKey {
         }
     }
 
-    /// Seals bytes for one place. Sealing the same bytes twice gives different ciphertexts.
+    /// Seals bytes for one context. Sealing the same bytes twice gives different ciphertexts.
     #[must_use]
     pub fn seal(&self, place: &Place<'_>, plain: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random();
@@ -101,7 +101,7 @@ impl DataKey {
         bytes
     }
 
-    /// Opens bytes that [`DataKey::seal`] sealed for this place.
+    /// Opens bytes that [`DataKey::seal`] sealed for this context.
     ///
     /// # Errors
     /// [`Error::Sealed`] for anything else.

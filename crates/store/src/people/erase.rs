@@ -11,7 +11,7 @@ use crate::{Error, Scope, Tx, counters, erasures, faces, idempotency, people};
 /// their objects must be deleted, and adds the person to the ledger.
 ///
 /// The caller must append the person's keys ([`erasures::keys_of`]) to the journal before this transaction
-/// commits, because an earlier backup still contains the sealed data and the wrapped key.
+/// commits. An earlier backup still contains the sealed data and the wrapped key.
 ///
 /// # Errors
 /// [`Error::Missing`] if there is no such person. Aliases are not followed.

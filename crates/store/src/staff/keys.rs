@@ -8,7 +8,7 @@ use crate::{Conn, Error, Tx};
 
 pub(super) const WRAPPED_KEY: &str = "staff.wrapped_key";
 
-/// The place of a value. The account is nil, because a member may belong to several merchants.
+/// The context of a sealed value. The account is nil, because a member may belong to several merchants.
 pub(crate) fn place<'a>(id: &'a Uuid, what: &'a str) -> Place<'a> {
     Place {
         merchant_id: Uuid::nil(),
