@@ -1,11 +1,12 @@
-//! Countries by their ISO 3166-1 codes. Names in other languages are looked up by [`crate::country_by_name`].
+//! Countries by their ISO 3166-1 codes. [`crate::country_by_name`] finds a country by its name in any
+//! language.
 
 mod country;
 mod table;
 
 pub use country::Country;
 
-/// The specimen state of ICAO 9303. No look-up returns it: only sandbox code may take it for a country.
+/// The specimen state of ICAO 9303. No look-up returns it; only sandbox code may treat it as a country.
 pub static UTOPIA: Country = Country {
     alpha2: "UT",
     alpha3: "UTO",

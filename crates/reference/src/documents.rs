@@ -1,12 +1,14 @@
-//! Which documents there are, and what is known of each country's: a data file with a reason per non-obvious row.
+//! The document types, and a rule for each country's documents of a type. The rules come from a data file
+//! that gives a source or reason in every row.
 //!
-//! What is not known is left out of the file: callers then take the safer default (a back is needed) and say `known: false`.
+//! The file leaves out a pair about which nothing is known. Callers then use the safer default (a back is
+//! needed) and report `known: false`.
 
 use std::{collections::HashMap, fmt, str::FromStr, sync::LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of document that an applicant can submit (interface §4.6).
+/// A kind of document that an applicant can submit (contract §4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DocumentType {
@@ -62,24 +64,25 @@ impl FromStr for DocumentType {
     }
 }
 
-/// Countries whose residents, citizens and documents are never accepted (interface §4.6 rule 7), alpha-3.
+/// Countries whose residents, citizens and documents are never accepted (contract §4.6 rule 7), alpha-3.
 pub const RESTRICTED_JURISDICTIONS: &[&str] = &[
     "BLR", "BDI", "CAF", "CUB", "IRN", "LBY", "MMR", "PRK", "RUS", "SOM", "SSD", "SDN", "SYR", "UKR", "VEN",
     "ZWE",
 ];
 
-/// Countries whose residence permits are accepted (interface §4.6 rule 5), alpha-3.
+/// Countries whose residence permits are accepted (contract §4.6 rule 5), alpha-3.
 pub const RESIDENCE_PERMIT_ISSUERS: &[&str] = &[
     "ARE", "AUT", "BEL", "BGR", "CYP", "CZE", "DEU", "DNK", "ESP", "EST", "FIN", "FRA", "GRC", "HRV", "HUN",
     "IRL", "ITA", "LTU", "LUX", "LVA", "MLT", "NLD", "POL", "PRT", "ROU", "SVK", "SVN", "SWE",
 ];
 
-/// What is known of one country's documents of one type.
+/// The rule for one country's documents of one type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentRule {
-    /// The back holds something that verification needs. With [`Self::has_one_sided_variant`] it is the safer default.
+    /// The back has data that verification needs. With [`Self::has_one_sided_variant`] it is only the safer
+    /// default.
     pub needs_back: bool,
-    /// The type mixes one- and two-sided documents: a back must not be insisted on.
+    /// The type has both one- and two-sided documents, so a back must not be required.
     pub has_one_sided_variant: bool,
     /// False when such a document cannot be verified, for the reason in `source`.
     pub supported: bool,
@@ -87,11 +90,11 @@ pub struct DocumentRule {
     pub mrz: bool,
     /// Every document of the type carries a PDF417 barcode whose content can be read (AAMVA).
     pub pdf417: bool,
-    /// Where this is known from, or why it is so.
+    /// The source of the rule, or the reason for it.
     pub source: &'static str,
 }
 
-/// The rule for a country (alpha-3, `UTO` included) and a type; none when nothing is known of the pair.
+/// The rule for a country (alpha-3, `UTO` included) and a type; none when the file has no rule for the pair.
 pub fn document_rule(alpha3: &str, document_type: DocumentType) -> Option<&'static DocumentRule> {
     let rules = RULES.get(alpha3)?;
     rules
@@ -100,7 +103,7 @@ pub fn document_rule(alpha3: &str, document_type: DocumentType) -> Option<&'stat
         .map(|(_, rule)| rule)
 }
 
-/// By country. A line that cannot be read is left out; a test proves that there is none.
+/// The rules by country. A line that cannot be parsed is left out; a test proves that there is none.
 static RULES: LazyLock<HashMap<&'static str, Vec<(DocumentType, DocumentRule)>>> = LazyLock::new(|| {
     let mut rules: HashMap<_, Vec<_>> = HashMap::new();
     let lines = include_str!("../data/document-rules.tsv")
@@ -122,7 +125,7 @@ static RULES: LazyLock<HashMap<&'static str, Vec<(DocumentType, DocumentRule)>>>
     rules
 });
 
-/// One line: `alpha-3 codes TAB type TAB flags TAB source`; `*` for every country.
+/// Parses a line `alpha-3 codes TAB type TAB flags TAB source`, where `*` means every country.
 fn parse_line(line: &'static str) -> Option<(&'static str, DocumentType, DocumentRule)> {
     let mut cells = line.split('\t');
     let (codes, document_type, flags, source) = (cells.next()?, cells.next()?, cells.next()?, cells.next()?);

@@ -1,21 +1,21 @@
-//! What ICAO Doc 9303-3 adds to ISO 3166: issuer codes of its own (§5) and how names become A–Z (§6).
+//! What ICAO Doc 9303-3 adds to ISO 3166: further issuer codes (§5) and the transliteration of names to A–Z
+//! (§6).
 
 use crate::{Country, UTOPIA, country_by_alpha3};
 
-/// Who issued a document, by the code in its MRZ.
+/// The issuer of a document, identified by the code in its MRZ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issuer {
     /// The code without its fillers, such as `D` or `GBR`.
     pub code: &'static str,
     /// The English name.
     pub name: &'static str,
-    /// The country that the code stands for; none for organisations and people without a state.
-    /// [`UTOPIA`] for `UTO`.
+    /// The country of the code; none for organisations and people without a state. [`UTOPIA`] for `UTO`.
     pub country: Option<&'static Country>,
 }
 
-/// Codes beyond ISO 3166-1: code, name, and the alpha-3 of the country whose documents they are on.
-/// ICAO Doc 9303-3 §5 parts A–D, and codes in use that it does not list (marked).
+/// Codes beyond ISO 3166-1: code, name, and the alpha-3 of the country whose documents carry the code.
+/// Sources: ICAO Doc 9303-3 §5 parts A–D, and codes in use that it does not list.
 const BEYOND_ISO: &[(&str, &str, Option<&str>)] = &[
     ("D", "Germany", Some("DEU")),
     ("EUE", "European Union (laissez-passer)", None),
@@ -25,7 +25,7 @@ const BEYOND_ISO: &[(&str, &str, Option<&str>)] = &[
     ("GBP", "British Protected Person", Some("GBR")),
     ("GBS", "British Subject", Some("GBR")),
     ("IAO", "International Civil Aviation Organization", None),
-    // Serbia and Montenegro, Yugoslavia and Zaire are on old documents only and are left out.
+    // Serbia and Montenegro, Yugoslavia and Zaire are left out because only old documents carry their codes.
     ("RKS", "Kosovo", Some("XKX")),
     ("UNA", "Specialized agency of the United Nations", None),
     (
@@ -52,8 +52,8 @@ const BEYOND_ISO: &[(&str, &str, Option<&str>)] = &[
     ("XXX", "Person of unspecified nationality", None),
 ];
 
-/// The issuer, or nationality, of a code in an MRZ; trailing fillers (`D<<`) are accepted, lower case is not.
-/// None for a code that neither ISO 3166-1 nor ICAO knows.
+/// The issuer, or nationality, of a code in an MRZ. Trailing fillers (`D<<`) are accepted, lower case is not.
+/// None for a code that neither ISO 3166-1 nor ICAO lists.
 pub fn issuer(code: &str) -> Option<Issuer> {
     let code = code.trim_end_matches('<');
     if code == UTOPIA.alpha3 {
@@ -77,7 +77,8 @@ pub fn issuer(code: &str) -> Option<Issuer> {
     })
 }
 
-/// Territories whose documents carry the code of the state behind them: state, then its territories.
+/// Territories whose documents carry the code of the state that they belong to: the state, then its
+/// territories.
 const ISSUED_BY_STATE: &[(&str, &[&str])] = &[
     ("AUS", &["CCK", "CXR", "HMD", "NFK"]),
     // Hong Kong's and Macao's passports carry CHN.
@@ -103,17 +104,19 @@ const ISSUED_BY_STATE: &[(&str, &[&str])] = &[
     ("USA", &["ASM", "GUM", "MNP", "PRI", "UMI", "VIR"]),
 ];
 
-/// Whether documents of a territory (alpha-3) carry the code of a state (alpha-3) instead of, or beside, its own.
+/// Whether documents of a territory (alpha-3) can carry the code of a state (alpha-3) instead of the
+/// territory's.
 pub fn issues_for(state: &str, territory: &str) -> bool {
     ISSUED_BY_STATE
         .iter()
         .any(|(own, territories)| *own == state && territories.contains(&territory))
 }
 
-/// A name as an MRZ would hold it: A–Z and single spaces (the MRZ's `<`), upper case.
+/// A name as an MRZ writes it: A–Z in upper case, with single spaces for the MRZ's `<`.
 ///
-/// Latin and Cyrillic follow the tables of ICAO 9303-3 §6; other scripts are romanised letter by letter, since
-/// issuers differ there. Apostrophes vanish, hyphens and other punctuation separate, digits are dropped.
+/// Latin and Cyrillic follow the tables of ICAO 9303-3 §6. Other scripts are romanised letter by letter,
+/// since issuers differ there. Apostrophes and digits are removed; hyphens and other punctuation become
+/// spaces.
 pub fn transliterate(name: &str) -> String {
     use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -126,7 +129,8 @@ pub fn transliterate(name: &str) -> String {
             _ if !c.is_alphabetic() => out.push(' '),
             _ => match table(c) {
                 Some(letters) => out.push_str(letters),
-                // Without its accent it may be in the table (Ã → A); else romanise.
+                // The table may contain the letter without its accent (Ã → A); otherwise the letter is
+                // romanised.
                 None => {
                     let base = c.nfd().next().unwrap_or(c);
                     let letters = table(base).unwrap_or_else(|| any_ascii::any_ascii_char(base));

@@ -1,7 +1,9 @@
-//! What the world's documents are like: countries and their names, ICAO issuer codes and transliteration, and which
-//! document of which country has a back, an MRZ or a barcode. Also the contract's words for outcomes ([`status`]).
+//! Reference data about the world's documents: countries and their names, ICAO issuer codes and
+//! transliteration. Rules state which country's documents have a back, an MRZ or a barcode. Also the
+//! contract's words for outcomes ([`status`]).
 //!
-//! Tables with their sources, and look-ups in them. It never does I/O and never decides anything about a person.
+//! The crate consists of tables with their sources and of look-ups in them. It never does I/O and never
+//! decides anything about a person.
 
 pub mod countries;
 pub mod documents;

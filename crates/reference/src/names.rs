@@ -1,7 +1,8 @@
 //! Countries by name: every language of CLDR, English names of ISO 3166-1 and everyday short names.
 //!
-//! A name that could be meant for two countries is refused, never guessed. The table is generated
-//! (`cargo run -p xtask -- country-names`); it is searched where it lies, so that it costs neither start-up nor heap.
+//! A name that could mean two countries is refused, never guessed. `cargo run -p xtask -- country-names`
+//! generates the table. It is searched in the binary's static data, so that it costs neither start-up time
+//! nor heap.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -10,32 +11,33 @@ use crate::{Country, country};
 /// Sorted lines `normalised name TAB alpha-2[,alpha-2…]`.
 static NAMES: &str = include_str!("../data/country-names.tsv");
 
-/// Why a text names no one country.
+/// Why a text does not name exactly one country.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No country is called that in any language of the table.
+    /// No country has that name in any language of the table.
     #[error("is not a valid country code or name")]
     Unknown,
-    /// Several are, in alpha-2 order.
+    /// Several countries have that name; they are in alpha-2 order.
     #[error("is ambiguous; it could be {}", .0.iter().map(|c| c.name).collect::<Vec<_>>().join(" or "))]
     Ambiguous(Vec<&'static Country>),
 }
 
-/// The country of an alpha-2 or alpha-3 code or, if it is none, of a name.
+/// The country of an alpha-2 or alpha-3 code or, if the text is not a code, of a name.
 ///
 /// # Errors
-/// As [`country_by_name`].
+/// The same as [`country_by_name`].
 pub fn find_country(text: &str) -> Result<&'static Country, NameError> {
     let text = text.trim();
     country(text).map_or_else(|| country_by_name(text), Ok)
 }
 
-/// The country of that name in any language of CLDR, whatever its case, accents and punctuation.
+/// The country of a name in any language of CLDR; case, accents and punctuation do not matter.
 ///
 /// # Errors
-/// When no country or more than one has the name.
+/// [`NameError`] when no country or more than one has the name.
 pub fn country_by_name(name: &str) -> Result<&'static Country, NameError> {
-    // The longest name has about a hundred characters: what is much longer is none, and costs nothing to refuse.
+    // The longest name has about a hundred characters, so a much longer text is refused before it costs any
+    // work.
     if name.len() > 1024 {
         return Err(NameError::Unknown);
     }
@@ -48,7 +50,7 @@ pub fn country_by_name(name: &str) -> Result<&'static Country, NameError> {
     }
 }
 
-/// The codes beside `name` in the sorted table: bisection over byte offsets, each snapped to the start of its line.
+/// The codes of `name` in the sorted table: bisection over byte offsets, each moved to the start of its line.
 fn find_line(name: &str) -> Option<&'static str> {
     let (mut low, mut high) = (0, NAMES.len());
     while low < high {
@@ -71,8 +73,8 @@ fn find_line(name: &str) -> Option<&'static str> {
     None
 }
 
-/// The form in which names are compared: lower case, without accents, apostrophes and punctuation, one space between
-/// words. Vowel signs of scripts that need them (Devanagari, Thai, …) stay.
+/// The form in which names are compared: lower case, without accents, apostrophes and punctuation, with one
+/// space between words. Vowel signs of scripts that need them (Devanagari, Thai, …) remain.
 pub fn normalise_name(name: &str) -> String {
     let mut folded = String::with_capacity(name.len());
     for c in name.nfkd() {
@@ -85,12 +87,12 @@ pub fn normalise_name(name: &str) -> String {
             folded.push(' ');
         }
     }
-    // Lower-casing can bring an accent back (`İ` is `i` with a dot above).
+    // Lower-casing can produce an accent (`İ` becomes `i` with a dot above).
     let composed: String = folded.nfd().filter(|c| !is_accent(*c)).nfkc().collect();
     composed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Marks that people leave out: Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowels and hamza.
+/// Marks that people often omit: Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowels and hamza.
 fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{670}')
 }

@@ -1,12 +1,12 @@
-//! The contract's words for outcomes: the status of an attempt, a reviewer's decision, the status of a Group. `verification`
-//! decides with them and `store` writes them into rows. It contains no rules.
+//! The contract's words for outcomes: the status of an attempt, a reviewer's decision, the status of a Group.
+//! `verification` decides with them and `store` writes them into rows. This module contains no rules.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that is none of an enum's words. It never contains the text.
+/// A text that is not a word of the enum. The error never contains the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {enumeration}")]
 pub struct UnknownWord {
@@ -14,7 +14,7 @@ pub struct UnknownWord {
     pub enumeration: &'static str,
 }
 
-/// Defines an enum with its words, how to write them and how to read them.
+/// Defines an enum whose values are the contract's words, with the conversions from and to text.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident ($enumeration:literal) {
         $($(#[$variant_meta:meta])* $variant:ident = $text:literal,)+
@@ -81,13 +81,13 @@ words! {
 }
 
 words! {
-    /// Whether a Group shows as active.
+    /// Whether a Group is shown as active.
     #[derive(Default)]
     GroupStatus("group status") {
         /// The default.
         #[default]
         Active = "active",
-        /// It keeps working and only shows as inactive.
+        /// The Group continues to work and is only shown as inactive.
         Inactive = "inactive",
     }
 }
@@ -96,7 +96,7 @@ words! {
 mod tests {
     use super::*;
 
-    /// Every value has one word, which all ways of writing and reading share; any other text is an error.
+    /// Checks that every conversion uses the value's one word and that any other text is an error.
     macro_rules! check {
         ($name:ident, $enumeration:literal, [$(($value:ident, $word:literal)),+ $(,)?]) => {{
             assert_eq!($name::ALL, [$($name::$value),+]);

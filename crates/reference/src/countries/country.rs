@@ -1,4 +1,4 @@
-//! What is known of a country. The table of all is [`super::countries`].
+//! The codes and the name of one country. [`super::countries`] lists all countries.
 
 /// A country or territory of ISO 3166-1 (and Kosovo, which has only user-assigned codes).
 #[derive(Debug, PartialEq, Eq, Hash)]
