@@ -1,7 +1,8 @@
-//! Block reading from `blk` framing, with ids and the Merkle root checked, beside the `bitcoin` crate's parser in the same
-//! run: `cargo bench -p chain-sources --bench blocks -- BLOCK…` (raw blocks of Bitcoin, or `blk*.dat`).
+//! Measures block parsing from `blk` framing, with ids and the Merkle root checked, and the `bitcoin` crate's
+//! parser in the same run: `cargo bench -p chain-sources --bench blocks -- BLOCK…` (raw blocks of Bitcoin, or
+//! `blk*.dat`).
 //!
-//! Without files it reads a block made on the spot.
+//! Without files it uses a generated block.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -14,7 +15,7 @@ use chain::currency::Currency;
 use chain_sources::ingest::blk::frames;
 use chain_sources::ingest::block::RawBlock;
 
-/// How long each parser runs.
+/// The time for which each parser runs.
 const RUN: Duration = Duration::from_secs(3);
 
 fn main() {
@@ -34,7 +35,7 @@ fn main() {
     if files.is_empty() {
         frame(&mut data, &made());
     }
-    // Enough to leave the processor's caches.
+    // The data must not fit into the processor's caches.
     let once = data.clone();
     while data.len() < 64 << 20 {
         data.extend_from_slice(&once);

@@ -1,10 +1,12 @@
-//! Memory, disk and latency of the graph as a chain grows: made up transactions, block by block, and traced screens at
-//! every checkpoint: `cargo run --release -p chain-sources --example graph_scale -- FOLDER [CHECKPOINT…]` (transactions, such as
-//! `100000 1000000 5000000`; FOLDER needs about 500 bytes a transaction, and one that holds a part of the chain is gone on
-//! with).
+//! Measures memory, disk and latency of the graph as a chain grows. It appends generated transactions block
+//! by block and screens addresses at every checkpoint.
 //!
-//! The chain has what makes tracing hard: wallets that spend several coins together, change, services that a third of all
-//! payments go to and come from, and addresses that are used again. A few addresses and most services have labels.
+//! Run `cargo run --release -p chain-sources --example graph_scale -- FOLDER [CHECKPOINT…]`. A checkpoint is
+//! a number of transactions, such as `100000 1000000 5000000`. FOLDER needs about 500 bytes per transaction.
+//! A folder with a part of the chain is continued.
+//!
+//! Its features make tracing hard: wallets that spend several coins together, change, services with a third
+//! of all payments, and reused addresses. A few addresses and most services have labels.
 
 #![allow(
     clippy::print_stdout,
@@ -27,14 +29,14 @@ use chain::screen::{Request, Subject, screen_address};
 use chain::source::{Output, TxId};
 use chain_sources::graph::{Graph, NewBlock, NewMovement, NewTransaction};
 
-/// Transactions in a block.
+/// The number of transactions in a block.
 const BLOCK: u64 = 2_500;
-/// Addresses of services, and how many of a thousand payments concern them.
+/// The number of services' addresses, and below how many of a thousand payments go to a service.
 const SERVICES: u64 = 400;
 const SERVED: u64 = 350;
-/// Coins that wait to be spent; beyond, one is left alone for ever.
+/// The limit of unspent coins; beyond it a new coin replaces one that is then never spent.
 const COINS: usize = 400_000;
-/// Screens at a checkpoint.
+/// The number of screens at a checkpoint.
 const SCREENS: usize = 1_000;
 
 /// SplitMix64.
@@ -78,7 +80,7 @@ struct Maker {
     transactions: u64,
     people: u64,
     coins: Vec<Coin>,
-    /// Addresses that are screened, an even sample of all that were paid.
+    /// The addresses to screen, a uniform sample of all that were paid.
     sample: Vec<u64>,
     paid: u64,
 }
@@ -196,7 +198,7 @@ fn labels() -> LabelIndex {
         Category::StolenFunds,
         Category::Sanctions,
     ];
-    // Every service but the last tenth, and of everybody else one in 500.
+    // Labels nine tenths of the services and one in 500 of the other addresses.
     let services = (0..SERVICES * 9 / 10).chain((0..10_000).map(|number| SERVICES + number * 500));
     LabelIndex::new(services.map(|number| {
         let label = Label {
@@ -212,7 +214,7 @@ fn labels() -> LabelIndex {
     }))
 }
 
-/// Bytes of memory that the process holds.
+/// The resident memory of the process in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -222,16 +224,16 @@ fn memory() -> u64 {
         * 1024
 }
 
-/// Time that this thread spent on a processor, which another program's work does not lengthen.
+/// The processor time of this thread, which other programs' work does not affect.
 fn worked() -> Duration {
-    // Giving way brings the figure up to date, which otherwise is told by the tick.
+    // Yielding updates the figure, which the kernel otherwise updates only at its timer ticks.
     std::thread::yield_now();
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = spent.split_whitespace().next().and_then(|text| text.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or_default())
 }
 
-/// Screens everybody and tells how long it took; who was never paid is passed over.
+/// Screens all parties and prints the times; a party that was never paid is skipped.
 fn screens(what: &str, graph: &Graph, labels: &LabelIndex, parties: &[u64]) {
     let profile = Profile::built_in();
     let (mut walls, mut works) = (Vec::new(), Vec::new());
@@ -275,7 +277,7 @@ fn screens(what: &str, graph: &Graph, labels: &LabelIndex, parties: &[u64]) {
     }
 }
 
-/// Screens along a transaction of 20,000 inputs, each of somebody else.
+/// Screens along a transaction with 20,000 inputs from as many parties.
 fn large(folder: &Path, labels: &LabelIndex) {
     let _ = std::fs::remove_dir_all(folder);
     let graph = Graph::open(folder, Currency::Btc).unwrap();
@@ -337,7 +339,7 @@ fn main() {
         sample: Vec::new(),
         paid: 0,
     };
-    // The same chain every time, so that two builds can be held against each other by their answers.
+    // The chain is the same in every run, so that the answers of two builds can be compared.
     let first = 1_700_000_000_000;
     let (mut height, mut ingest) = (0, Duration::ZERO);
     for checkpoint in checkpoints {

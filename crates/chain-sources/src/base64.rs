@@ -1,6 +1,6 @@
 //! Base64 for the `Authorization` header of requests.
 
-/// Base64 as HTTP Basic writes it.
+/// Base64 (RFC 4648, with padding) as HTTP Basic needs it.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoded = String::new();

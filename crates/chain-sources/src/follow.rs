@@ -1,5 +1,5 @@
-//! Following chains' tips into the graphs: a thread a chain, which asks its node, appends, rolls back, and writes down how far
-//! it is, so that a command beside the server can say so.
+//! Follows chains' tips into the graphs. One thread per chain queries its node and appends or rolls back
+//! blocks. It writes its progress to a file, so that a command in another process can report it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use chain::currency::Currency;
 use chain::source::Tip;
 use serde::{Deserialize, Serialize};
 
-/// How often a long round writes down how far it is.
+/// How often the progress is written during a long round.
 const WRITTEN_EVERY: Duration = Duration::from_secs(5);
-/// How long a stopping server waits for a request that is under way.
+/// How long a stopping server waits for the threads to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How far following a chain is.
+/// How far a chain is followed, as the progress file states it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Following {
     /// The chain.
     pub currency: Currency,
-    /// Where its node is.
+    /// The node's scheme, host and port.
     pub node: String,
-    /// The newest block taken over.
+    /// The newest block in the graph.
     pub tip: Option<Tip>,
     /// The node's newest height.
     pub node_height: Option<u64>,
-    /// Blocks that are not yet taken over.
+    /// Blocks of the node that the graph does not have yet.
     pub lag: Option<u64>,
     /// Blocks appended since following began.
     pub appended: u64,
@@ -44,32 +44,32 @@ pub struct Following {
 }
 
 impl Following {
-    /// Where it is written for a chain.
+    /// The progress file of a chain.
     pub fn file(data: &Path, currency: Currency) -> PathBuf {
         data.join("chain").join(format!("{currency}.follow.json"))
     }
 
-    /// What was last written for a chain.
+    /// The progress that was last written for a chain; none when there is no readable file.
     pub fn read(data: &Path, currency: Currency) -> Option<Following> {
         let text = std::fs::read(Following::file(data, currency)).ok()?;
         serde_json::from_slice(&text).ok()
     }
 }
 
-/// Somebody who follows one chain.
+/// Follows one chain from its node into its graph.
 pub struct Follower {
     /// The chain's graph.
     pub graph: Arc<Graph>,
-    /// Whom it follows.
+    /// The node that provides the blocks.
     pub node: Box<dyn Node>,
-    /// The height to begin with when the graph is empty.
+    /// The first height to load when the graph is empty.
     pub first_height: u64,
     file: PathBuf,
     state: Following,
 }
 
 impl Follower {
-    /// Somebody who follows a node into a graph; `origin` names the node.
+    /// A follower from a node into a graph; `origin` names the node without its credentials.
     pub fn new(
         data: &Path,
         currency: Currency,
@@ -96,12 +96,12 @@ impl Follower {
             file: Following::file(data, currency),
             state,
         };
-        // From now on the graph is held, and who asks beside this process reads here.
+        // This process has the graph's lock from now on, so other processes can only read the progress file.
         write(&mut follower.state, &follower.graph, &follower.file);
         follower
     }
 
-    /// Follows until the node's newest block, or until asked to stop.
+    /// Follows up to the node's newest block, or until `stop` is set.
     pub fn round(&mut self, stop: &AtomicBool) -> &Following {
         let before = self.state.clone();
         let mut written = Instant::now();
@@ -143,7 +143,7 @@ impl Follower {
         &self.state
     }
 
-    /// Follows round after round, with pauses between, until asked to stop; `told` hears of every round.
+    /// Follows round after round, with pauses between, until `stop` is set. Every round ends with a callback.
     pub fn run(&mut self, stop: &AtomicBool, pause: Duration, mut told: impl FnMut(&Following)) {
         while !stop.load(Ordering::Relaxed) {
             told(self.round(stop));
@@ -164,7 +164,7 @@ fn write(state: &mut Following, graph: &Graph, file: &Path) {
     state.at = jiff::Timestamp::now().to_string();
     let fresh = file.with_extension("new");
     let text = serde_json::to_vec(state).unwrap_or_default();
-    // Whoever reads meanwhile reads the old or the new text, never half of one.
+    // The rename is atomic, so a concurrent reader gets the old or the new text, never a part of one.
     let written = std::fs::write(&fresh, text).and_then(|()| std::fs::rename(&fresh, file));
     if let Err(error) = written {
         tracing::warn!(chain = %state.currency, %error, "how far the chain is followed cannot be written down");
@@ -173,17 +173,17 @@ fn write(state: &mut Following, graph: &Graph, file: &Path) {
     }
 }
 
-/// The followers of a running server.
+/// The follower threads of a running server.
 pub struct Running {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Running {
-    /// Starts a thread for each.
+    /// Starts a thread for each follower.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// When the system cannot start a thread.
     pub fn start(followers: Vec<Follower>, pause: Duration) -> std::io::Result<Running> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |mut follower: Follower| {
@@ -197,7 +197,7 @@ impl Running {
         Ok(Running { stop, threads })
     }
 
-    /// Asks all to stop, and waits a little. Blocks are whole or not there, whenever the process ends.
+    /// Sets `stop` and waits for at most five seconds. A process that ends earlier leaves only whole blocks.
     pub fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         let until = Instant::now() + PATIENCE;

@@ -1,9 +1,9 @@
-//! Histories of chains and scores of vendors: blocks and transactions from nodes, indexes on demand, the embedded graph
-//! of a whole chain, and vendors' HTTP services. All of them answer in the shapes of [`chain::source`].
+//! Histories of chains and scores of vendors. The sources are nodes, indexes queried on demand, the embedded
+//! graph of a whole chain, and vendors' HTTP services. All of them return the types of [`chain::source`].
 //!
-//! Never judges: labels, tracing and the score are the crate `chain`'s. Only [`transport`] and [`tls`] open a connection;
-//! everything else goes through the trait [`ondemand::Transport`]. What nodes, indexes and vendors answer is checked before
-//! it is used.
+//! This crate never judges: labels, tracing and the score belong to the crate `chain`. Only [`transport`] and
+//! [`tls`] open a connection; all other modules use the trait [`ondemand::Transport`]. Responses of nodes,
+//! indexes and vendors are checked before they are used.
 
 mod base64;
 pub mod evm;

@@ -1,5 +1,5 @@
-//! Questions to Electrum servers: lines over a bare connection, with TLS where the address says so. Nothing that is asked or
-//! answered is logged.
+//! Requests to Electrum servers: lines over a bare connection, with TLS where the address demands it.
+//! Requests and responses are never logged.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -16,8 +16,8 @@ fn failed(error: io::Error) -> TransportError {
     }
 }
 
-/// A connection that ends at a moment: a server that sends a byte now and then is not waited for longer than one that sends
-/// nothing.
+/// A connection with a deadline. A server that sends a byte now and then gets no more time than one that
+/// sends nothing.
 struct Socket {
     stream: TcpStream,
     until: Instant,
@@ -60,17 +60,17 @@ impl Write for Socket {
     }
 }
 
-/// Asks servers in lines.
+/// A client for servers that answer lines with lines.
 #[derive(Default)]
 pub(super) struct Lines {
     pub(super) tls: Tls,
 }
 
 impl Lines {
-    /// The SHA-256 of the certificate that a server shows, if it is believed.
+    /// The SHA-256 of a server's certificate, if the server is trusted.
     ///
     /// # Errors
-    /// When it does not answer in time or is not believed.
+    /// When the server does not answer in time or is not trusted.
     pub(super) fn certificate(
         &self,
         address: &Address,
@@ -81,11 +81,12 @@ impl Lines {
         Ok(self.tls.fingerprint(address))
     }
 
-    /// Sends the body's lines over a connection of its own, and waits for as many. A server also tells, on a connection that
-    /// subscribed, of each new block: no answer may be taken for that of another question.
+    /// Sends the body's lines over a new connection, and waits for the same number of lines. A connection is
+    /// never reused, because a server also announces new blocks on a subscribed one. Such a line could be
+    /// taken for an answer.
     ///
     /// # Errors
-    /// When they do not come in time, or the connection fails.
+    /// When the lines do not arrive in time, or the connection fails.
     pub(super) fn ask(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let until = Instant::now() + request.timeout;
         let wrong = |error: anyhow::Error| TransportError::Unreachable(error.to_string());
@@ -102,7 +103,7 @@ impl Lines {
     }
 }
 
-/// Sends the body's lines and waits for as many.
+/// Sends the body's lines and waits for the same number of lines.
 fn lines(mut stream: impl Read + Write, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let sent = request.body.as_deref().unwrap_or_default();
     stream
@@ -115,7 +116,7 @@ fn lines(mut stream: impl Read + Write, request: &HttpRequest) -> Result<HttpRes
     let mut read = 0;
     while read < wanted {
         let chunk = match reader.fill_buf() {
-            // Many servers end TLS without saying so.
+            // Many servers close the connection without TLS's closing alert.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => &[],
             chunk => chunk.map_err(failed)?,
         };
@@ -141,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks two lines of a server that does something with its connection.
+    /// Sends two lines to a server that handles its connection with `serve`.
     fn asked(serve: impl FnOnce(TcpStream) + Send + 'static) -> Result<Vec<u8>, TransportError> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap().to_string();

@@ -1,6 +1,7 @@
-//! Which index or node stands at a configured address: told by the chain and the address's scheme, without a word more.
+//! Chooses the client for an index or node at a configured address, from the chain and the address's scheme
+//! alone.
 //!
-//! Errors name the chain and never the address, which may hold a key.
+//! Errors name the chain and never the address, which may contain a key.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,21 +16,21 @@ use chain::currency::{Currency, Ledger};
 
 use crate::tls::Address;
 
-/// A chain's index or node.
+/// The address of a chain's index or node.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The chain.
     pub currency: Currency,
     url: String,
     credentials: Option<PathBuf>,
-    /// Whether an EVM node's blocks are taken without what contracts moved, where it has no traces.
+    /// Whether to follow an EVM node without traces, which lacks the values that contracts transfer.
     pub without_traces: bool,
 }
 
 /// Splits `CHAIN=REST`.
 ///
 /// # Errors
-/// When it has another form.
+/// When the text has another form or the chain is unknown.
 pub fn of_chain(text: &str) -> anyhow::Result<(Currency, &str)> {
     let (currency, rest) = text.split_once('=').context("it must be CHAIN=…")?;
     let currency = currency.parse().context("it must begin with a chain's code")?;
@@ -37,7 +38,7 @@ pub fn of_chain(text: &str) -> anyhow::Result<(Currency, &str)> {
 }
 
 impl Place {
-    /// A place by its address.
+    /// An endpoint at an address, with the file of its credentials.
     pub fn new(currency: Currency, url: &str, credentials: Option<PathBuf>) -> Place {
         Place {
             currency,
@@ -59,12 +60,12 @@ impl Place {
         self.currency.ledger() == Ledger::Utxo && self.currency != Currency::Ada
     }
 
-    /// The address behind `ssl://`, if it is one.
+    /// The address of an `ssl://` URL, if the URL is one.
     pub fn tls(&self) -> Option<Address> {
         Address::parse(&self.url).ok().flatten()
     }
 
-    /// The address's scheme, host and port alone.
+    /// The URL's scheme, host and port, without path and credentials.
     pub fn origin(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -72,10 +73,10 @@ impl Place {
         format!("{scheme}://{host}")
     }
 
-    /// Who lists an address's history there.
+    /// The provider that lists addresses' histories at this address.
     ///
     /// # Errors
-    /// When no index of the chain is read from such an address.
+    /// When no provider supports this chain and scheme.
     pub fn provider(&self) -> anyhow::Result<Box<dyn Provider>> {
         let currency = self.currency;
         Ok(if self.is_utxo() && self.is_http() {
@@ -95,10 +96,10 @@ impl Place {
         })
     }
 
-    /// Who tells its blocks there.
+    /// The node that provides blocks at this address.
     ///
     /// # Errors
-    /// When no node of the chain is followed at such an address.
+    /// When no node client supports this chain and scheme.
     pub fn node(&self, transport: Arc<dyn Transport>) -> anyhow::Result<Box<dyn Node>> {
         let currency = self.currency;
         if let Some(url) = self.url.strip_prefix("esplora+") {

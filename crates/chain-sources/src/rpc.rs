@@ -1,6 +1,7 @@
-//! JSON-RPC as nodes speak it: one call or a batch, faults told apart from failures, numbers kept as texts.
+//! JSON-RPC for nodes: one call or a batch. Faults that a node reports are distinct from failures to reach
+//! it, and numbers remain texts.
 //!
-//! What a node says about an error is not repeated: it may hold what was asked, or a credential.
+//! A node's error messages are not repeated, because they may contain the query or a credential.
 
 use std::path::PathBuf;
 
@@ -13,9 +14,9 @@ use serde_json::{Value, json};
 use crate::base64::base64;
 use crate::ondemand::{Calls, HttpRequest, HttpResponse};
 
-/// Calls sent in one batch: nodes take a hundred and more.
+/// Calls in one batch; nodes accept a hundred and more.
 const BATCH: usize = 50;
-/// The id of the first line on a bare connection.
+/// The id of the first line (`server.version`) on a bare connection.
 const HELLO: &str = "hello";
 
 /// Why a call gave no result.
@@ -23,7 +24,7 @@ const HELLO: &str = "hello";
 pub enum RpcError {
     /// The node answered with an error of this code.
     Fault(i64),
-    /// It could not be asked, or answered nonsense.
+    /// The node could not be reached, or its response was not valid.
     Source(SourceError),
 }
 
@@ -72,7 +73,7 @@ impl Reply<'_> {
     }
 }
 
-/// What is wrong with a shape, without the values that serde would quote.
+/// What is wrong with a response's shape, without the values that serde would quote.
 pub(crate) fn untold(error: &serde_json::Error) -> SourceError {
     let text = error.to_string();
     let field = text
@@ -85,8 +86,8 @@ pub(crate) fn untold(error: &serde_json::Error) -> SourceError {
 }
 
 impl Rpc {
-    /// A node at a URL, which may hold `user:password@`; `tcp://host:port` is a bare connection, a line a message, and so is
-    /// `ssl://` (or `tls://`), over TLS.
+    /// A node at a URL, which may contain `user:password@`. `tcp://host:port` is a bare connection with one
+    /// message per line; `ssl://` (or `tls://`) is the same over TLS.
     pub fn new(url: impl Into<String>) -> Rpc {
         Rpc {
             url: url.into(),
@@ -94,8 +95,8 @@ impl Rpc {
         }
     }
 
-    /// With a file that holds `user:password`, such as bitcoind's `.cookie`. It is read for every request: a node that starts
-    /// again writes another one.
+    /// Adds a file that contains `user:password`, such as bitcoind's `.cookie`. It is read for every request,
+    /// because a restarted node writes a new one.
     pub fn with_credentials(self, file: Option<PathBuf>) -> Rpc {
         Rpc {
             credentials: file,
@@ -103,7 +104,7 @@ impl Rpc {
         }
     }
 
-    /// Sends a call, or an array of calls; answers the reply, or an array of replies.
+    /// Sends a call, or an array of calls; returns the bytes of the reply, or of the array of replies.
     fn send(&self, calls: &Calls<'_>, body: &Value) -> Result<Vec<u8>, SourceError> {
         let mut request = HttpRequest::get(self.url.clone(), std::time::Duration::ZERO);
         if is_bare(&self.url) {
@@ -117,7 +118,7 @@ impl Rpc {
             let value = format!("Basic {}", base64(text.trim_ascii()));
             request.headers.push(("authorization".to_owned(), value));
         }
-        // bitcoind answers faults with status 500, or 404 for a method that it does not know.
+        // bitcoind answers faults with status 500, or 404 for an unknown method.
         let is_answer = |answer: &HttpResponse| match answer.status {
             200 => true,
             400 | 404 | 500 => {
@@ -131,7 +132,7 @@ impl Rpc {
     /// Calls a method.
     ///
     /// # Errors
-    /// The node's fault, or why it could not be asked.
+    /// The node's fault, or why it could not be queried.
     pub fn call<T: DeserializeOwned>(
         &self,
         calls: &Calls<'_>,
@@ -144,10 +145,11 @@ impl Rpc {
         reply.read()
     }
 
-    /// Makes many calls, in batches that any node takes; answers in their order.
+    /// Makes many calls in batches of a size that any node accepts. Returns the results in the order of the
+    /// calls.
     ///
     /// # Errors
-    /// As [`Rpc::call`], the first fault among them.
+    /// As [`Rpc::call`], with the first fault.
     pub fn batch<T: DeserializeOwned>(
         &self,
         calls: &Calls<'_>,
@@ -162,10 +164,10 @@ impl Rpc {
         Ok(all)
     }
 
-    /// Makes calls in one batch, however many; answers each by itself, in their order.
+    /// Makes all calls in one batch. Returns one result per call, in the order of the calls.
     ///
     /// # Errors
-    /// When the batch was not answered: the node's fault about the whole of it, or why it could not be asked.
+    /// When the batch as a whole failed: the node's fault about it, or why the node could not be queried.
     pub fn each<T: DeserializeOwned>(
         &self,
         calls: &Calls<'_>,
@@ -202,16 +204,17 @@ impl Rpc {
     }
 }
 
-/// Whether an address is one of a bare connection.
+/// Whether a URL is one of a bare connection.
 pub fn is_bare(url: &str) -> bool {
     ["tcp://", "ssl://", "tls://"]
         .iter()
         .any(|scheme| url.starts_with(scheme))
 }
 
-/// Calls over a bare connection, as Electrum's servers take them: a line each, answered by a line each, in any order.
+/// Sends calls over a bare connection, as Electrum servers expect them: one line per call and per reply, in
+/// any order.
 fn lines(calls: &Calls<'_>, mut request: HttpRequest, body: &Value) -> Result<Vec<u8>, SourceError> {
-    // Servers want to know whom they speak to before anything else.
+    // Electrum servers expect `server.version` before any other call.
     let hello =
         json!({"jsonrpc": "2.0", "id": HELLO, "method": "server.version", "params": ["Bonafide", "1.4"]});
     let asked = body.as_array().map_or(std::slice::from_ref(body), Vec::as_slice);

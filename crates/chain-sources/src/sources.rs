@@ -1,7 +1,8 @@
-//! Where answers about chains come from on this server: its own graphs (`bonafide chain ingest`), indexes asked on demand,
-//! vendors by configuration; what answered is named.
+//! The sources of answers about chains on this server: its own graphs (`bonafide chain ingest`), indexes
+//! queried on demand, and configured vendors. Each answer names its source.
 //!
-//! The graphs are files and the rest is configuration: nothing here comes from the database, so nothing changes when it goes back.
+//! Graphs are files and the rest is configuration. Nothing here comes from the database, so restoring an
+//! older database changes nothing.
 //!
 //! Everything here blocks: call it on a blocking thread.
 
@@ -28,11 +29,13 @@ use crate::follow::Follower;
 use crate::nodes::{Place, of_chain};
 use crate::transport::HttpTransport;
 
-/// Which sources there are besides the graphs of the data folder.
+/// The configured sources in addition to the graphs of the data folder.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ChainConfig {
-    /// Who lists addresses' histories, such as `btc=http://localhost:3000` (Esplora), `ltc=tcp://localhost:50001` or
-    /// `ltc=ssl://HOST:50002#sha256=HEX` (Electrum, over TLS with a pinned certificate), `eth=http://localhost:8545`, `sol=http://localhost:8899` (JSON-RPC); several with commas.
+    /// Indexes that list addresses' histories, such as `btc=http://localhost:3000` (Esplora),
+    /// `ltc=tcp://localhost:50001` or `ltc=ssl://HOST:50002#sha256=HEX` (Electrum, over TLS with a pinned
+    /// certificate), `eth=http://localhost:8545`, `sol=http://localhost:8899` (JSON-RPC); separate several
+    /// with commas.
     #[arg(
         long = "chain-index",
         env = "BONAFIDE_CHAIN_INDEX",
@@ -41,8 +44,8 @@ pub struct ChainConfig {
         global = true
     )]
     pub indexes: Vec<String>,
-    /// Nodes whose tip the server follows into a graph of its own, such as `btc=http://localhost:8332` (JSON-RPC) or
-    /// `btc=esplora+http://localhost:3000`; several with commas.
+    /// Nodes whose tip the server follows into its own graph, such as `btc=http://localhost:8332` (JSON-RPC)
+    /// or `btc=esplora+http://localhost:3000`; separate several with commas.
     #[arg(
         long = "chain-follow",
         env = "BONAFIDE_CHAIN_FOLLOW",
@@ -51,7 +54,8 @@ pub struct ChainConfig {
         global = true
     )]
     pub follow: Vec<String>,
-    /// Files that hold `user:password` for nodes that want it, such as `btc=/home/bitcoin/.bitcoin/.cookie`.
+    /// Files that contain `user:password` for nodes that need it, such as
+    /// `btc=/home/bitcoin/.bitcoin/.cookie`.
     #[arg(
         long = "chain-credentials",
         env = "BONAFIDE_CHAIN_CREDENTIALS",
@@ -59,7 +63,7 @@ pub struct ChainConfig {
         global = true
     )]
     pub credentials: Vec<String>,
-    /// Seconds between two looks at a followed node.
+    /// Seconds between two queries of a followed node.
     #[arg(
         long = "chain-poll-seconds",
         env = "BONAFIDE_CHAIN_POLL_SECONDS",
@@ -67,20 +71,20 @@ pub struct ChainConfig {
         global = true
     )]
     pub poll_seconds: u64,
-    /// Follow EVM nodes that offer no traces too: what contracts move is missing then.
+    /// Also follow EVM nodes that offer no traces; the values that contracts transfer are then missing.
     #[arg(
         long = "chain-without-traces",
         env = "BONAFIDE_CHAIN_WITHOUT_TRACES",
         global = true
     )]
     pub without_traces: bool,
-    /// A JSON file that describes vendors who are asked for scores.
+    /// A JSON file that describes the vendors to query for scores.
     #[arg(long, env = "BONAFIDE_UPSTREAMS", global = true)]
     pub upstreams: Option<PathBuf>,
 }
 
 impl ChainConfig {
-    /// The time between two looks at a followed node.
+    /// The time between two queries of a followed node.
     pub fn asked_anew(&self) -> Duration {
         Duration::from_secs(self.poll_seconds.max(1))
     }
@@ -116,10 +120,10 @@ impl ChainConfig {
         texts.iter().map(place).collect()
     }
 
-    /// The vendors of the file, if one is set.
+    /// The vendors of the configured file, if there is one.
     ///
     /// # Errors
-    /// What is wrong with the file; no value of it is repeated.
+    /// What is wrong with the file. The error repeats no value of it.
     pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
         let Some(file) = &self.upstreams else {
             return Ok(Upstreams::default());
@@ -128,11 +132,11 @@ impl ChainConfig {
     }
 }
 
-/// An answer, and whose it is.
+/// A screening result and its source.
 pub enum Answered {
-    /// Our own engine's, by a source or by labels alone.
+    /// The result of our own engine, from a source or from labels alone.
     Own(Box<Screen>),
-    /// A vendor's.
+    /// A vendor's result.
     Upstream(upstream::Answer),
 }
 
@@ -145,7 +149,7 @@ impl Answered {
         }
     }
 
-    /// The screening, if it is our own.
+    /// The screening by our own engine; none for a vendor's result.
     pub fn own(&self) -> Option<&Screen> {
         match self {
             Answered::Own(screen) => Some(screen),
@@ -164,7 +168,7 @@ impl Answered {
         }
     }
 
-    /// Whether money was followed, or a vendor says that it knows.
+    /// Whether our own engine traced money, or a vendor answered.
     fn is_traced(&self) -> bool {
         self.own().is_none_or(|screen| !screen.traces.is_empty())
     }
@@ -175,10 +179,10 @@ pub fn graph_folder(data: &Path, currency: Currency) -> PathBuf {
     data.join("chain").join(currency.code())
 }
 
-/// Opens a chain's graph, or makes it.
+/// Opens a chain's graph, or creates it.
 ///
 /// # Errors
-/// When the folder cannot be made, or another process holds it.
+/// When the folder cannot be created, or another process has the graph's lock.
 pub fn open_graph(folder: &Path, currency: Currency) -> anyhow::Result<Arc<Graph>> {
     let open = || -> anyhow::Result<Graph> {
         std::fs::create_dir_all(folder)?;
@@ -191,7 +195,8 @@ pub fn open_graph(folder: &Path, currency: Currency) -> anyhow::Result<Arc<Graph
     Ok(Arc::new(graph))
 }
 
-/// Screens again when blocks were rolled back meanwhile: what was read may belong to both chains.
+/// Repeats a screening during which blocks were rolled back, since it may have read from both branches. The
+/// third attempt counts in any case.
 fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> Result<Screen, SourceError> {
     const TIMES: usize = 3;
     for _ in 1..TIMES {
@@ -208,16 +213,16 @@ fn settled(graph: &Graph, screen: impl Fn() -> Result<Screen, SourceError>) -> R
     screen()
 }
 
-/// An index, and where it is.
+/// An index and its origin.
 struct Index {
     source: OnDemand,
-    /// Scheme, host and port alone.
+    /// Scheme, host and port only.
     origin: String,
 }
 
-/// The newest block that a source knows.
+/// The newest block of a source.
 pub enum NewestBlock {
-    /// Of a graph that this process keeps; none: it is empty.
+    /// The newest block of one of this server's graphs; none when the graph is empty.
     Graph(Option<Tip>),
     /// Of an index.
     Index {
@@ -225,7 +230,7 @@ pub enum NewestBlock {
         name: String,
         /// Its scheme, host and port.
         origin: String,
-        /// What it answered.
+        /// The response of the index.
         answer: Result<Tip, SourceError>,
     },
 }
@@ -239,7 +244,8 @@ pub struct ChainSources {
 }
 
 impl ChainSources {
-    /// The newest block of each source. Blocks: indexes are queried all at once, so one that is dead delays no other.
+    /// The newest block of each source. This blocks. All indexes are queried at once, so that a dead one does
+    /// not delay the others.
     pub fn newest_blocks(&self) -> Vec<(Currency, NewestBlock)> {
         let graphs = self.graphs.iter();
         let mut all: Vec<_> = graphs
@@ -264,10 +270,11 @@ impl ChainSources {
         all
     }
 
-    /// Opens the graphs that exist of these chains, and remembers the indexes and vendors.
+    /// Opens the existing graphs of these chains, and the configured indexes and vendors.
     ///
     /// # Errors
-    /// When a graph cannot be opened (another process holds it), an index is not `CHAIN=URL` or a vendor is badly described.
+    /// When a graph cannot be opened (another process has its lock), an index is not `CHAIN=URL`, or a
+    /// vendor's description is not valid.
     pub fn open(
         data: &Path,
         config: &ChainConfig,
@@ -298,10 +305,11 @@ impl ChainSources {
         Ok(sources)
     }
 
-    /// Who follows the configured nodes, each into its chain's graph, which is made where there is none.
+    /// The followers of the configured nodes. Each follows into its chain's graph, which is created if it
+    /// does not exist.
     ///
     /// # Errors
-    /// When a graph cannot be opened or an address is none of a node.
+    /// When a graph cannot be opened or an address does not suit its chain's node.
     pub fn followers(&mut self, data: &Path, config: &ChainConfig) -> anyhow::Result<Vec<Follower>> {
         let mut followers = Vec::new();
         for place in config.followed()? {
@@ -325,12 +333,12 @@ impl ChainSources {
             || vendors.any(|vendor| vendor.serves(currency))
     }
 
-    /// Answers by our own sources and by vendors, in the configured order; what our own labels say is never lowered by a
-    /// vendor.
+    /// Screens with our own sources and with vendors, in the configured order. A vendor never lowers the
+    /// score of our own labels.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] when nobody knows the query; otherwise why our own sources did not answer, or, where they
-    /// know nothing of the chain, why the vendors did not.
+    /// [`SourceError::NotFound`] when no source has the address or transaction. Otherwise the failure of our
+    /// own sources or, where they do not cover the chain, of the vendors.
     pub fn screen(
         &self,
         labels: &dyn Labels,
@@ -345,7 +353,7 @@ impl ChainSources {
             let screen = self.own(labels, profile, request)?;
             Ok(Answered::Own(Box::new(screen)))
         };
-        // A vendor knows no earlier day.
+        // Vendors have no history, so they cannot answer about an earlier day.
         if request.as_of_time || request.as_of_block.is_some() {
             return own();
         }
@@ -365,7 +373,7 @@ impl ChainSources {
             }
         }
         match own() {
-            // Labels have said all they can.
+            // Only labels answered, so a vendor may still raise a score below 100.
             Ok(own) if !own.is_traced() && own.score() < 100.0 => match ask() {
                 Ok(answer) => Ok(higher(own, answer)),
                 Err(_) => Ok(own),
@@ -380,10 +388,11 @@ impl ChainSources {
         }
     }
 
-    /// Screens with whatever of our own knows the chain: its graph, its index, or labels alone.
+    /// Screens with our own source of the chain: its graph, its index, or labels alone.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] when no source of ours and no label knows the query; otherwise why the source did not answer.
+    /// [`SourceError::NotFound`] when neither our sources nor our labels have the query. Otherwise why the
+    /// source failed.
     pub fn own(
         &self,
         labels: &dyn Labels,
@@ -394,7 +403,7 @@ impl ChainSources {
         if let Some(graph) = self.graphs.get(&request.chain).filter(|_| traceable) {
             let indexed = self.indexes.contains_key(&request.chain);
             match settled(graph, || screen(&**graph, labels, profile, request)) {
-                // A graph that has not reached it says nothing about what the index knows.
+                // The graph may not have reached the block, so the index decides.
                 Err(SourceError::NotFound) if indexed => {}
                 answer => return answer,
             }
@@ -417,7 +426,7 @@ impl ChainSources {
     }
 }
 
-/// A vendor's answer, unless our own labels alone say more.
+/// The vendor's answer, unless our own result has a higher score.
 fn higher(labelled: Answered, answer: upstream::Answer) -> Answered {
     if labelled.score() > answer.score {
         labelled
@@ -426,7 +435,8 @@ fn higher(labelled: Answered, answer: upstream::Answer) -> Answered {
     }
 }
 
-/// Whether the chain's open side can name the address: shielded, MWEB and account addresses on a chain of outputs it cannot.
+/// Whether the chain's public ledger contains the address. Shielded and MWEB addresses are not in it, and
+/// neither are account addresses on a UTXO chain.
 fn traceable(request: &Request<'_>) -> bool {
     let Subject::Address(address) = request.subject else {
         return true;

@@ -1,5 +1,8 @@
-//! TLS to Electrum servers: `ssl://host:port`, whose certificate the system's roots must trust, or `ssl://host:port#sha256=HEX`,
-//! which believes one certificate only. Most such servers sign their own. Never accepts just any.
+//! TLS to Electrum servers. The system's roots must trust the certificate of `ssl://host:port`, while
+//! `ssl://host:port#sha256=HEX` accepts one certificate only. The pin exists because most such servers sign
+//! their own.
+//!
+//! No certificate is ever accepted without one of these two checks.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -21,7 +24,7 @@ use sha2::{Digest, Sha256};
 /// SHA-256 of a certificate in DER.
 type Fingerprint = [u8; 32];
 
-/// What stands behind `ssl://` (or `tls://`).
+/// The address of a URL with `ssl://` (or `tls://`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
     /// `host:port`.
@@ -31,10 +34,10 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads an address; `None` for one of another scheme.
+    /// Parses a URL; `None` for one with another scheme.
     ///
     /// # Errors
-    /// What is wrong with it, without repeating it.
+    /// What is wrong with the URL, without repeating it.
     pub fn parse(url: &str) -> anyhow::Result<Option<Address>> {
         let Some(rest) = url.strip_prefix("ssl://").or_else(|| url.strip_prefix("tls://")) else {
             return Ok(None);
@@ -57,13 +60,13 @@ impl Address {
         }))
     }
 
-    /// Whether only one certificate is believed.
+    /// Whether only one certificate is accepted.
     pub fn is_pinned(&self) -> bool {
         self.pin.is_some()
     }
 }
 
-/// Reads `sha256=HEX`, with colons between the bytes or without.
+/// Parses `sha256=HEX`, with or without colons between the bytes.
 fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
     let digits = text.strip_prefix("sha256=").map(|digits| digits.replace(':', ""));
     let mut fingerprint = Fingerprint::default();
@@ -73,7 +76,7 @@ fn fingerprint(text: &str) -> anyhow::Result<Fingerprint> {
     Ok(fingerprint)
 }
 
-/// What makes a certificate believed.
+/// How a certificate is verified.
 #[derive(Debug)]
 enum Trust {
     Pin(Fingerprint),
@@ -81,7 +84,7 @@ enum Trust {
     Roots(Arc<Verifier>),
 }
 
-/// Who checks one server's certificate, and which it had.
+/// Verifies one server's certificate and records its fingerprint.
 #[derive(Debug)]
 struct Check {
     trust: Trust,
@@ -131,7 +134,7 @@ impl ServerCertVerifier for Check {
     ) -> Result<HandshakeSignatureValid, Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
         match public_key(certificate).filter(|_| matches!(self.trust, Trust::Pin(_))) {
-            // A pinned certificate may be of X.509's first version, as ElectrumX's guide makes them.
+            // A pinned certificate may have X.509 version 1, as ElectrumX's guide creates them.
             Some(key) => {
                 let key = SubjectPublicKeyInfoDer::from(key);
                 verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)
@@ -149,7 +152,7 @@ impl ServerCertVerifier for Check {
 
 /// An element of DER.
 struct Element<'a> {
-    /// With its tag and length.
+    /// The bytes with the tag and the length.
     whole: &'a [u8],
     content: &'a [u8],
     after: &'a [u8],
@@ -179,7 +182,7 @@ fn element(bytes: &[u8]) -> Option<Element<'_>> {
 /// The public key within a certificate (`SubjectPublicKeyInfo`).
 fn public_key(certificate: &[u8]) -> Option<&[u8]> {
     let mut rest = element(element(certificate)?.content)?.content;
-    // The version, which the first lacks.
+    // The version, which a certificate of X.509 version 1 lacks.
     if rest.first() == Some(&0xa0) {
         rest = element(rest)?.after;
     }
@@ -195,11 +198,11 @@ struct Server {
     check: Arc<Check>,
 }
 
-/// A place, and the certificate that it is known by, if one is given.
+/// A server's `host:port`, and its pinned certificate if there is one.
 type Believed = (String, Option<Fingerprint>);
 
-/// Servers asked over TLS, each with its sessions, so that connecting again is quick. They come from the configuration, not from the
-/// database.
+/// The servers, each with its TLS sessions, so that reconnecting is quick. They come from the configuration,
+/// not from the database.
 #[derive(Default)]
 pub struct Tls {
     servers: Mutex<HashMap<Believed, Arc<Server>>>,
@@ -207,7 +210,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The system's roots, tried again until there are any.
+    /// The system's roots. A failure to load them is not cached, so the next call tries again.
     fn roots(&self, made: impl FnOnce() -> Result<Verifier, Error>) -> io::Result<Arc<Verifier>> {
         if let Some(roots) = self.roots.get() {
             return Ok(Arc::clone(roots));
@@ -255,11 +258,11 @@ impl Tls {
         Ok(server)
     }
 
-    /// Begins TLS on a connection.
+    /// Starts TLS on a connection.
     ///
     /// # Errors
-    /// When the connection fails; when the server speaks no TLS or its certificate is not believed, in words that say what to
-    /// do.
+    /// When the connection fails, the server does not speak TLS or its certificate is not trusted. The text
+    /// states what to do.
     pub fn begin<S: Read + Write>(
         &self,
         address: &Address,
@@ -276,14 +279,14 @@ impl Tls {
         Ok(StreamOwned::new(connection, socket))
     }
 
-    /// The SHA-256 of the certificate that a server showed last.
+    /// The SHA-256 of the certificate that a server sent last.
     pub fn fingerprint(&self, address: &Address) -> Option<String> {
         let seen = self.server(address).ok()?.check.seen()?;
         Some(hex::encode(seen))
     }
 }
 
-/// Why TLS did not begin, and what to do about it.
+/// Explains why TLS did not start, and what to do about it.
 fn told(error: io::Error, address: &Address, seen: Option<Fingerprint>) -> io::Error {
     let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     let text = match (reason, seen.map(hex::encode)) {
@@ -316,7 +319,7 @@ fn told(error: io::Error, address: &Address, seen: Option<Fingerprint>) -> io::E
     io::Error::other(text)
 }
 
-/// What is said of a server that answers TLS by something else.
+/// The error for a server that answers TLS with something else.
 const NO_TLS: &str = "it does not speak TLS there: a server without TLS is tcp://HOST:PORT";
 
 #[cfg(test)]
@@ -347,7 +350,7 @@ mod tests {
         [head, content].concat()
     }
 
-    /// A certificate that signs itself, of X.509's third version or its first, and its key.
+    /// A self-signed certificate of X.509 version 3 (`third`) or 1, and its key.
     fn certificate(third: bool) -> (Vec<u8>, Vec<u8>) {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
@@ -381,7 +384,7 @@ mod tests {
         (whole, key.as_ref().to_vec())
     }
 
-    /// Serves connections on a port of its own until the test ends.
+    /// Serves connections on a free port until the test ends.
     fn serve(each: impl Fn(TcpStream) + Send + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap().to_string();
@@ -393,7 +396,7 @@ mod tests {
         place
     }
 
-    /// A server that answers two lines by two lines, over TLS.
+    /// A server that answers two lines with two lines, over TLS.
     fn electrum(certificate: &[u8], key: &[u8], version: &'static SupportedProtocolVersion) -> String {
         let key = any_ecdsa_type(&PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.to_vec()))).unwrap();
         let certified = CertifiedKey::new(vec![CertificateDer::from(certificate.to_vec())], key);
@@ -421,7 +424,7 @@ mod tests {
         lines.ask(&request).map(|answer| answer.body)
     }
 
-    /// With one root more than the system has, which may have none.
+    /// A client with one additional root, since the system may have none.
     fn rooted() -> Lines {
         let lines = Lines::default();
         let own = CertificateDer::from(certificate(true).0);
@@ -463,7 +466,7 @@ mod tests {
                 unknown.contains("not trusted") && unknown.contains(&format!("#sha256={pin}")),
                 "{unknown}"
             );
-            // Whoever shows the certificate without its key is somebody else.
+            // A server with the certificate but without its key is an impostor.
             let thief = electrum(&own, &certificate(third).1, version);
             let stolen = refused(&lines, format!("ssl://{thief}#sha256={pin}"));
             assert!(

@@ -1,5 +1,5 @@
-//! HTTP, and lines over a bare connection, for the chain engine: indexes, nodes and vendors are asked through it. Nothing
-//! that is asked or answered is logged.
+//! The transport of the chain engine to indexes, nodes and vendors: HTTP, and lines over a bare connection.
+//! Requests and responses are never logged.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use crate::lines::Lines;
 use crate::tls::Address;
 
-/// HTTP by reqwest; redirects are not followed, so credentials stay where they were meant for.
+/// HTTP by reqwest. Redirects are not followed, so that credentials never reach another host.
 pub struct HttpTransport {
     client: reqwest::Client,
     runtime: Handle,
@@ -34,10 +34,10 @@ impl HttpTransport {
         })
     }
 
-    /// The SHA-256 of the certificate that a server shows, if it is believed.
+    /// The SHA-256 of a server's certificate, if the server is trusted.
     ///
     /// # Errors
-    /// When it does not answer in time or is not believed.
+    /// When the server does not answer in time or is not trusted.
     pub fn certificate(&self, address: &Address, within: Duration) -> Result<Option<String>, TransportError> {
         self.lines.certificate(address, within)
     }
@@ -72,7 +72,7 @@ impl Transport for HttpTransport {
         let answer = if is_bare(&request.url) {
             self.lines.ask(request)?
         } else {
-            // The URL holds the address asked about, perhaps a credential.
+            // The URL contains the screened address and perhaps a credential, so the error leaves it out.
             self.runtime
                 .block_on(self.sent(request))
                 .map_err(|error| match error {

@@ -1,5 +1,5 @@
-//! Nodes that search logs of few blocks at a time, of few results, slowly or not at all: what they can tell is told, and what is
-//! missing is said.
+//! Nodes that search the logs of few blocks at a time, return few results, are slow or refuse. Answers
+//! contain what the node can provide and state what is missing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,17 +18,17 @@ use super::*;
 use crate::ondemand::{Budget, HttpRequest, HttpResponse, OnDemand, Transport, TransportError};
 use crate::rpc::Rpc;
 
-/// What a node makes of a search: by its first block, its last, and how many logs it found.
+/// A node's refusal of a search, by its first block, its last block and the number of logs that it found.
 type Refuses = dyn Fn(u64, u64, usize) -> Option<(i64, &'static str)> + Send + Sync;
 
 struct Node {
     played: Played,
     refuses: Box<Refuses>,
-    /// Calls in one batch, at most.
+    /// The largest batch of calls.
     batch: usize,
-    /// What becomes of a search of more blocks than this.
+    /// The error of a search of more blocks than this number.
     chokes: Option<(u64, TransportError)>,
-    /// Requests that searched logs, and all.
+    /// The number of requests that searched logs, and of all requests.
     asked: [AtomicUsize; 2],
 }
 
@@ -75,7 +75,7 @@ impl Node {
     }
 }
 
-/// The most blocks that a request searches for logs at once.
+/// The largest number of blocks that one call of a request searches for logs.
 fn widest(request: &str) -> u64 {
     let calls: Value = serde_json::from_str(request).unwrap();
     let one = std::slice::from_ref(&calls);
@@ -116,7 +116,7 @@ impl Transport for Node {
     }
 }
 
-/// A transaction between others in which a token moves.
+/// A transaction between two others in which a token moves.
 fn token(from: u8, to: u8) -> Sent {
     Sent {
         tokens: vec![(from, to, 5)],
@@ -125,7 +125,8 @@ fn token(from: u8, to: u8) -> Sent {
     }
 }
 
-/// The mixer pays 4, who pays 3; 3 has tokens from before, between, and after.
+/// The mixer pays 4, and 4 pays 3. Account 3 receives or sends tokens before, between and after these
+/// payments.
 fn blocks() -> Vec<Vec<Sent>> {
     vec![
         vec![],
@@ -136,11 +137,11 @@ fn blocks() -> Vec<Vec<Sent>> {
     ]
 }
 
-/// Twenty million blocks.
+/// The blocks from one transaction to the next, so that the chain has twenty million blocks.
 const STRETCH: u64 = 5_000_000;
 
 fn indexed(node: &Arc<Node>, budget: Budget) -> OnDemand {
-    // However busy this machine is, its node counts as quick.
+    // The fake node must count as quick even when the test machine is busy.
     let mut provider = Evm::new(Currency::Eth, Rpc::new("http://node"));
     provider.quick = Duration::MAX;
     OnDemand::new(Box::new(provider), Arc::<Node>::clone(node), budget)
@@ -163,7 +164,7 @@ fn flag(answer: &Value) -> &Value {
     &answer["exposures"]["coverage"]["tokenTransfersIncomplete"]
 }
 
-/// What is answered whatever happens to the logs.
+/// Checks the part of an answer that must not depend on the logs.
 fn native(answer: &Value) {
     assert_eq!(answer["exposures"]["entity"][0]["name"], "Mixer", "{answer}");
     assert_eq!(answer["exposures"]["coverage"]["attributed"], 100.0);
@@ -185,7 +186,7 @@ fn nothing_claimed(answer: &Value) {
     }
 }
 
-/// The requests of the default, and all the time of a busy machine.
+/// The default number of requests, with enough time for a busy machine.
 fn patient() -> Budget {
     Budget {
         time: Duration::from_secs(3600),
@@ -202,7 +203,7 @@ fn narrow_searches_see_the_whole_chain() {
         (flag(&expected), &expected["numberOfTransactions"]),
         (&Value::Null, &json!(4))
     );
-    // A trace searches none.
+    // A trace searches no logs.
     assert_eq!(wide.asked()[0], 1);
     for (limit, fault) in [
         (1000, (-32602, "eth_getLogs is limited to a 1000 block range")),
@@ -223,7 +224,7 @@ fn narrow_searches_see_the_whole_chain() {
         assert_eq!(answer, expected, "{limit}");
         let [logs, all] = node.asked();
         assert!(logs <= 100 && all <= 130, "{limit}: {logs} of {all}");
-        // Few calls in a batch, as Erigon wants.
+        // Erigon allows few calls in a batch.
         if limit == 10_000 {
             let refuses = move |from, to, _| (to - from >= limit).then_some(fault);
             let node = Arc::new(Node {
@@ -237,7 +238,7 @@ fn narrow_searches_see_the_whole_chain() {
 
 #[test]
 fn what_is_dense_is_searched_in_smaller_ranges() {
-    // As many as may be found at once lie in three neighbouring blocks.
+    // Three neighbouring blocks each have as many logs as one search may return.
     let mut blocks = blocks();
     for _ in 0..3 {
         blocks.push((0..4).map(|_| token(6, 3)).collect());
@@ -263,7 +264,7 @@ fn what_is_dense_is_searched_in_smaller_ranges() {
 fn what_was_not_searched_is_not_claimed() {
     let none = |_, _, _| Some((-32601, "the method eth_getLogs does not exist/is not available"));
     let narrow = |from, to, _| (to - from >= 10).then_some((-32000, "block range is too large"));
-    // Answers whatever ends in the newest block, then has had enough.
+    // Answers searches that end near the newest block and then refuses all others.
     let tired =
         |from, to, _| (to - from >= 1000 || to < 19_999_000).then_some((429, "compute units exceeded"));
     let stuck = |from, to, _| {
@@ -282,10 +283,10 @@ fn what_was_not_searched_is_not_claimed() {
         nothing_claimed(&answer);
         let [logs, all] = node.asked();
         assert!(logs <= 101 && all - logs < 100, "{number}: {logs} of {all}");
-        // The newest transfer of tokens was seen by all but the first, in which no later one can be missing.
+        // All but the first node returned the newest token transfer, so no later one can be missing for them.
         let last = &answer["lastSeenReceiving"];
         assert_eq!(last.is_null(), number == 0, "{number}: {answer}");
-        // What is cached says the same, and is asked for no more.
+        // The cached answer is the same and needs no further requests.
         assert_eq!(screened(&index, 3), answer);
         assert_eq!(node.asked()[0], logs);
     }
@@ -308,7 +309,7 @@ fn a_search_that_takes_too_long_leaves_time_for_the_rest() {
 
 #[test]
 fn a_node_that_chokes_on_wide_searches_is_asked_for_less() {
-    // 1000 blocks.
+    // The chain has 1000 blocks.
     let stretch = 250;
     let wide = Arc::new(Node::new(blocks(), stretch, |_, _, _| None));
     let (_, expected) = asked_for(&wide, patient());
@@ -324,7 +325,7 @@ fn a_node_that_chokes_on_wide_searches_is_asked_for_less() {
         };
         let (index, answer) = asked_for(&node, budget);
         assert_eq!(answer, expected, "{error}");
-        // Then the whole chain is not asked for again.
+        // The second screening does not search the whole chain in one call again.
         let [first, _] = node.asked();
         assert_eq!(screened(&index, 4)["numberOfTransactions"], 2);
         let second = node.asked()[0] - first;
@@ -333,10 +334,11 @@ fn a_node_that_chokes_on_wide_searches_is_asked_for_less() {
     }
 }
 
-/// Screened alone, and after one whose trace passes it, and before: the same answer.
+/// A holder's answer must be the same when screened alone, after another holder whose trace passes it, and
+/// before.
 #[test]
 fn answers_do_not_depend_on_what_was_asked_before() {
-    // 4, who has many tokens, stands between the mixer and 3.
+    // Holder 4, who has many tokens, is between the mixer and 3.
     let mut crowded = blocks();
     crowded.push((0..1200).map(|_| token(6, 4)).collect());
     for limit in [u64::MAX, 1000] {

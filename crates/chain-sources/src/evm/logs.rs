@@ -1,8 +1,9 @@
-//! Where tokens left or reached an account, by `eth_getLogs`: searched backwards from the newest block, in ranges as wide as the
-//! node takes and batches as large as it answers quickly.
+//! Finds token transfers of an account with `eth_getLogs`. The search goes backwards from the newest block,
+//! in ranges as wide as the node accepts and in batches as large as it answers quickly.
 //!
-//! Nodes refuse what is too wide, too much or too slow by codes and words of their own: only that they refuse is believed, not
-//! why. Never claims to have seen what it has not: whatever ends a search early is told by [`Logged::unseen_to`].
+//! Nodes refuse searches that are too wide, too large or too slow with different codes and texts. Only the
+//! refusal counts, never its reason. Blocks that were not searched are never reported as searched:
+//! [`Logged::unseen_to`] states where a search ended early.
 
 use std::time::{Duration, Instant};
 
@@ -17,21 +18,22 @@ use super::transaction::TRANSFER;
 use crate::ondemand::Calls;
 use crate::rpc::{Rpc, RpcError};
 
-/// Ranges in the first batch, and in the largest: each is two calls, and nodes take a thousand.
+/// Ranges in the first batch, and in the largest one. A range is two calls, and nodes accept a thousand.
 const BATCH: (usize, usize) = (25, 500);
-/// Each request may use one of so many parts of what is left: after one that is too much for the node, a smaller one may do.
+/// Each request may use one part of the remaining budget, divided by this number. If a request is too much
+/// for the node, enough of the budget remains for a smaller one.
 const PARTS: u32 = 3;
 
-/// Blocks from the first to the last.
+/// The first and the last block of a range.
 type Range = (u64, u64);
 
-/// What a search of logs found.
+/// The result of a search of logs.
 pub(super) struct Logged {
     /// Transactions that moved tokens of the account.
     pub(super) places: Places,
-    /// The newest block that was not searched; `None`: all were.
+    /// The newest block that was not searched; `None` when all blocks were searched.
     pub(super) unseen_to: Option<u64>,
-    /// Whether the node searches the whole chain in one call, or so much that it is worth trying.
+    /// Whether the node searches the whole chain in one call, or so much of it that one call is worth trying.
     pub(super) at_once: bool,
 }
 
@@ -47,22 +49,23 @@ struct FoundLog {
 struct Search<'a> {
     rpc: &'a Rpc,
     calls: &'a Calls<'a>,
-    /// Of transfers from the account, and of those to it.
+    /// The topic filters of transfers from the account, and of transfers to it.
     topics: [Value; 2],
     places: Places,
 }
 
-/// How the blocks that a node searches at once were measured.
+/// The largest search that a node accepts.
 struct Measured {
     width: u64,
-    /// No wider one was tried.
+    /// Whether this width is the widest that was tried.
     widest: bool,
-    /// How long the answer took.
+    /// The time that the answer took.
     took: Duration,
 }
 
-/// Searches until everything is searched, more than `limit` transactions are found, or node or budget give no more: the whole
-/// chain `at_once`, unless that is refused. Batches that are answered within `quick` are followed by ones twice as large.
+/// Searches until all blocks are searched, more than `limit` transactions are found, or the node or the
+/// budget allows no more. With `at_once` it first tries the whole chain in one call. A batch that is answered
+/// within `quick` is followed by one twice as large.
 pub(super) fn search(
     rpc: &Rpc,
     calls: &Calls<'_>,
@@ -98,7 +101,7 @@ impl Search<'_> {
         ("eth_getLogs", json!([filter]))
     }
 
-    /// Asks for ranges in one batch; answers which of them the node refused.
+    /// Searches ranges in one batch; returns the ranges that the node refused.
     fn ask(&mut self, ranges: &[Range]) -> Result<Vec<Range>, RpcError> {
         let both = |range: &Range| self.topics.each_ref().map(|topics| self.call(*range, topics));
         let asked: Vec<(&str, Value)> = ranges.iter().flat_map(both).collect();
@@ -125,8 +128,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// How many blocks the node searches at once at most: of the widths that limits have, tried all in one batch; where that is
-    /// too much or too slow, the narrower half of them.
+    /// The largest number of blocks that the node searches at once. One batch tries all widths that are
+    /// common limits. If that is too much or too slow, the narrower half of the widths is tried.
     fn measured(&self, newest: u64) -> Option<Measured> {
         let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
         let widths = decades.flat_map(|decade| [1, 2, 5].map(|digit| decade.saturating_mul(digit)));
@@ -157,9 +160,10 @@ impl Search<'_> {
         None
     }
 
-    /// Searches the ranges that a node takes, the newest first; answers which were left, and whether it takes the widest.
+    /// Searches ranges that the node accepts, from the newest to the oldest. Returns the ranges that were not
+    /// searched, and whether the node accepts the widest range.
     fn in_ranges(&mut self, newest: u64, limit: usize, quick: Duration) -> (Vec<Range>, bool) {
-        // The newest last.
+        // The newest range is last.
         let mut waiting = vec![(0, newest)];
         let Some(Measured { width, widest, took }) = self.measured(newest) else {
             return (waiting, false);
@@ -174,7 +178,7 @@ impl Search<'_> {
             match self.ask(&ranges) {
                 Ok(refused) => {
                     if refused.len() == ranges.len() {
-                        // Perhaps it has had enough: it is asked for little until it answers again.
+                        // The node may be limiting requests, so the batches are small until it answers again.
                         size = 1;
                     } else if began.elapsed() < quick {
                         size = (size * 2).min(largest);
@@ -185,7 +189,7 @@ impl Search<'_> {
                         break;
                     }
                 }
-                // The batch was too much or too slow, not one of its ranges.
+                // The whole batch was too much or too slow, not one of its ranges.
                 Err(_) if size > 1 => {
                     waiting.extend(ranges.into_iter().rev());
                     largest = size / 2;
@@ -201,7 +205,7 @@ impl Search<'_> {
     }
 }
 
-/// A range in two, the newer last; a single block as it is.
+/// Splits a range in two, with the newer part last; a single block stays as it is.
 fn halves((from, to): Range) -> impl Iterator<Item = Range> {
     let middle = from + (to - from) / 2;
     [(from, middle), (middle.saturating_add(1), to)]
@@ -209,7 +213,7 @@ fn halves((from, to): Range) -> impl Iterator<Item = Range> {
         .take(if from == to { 1 } else { 2 })
 }
 
-/// Takes at most so many ranges from those waiting, the newest first, none wider than `width`.
+/// Takes up to `size` ranges out of `waiting`, from the newest to the oldest, none wider than `width`.
 fn taken(waiting: &mut Vec<Range>, width: u64, size: usize) -> Vec<Range> {
     let mut ranges = Vec::new();
     while ranges.len() < size

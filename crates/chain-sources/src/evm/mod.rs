@@ -1,9 +1,10 @@
-//! Nodes of Ethereum's kind, over JSON-RPC: blocks for the graph ([`EvmNode`]) and histories on demand ([`Evm`]), both read
-//! into the same transactions by the same code.
+//! Ethereum-like nodes over JSON-RPC: blocks for the graph ([`EvmNode`]) and histories on demand ([`Evm`]).
+//! The same code turns both into transactions.
 //!
-//! A transaction is a row of transfers: its own value, then what contracts moved inside it (from traces), then tokens (from
-//! ERC-20 `Transfer` logs). Block rewards, withdrawals of validators and wrapping of coins are no transfers: money from there
-//! is unknown. Amounts are 256-bit integers throughout.
+//! A transaction is a list of transfers. Its own value comes first, then the values that contracts
+//! transferred inside it (from traces), then tokens (from ERC-20 `Transfer` logs). Block rewards, withdrawals
+//! of validators and wrapping of coins are not transfers, so money from there has an unknown source. Amounts
+//! are 256-bit integers throughout.
 
 #[cfg(test)]
 mod log_tests;

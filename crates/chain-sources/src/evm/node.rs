@@ -1,4 +1,4 @@
-//! Blocks of an EVM chain for the graph: transactions, receipts and traces of one block at a time.
+//! Fetches blocks of an EVM chain for the graph: transactions, receipts and traces of one block at a time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ingest::node::{Node, PER_BLOCK, checked};
 use crate::ondemand::{Calls, Transport};
 use crate::rpc::{Rpc, RpcError};
 
-/// A node whose blocks are taken over into the graph.
+/// A node whose blocks are loaded into the graph.
 pub struct EvmNode {
     currency: Currency,
     rpc: Rpc,
@@ -46,7 +46,8 @@ struct Traced {
 }
 
 impl EvmNode {
-    /// A node's JSON-RPC. `without_traces` goes on where the node has none, and misses what contracts move.
+    /// A node that `rpc` reaches. `without_traces` accepts a node without traces, whose blocks then lack the
+    /// values that contracts transfer.
     pub fn new(currency: Currency, rpc: Rpc, transport: Arc<dyn Transport>, without_traces: bool) -> EvmNode {
         EvmNode {
             currency,
@@ -77,7 +78,7 @@ impl EvmNode {
         Ok(receipts)
     }
 
-    /// What the traces of a block's transactions say, in their order.
+    /// The trace of each transaction in a block, in the block's order.
     fn traces(&self, calls: &Calls<'_>, block: &ToldBlock) -> Result<Vec<Inner>, SourceError> {
         let frames = self
             .rpc

@@ -1,5 +1,6 @@
-//! An account's transactions from the index that nodes keep for the explorer Otterscan (`ots_searchTransactionsBefore`: Erigon,
-//! Anvil), for nodes without a whole `trace_filter`. It lists what called, created or paid the account, inside transactions too.
+//! Lists an account's transactions from the index for the explorer Otterscan (`ots_searchTransactionsBefore`:
+//! Erigon, Anvil). It serves nodes without a complete `trace_filter`. The index has every transaction that
+//! called, created or paid the account, also inside transactions.
 
 use chain::source::SourceError;
 use serde::Deserialize;
@@ -10,9 +11,9 @@ use super::quantity::number;
 use crate::ondemand::Calls;
 use crate::rpc::{Rpc, RpcError};
 
-/// Transactions asked for at once: Erigon takes no more unless it is told to.
+/// The number of transactions per request; Erigon's default configuration accepts no more.
 const PAGE: u64 = 25;
-/// Pages within one block grow up to here.
+/// The largest page that is requested when one block has many transactions.
 const LARGEST_PAGE: u64 = 1600;
 
 const BLOCK_TOO_FULL: SourceError =
@@ -33,16 +34,16 @@ struct Listed {
     transaction_index: String,
 }
 
-/// Asks for the page before a block; 0: the newest.
+/// Requests the page before a block; block 0 means the newest page.
 fn page(rpc: &Rpc, calls: &Calls<'_>, digits: &str, before: u64, size: u64) -> Result<Page, RpcError> {
     let params = json!([format!("0x{digits}"), before, size]);
     rpc.call(calls, "ots_searchTransactionsBefore", params)
 }
 
-/// Whether a node keeps this index.
+/// Whether a node has this index.
 ///
 /// # Errors
-/// When it cannot be asked.
+/// When the node cannot be queried.
 pub(super) fn is_kept(rpc: &Rpc, calls: &Calls<'_>) -> Result<bool, SourceError> {
     match page(rpc, calls, &"0".repeat(40), 0, PAGE) {
         Ok(_) => Ok(true),
@@ -51,10 +52,11 @@ pub(super) fn is_kept(rpc: &Rpc, calls: &Calls<'_>) -> Result<bool, SourceError>
     }
 }
 
-/// Lists an account's transactions, the newest first; stops beyond `limit`.
+/// Lists an account's transactions from the newest to the oldest; stops after `limit`.
 ///
 /// # Errors
-/// [`SourceError::NotFound`] where the node keeps no such index; otherwise when it cannot be asked.
+/// [`SourceError::NotFound`] when the node does not have this index. Otherwise when the node cannot be
+/// queried.
 pub(super) fn list(
     rpc: &Rpc,
     calls: &Calls<'_>,
@@ -80,7 +82,8 @@ pub(super) fn list(
             break;
         }
         if places.len() > known {
-            // A page may end within a block, the rest of which no search before that block would bring.
+            // A page may end within a block. The next page must contain that block again, or its rest would
+            // be missed.
             (before, size) = (oldest.saturating_add(1), PAGE);
         } else if size < LARGEST_PAGE {
             size *= 2;

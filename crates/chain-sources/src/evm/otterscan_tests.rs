@@ -1,4 +1,4 @@
-//! Nodes that list addresses by Otterscan's index: whole, or not at all.
+//! Nodes whose Otterscan index lists an address's transactions completely, or not at all.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::tests::index;
 
 #[test]
 fn the_index_of_otterscan_lists_addresses_too() {
-    // 60 payments in one block: more than a page holds.
+    // A block has 60 payments, which is more than one page.
     let full: Vec<Sent> = (0..60).map(|_| plain(1, 4, 1)).collect();
     let blocks = vec![
         vec![plain(1, 4, 1)],
@@ -35,7 +35,7 @@ fn the_index_of_otterscan_lists_addresses_too() {
                 let history = history.unwrap();
                 assert_eq!((history.transactions.len(), history.complete), (known, true));
             }
-            // Never taken for the whole.
+            // A partial list must never count as complete.
             None if largest == 25 => {
                 assert!(matches!(history, Err(SourceError::Unsupported(_))), "{history:?}");
             }
@@ -54,7 +54,7 @@ fn the_index_of_otterscan_lists_addresses_too() {
 
 #[test]
 fn a_search_of_traces_that_breaks_off_leaves_nothing_behind() {
-    // More on the first side than a page holds: none of them may count as listed already.
+    // The first side has more transactions than a page. None of them may remain in the list.
     let sent: Vec<Vec<Sent>> = (0..60).map(|_| vec![plain(4, 3, 1)]).collect();
     let paid = vec![vec![plain(1, 4, 100)]];
     let blocks = [paid, sent].concat();

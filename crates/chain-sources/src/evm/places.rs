@@ -1,6 +1,6 @@
-//! Where an address's transactions are, as every way of searching for them reports it.
+//! The positions of an address's transactions, the result of every way of searching for them.
 
 use std::collections::BTreeMap;
 
-/// Transactions by place, which an address takes part in.
+/// Transaction hashes by block height and index in the block.
 pub(super) type Places = BTreeMap<(u64, u64), String>;

@@ -1,4 +1,4 @@
-//! A node played from a small chain, with what nodes have in common and where they differ.
+//! A fake node with a small chain. It covers the methods that nodes share and the ones in which they differ.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,13 +17,13 @@ pub(super) fn canonical(number: u8) -> String {
     account(Currency::Eth, &holder(number)).unwrap().to_string()
 }
 
-/// What a contract does inside a transaction.
+/// A call of a contract inside a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) from: u8,
     pub(super) to: u8,
     pub(super) value: u64,
-    /// CALL, DELEGATECALL, CREATE or SELFDESTRUCT.
+    /// 0 is CALL, 1 DELEGATECALL, 2 CREATE and 3 SELFDESTRUCT.
     pub(super) kind: u8,
     pub(super) undone: bool,
     pub(super) within: Vec<Call>,
@@ -40,7 +40,7 @@ pub(super) struct Sent {
     pub(super) plain: bool,
 }
 
-/// What a played node offers.
+/// The kind of traces that the node offers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Traces {
     Parity,
@@ -51,13 +51,14 @@ pub(super) enum Traces {
 pub(super) struct Played {
     pub(super) blocks: Vec<Vec<Sent>>,
     pub(super) traces: Traces,
-    /// Takes at most so many blocks in one search of logs.
+    /// The largest number of blocks in one search of logs.
     pub(super) log_range: u64,
-    /// Transactions in a page of Otterscan's index, if it keeps one; then it keeps none of traces.
+    /// The page size of Otterscan's index, if the node has one; `trace_filter` then fails unless `one_sided`
+    /// is set.
     pub(super) otterscan: Option<usize>,
-    /// Lists by traces for one side only.
+    /// Whether `trace_filter` works for senders only.
     pub(super) one_sided: bool,
-    /// From one block to the next that anything happened in.
+    /// The distance in blocks between two blocks with transactions.
     pub(super) stretch: u64,
     pub(super) reorganised: AtomicBool,
 }
@@ -104,7 +105,7 @@ impl Played {
         (self.blocks.len() as u64 - 1) * self.stretch
     }
 
-    /// What was sent in a block; nothing in those between.
+    /// The transactions of a block; empty for the blocks between.
     fn sent_in(&self, height: u64) -> Option<&[Sent]> {
         if height > self.newest() {
             return None;
@@ -247,7 +248,8 @@ impl Played {
         })
     }
 
-    /// A page as Erigon 3 makes it: the newest first, cut where it is full, also within a block.
+    /// A page in the format of Erigon 3: from the newest to the oldest, cut at the page size even within a
+    /// block.
     fn listed(&self, params: &Value) -> Result<Value, i64> {
         let (address, before) = (params[0].as_str().unwrap(), params[1].as_u64().unwrap());
         let size = usize::try_from(params[2].as_u64().unwrap()).unwrap();
@@ -396,7 +398,7 @@ impl Transport for Played {
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         let body: Value = serde_json::from_str(request.body.as_ref().unwrap()).unwrap();
         let answer = match &body {
-            // In any order, as nodes may.
+            // The replies are reversed, because nodes may answer in any order.
             Value::Array(calls) => calls.iter().rev().map(|call| self.reply(call)).collect(),
             call => self.reply(call),
         };
@@ -407,7 +409,7 @@ impl Transport for Played {
     }
 }
 
-/// Now, to the hour: a graph whose newest block is old does not know whether an address is new.
+/// Now, rounded to the hour: a graph with an old tip cannot state whether an address is new.
 fn now() -> u64 {
     let now = u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap();
     now - now % 3_600_000

@@ -1,8 +1,10 @@
-//! Histories of an EVM chain on demand, from a node that keeps an index of traces by address (`trace_filter`, or Otterscan's
-//! [`super::otterscan`]): Erigon and the like. Token transfers come from `eth_getLogs` by their parties' topics ([`super::logs`]); where
-//! those cannot be searched whole, the rest is told and the history says so.
+//! Histories of an EVM chain on demand, from a node with an index of traces by address: `trace_filter`, or
+//! Otterscan's ([`super::otterscan`]), such as Erigon. Token transfers come from `eth_getLogs` by the topics
+//! of sender and recipient ([`super::logs`]). If the logs cannot be searched completely, the history states
+//! so.
 //!
-//! A node without that index can tell of transactions, not of addresses; it says so.
+//! A node without that index can provide transactions but no histories, and [`Provider::knows_addresses`] is
+//! false.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,21 +27,22 @@ use super::transaction::{ToldReceipt, ToldTransaction, built};
 use crate::ondemand::{Calls, Provider, concerns};
 use crate::rpc::{Rpc, RpcError};
 
-/// Frames asked for at once.
+/// The number of frames per request.
 const PAGE: usize = 1000;
-/// The search of logs may use one of so many parts of what is left of the budget, and so may fetching what it found: a score
-/// can do without tokens.
+/// The search of logs may use one part of the remaining budget, divided by this number. Fetching its results
+/// may use another such part. Tokens must not use up the budget, because a score does not need them.
 const TOKENS_PART: u32 = 3;
-/// Transactions of tokens fetched at once.
+/// Token transactions per batch.
 const TOKENS_AT_ONCE: usize = 50;
 
-/// A node's JSON-RPC.
+/// A provider that queries a node's JSON-RPC.
 pub struct Evm {
     currency: Currency,
     rpc: Rpc,
-    /// Whether the logs of the whole chain were last searched in one call: where not, that is not tried again.
+    /// Whether the last search of logs covered the whole chain in one call. If it did not, one call is not
+    /// tried again.
     searches_whole: AtomicBool,
-    /// A batch of searches that was answered within this time is followed by one twice as large.
+    /// A batch of searches that is answered within this time is followed by one twice as large.
     pub(super) quick: Duration,
 }
 
@@ -51,7 +54,7 @@ struct ToldHeader {
 }
 
 impl Evm {
-    /// A node.
+    /// A provider for the node that `rpc` reaches.
     pub fn new(currency: Currency, rpc: Rpc) -> Evm {
         Evm {
             currency,
@@ -61,13 +64,13 @@ impl Evm {
         }
     }
 
-    /// The account's 40 digits, as the node takes them.
+    /// The account's 40 hexadecimal digits, without a prefix.
     fn digits(&self, party: &str) -> Result<String, SourceError> {
         let address = Address::parse(self.currency, party).map_err(|_| SourceError::NotFound)?;
         Ok(hex::encode(address.payload))
     }
 
-    /// Where coins left or reached an account; stops beyond `limit` transactions.
+    /// Adds the transactions in which an account sent or received coins; stops after `limit` transactions.
     fn traced(
         &self,
         calls: &Calls<'_>,
@@ -75,15 +78,15 @@ impl Evm {
         limit: usize,
         places: &mut Places,
     ) -> Result<(), SourceError> {
-        // Two searches: nodes disagree on whether both conditions together mean either or both.
+        // Each side needs its own search: nodes disagree on whether two conditions mean either or both.
         for side in ["fromAddress", "toAddress"] {
             let mut after = 0;
             while places.len() <= limit {
                 let filter = json!([{"fromBlock": "0x0", "toBlock": "latest", side: [format!("0x{digits}")],
                     "after": after, "count": PAGE}]);
                 let frames: Vec<Flat> = match self.rpc.call(calls, "trace_filter", filter) {
-                    // Without that index, or only for a few blocks at a time. If it keeps the other neither, it is no source for
-                    // addresses.
+                    // The node lacks this index, or allows only a few blocks. Without Otterscan's index it
+                    // cannot provide histories.
                     Err(RpcError::Fault(_)) => {
                         places.clear();
                         return otterscan::list(&self.rpc, calls, digits, limit, places);
@@ -106,15 +109,15 @@ impl Evm {
         Ok(())
     }
 
-    /// Where coins left or reached an account; `None` where that is more than `limit`: searches begin with the oldest, and which
-    /// the latest are is not known before the end.
+    /// The transactions in which an account sent or received coins; `None` when there are more than `limit`.
+    /// Searches begin with the oldest, so the latest ones are unknown until the search ends.
     fn places(&self, calls: &Calls<'_>, digits: &str, limit: usize) -> Result<Option<Places>, SourceError> {
         let mut places = Places::new();
         self.traced(calls, digits, limit, &mut places)?;
         Ok((places.len() <= limit).then_some(places))
     }
 
-    /// Where tokens left or reached an account.
+    /// Searches for the transactions in which an account sent or received tokens.
     fn logged(&self, calls: &Calls<'_>, digits: &str, newest: u64, limit: usize) -> Logged {
         let at_once = self.searches_whole.load(Ordering::Relaxed);
         let logged = calls.with_part(TOKENS_PART, |calls| {
@@ -124,7 +127,7 @@ impl Evm {
         logged
     }
 
-    /// What the traces of transactions say, in their order.
+    /// The traces of transactions, in their order.
     fn inner(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<Inner>, SourceError> {
         let asked: Vec<(&str, Value)> = hashes
             .iter()
@@ -148,7 +151,7 @@ impl Evm {
         }
     }
 
-    /// Transactions by their hashes, in order.
+    /// The transactions with these hashes, in their order.
     fn fetched(&self, calls: &Calls<'_>, hashes: &[&str]) -> Result<Vec<Transaction>, SourceError> {
         let each = |method: &'static str| -> Vec<(&str, Value)> {
             hashes.iter().map(|hash| (method, json!([hash]))).collect()
@@ -157,7 +160,7 @@ impl Evm {
         let receipts: Vec<Option<ToldReceipt>> = self.rpc.batch(calls, &each("eth_getTransactionReceipt"))?;
         let mut all = Vec::with_capacity(hashes.len());
         for ((told, receipt), hash) in told.into_iter().zip(receipts).zip(hashes) {
-            // One that waits for its block is not yet processed.
+            // A pending transaction has no receipt and counts as not found.
             let (Some(told), Some(receipt)) = (told, receipt) else {
                 return Err(SourceError::NotFound);
             };
@@ -189,7 +192,7 @@ impl Evm {
             .collect()
     }
 
-    /// The times of blocks.
+    /// The times of blocks in milliseconds, by hash.
     fn times<'a>(
         &self,
         calls: &Calls<'_>,
@@ -217,7 +220,7 @@ impl Evm {
     }
 }
 
-/// A whole history but for tokens.
+/// A history that is complete except for tokens.
 fn in_order(mut transactions: Vec<Transaction>, tokens_unseen_to: Option<u64>) -> History {
     transactions.sort_by(|a, b| a.order().cmp(&b.order()));
     History {
@@ -243,8 +246,8 @@ impl Provider for Evm {
     }
 
     fn knows_addresses(&self, calls: &Calls<'_>) -> Result<bool, SourceError> {
-        // The whole chain, as histories are asked for: many nodes search a few blocks only, which is no index. A precompiled
-        // contract sends nothing.
+        // This requests the whole chain, as histories do: many nodes search only a few blocks, which is not
+        // an index. The account is a precompiled contract, which never sends anything.
         let nobody = format!("0x{:040x}", 1);
         let filter = json!([{"fromBlock": "0x0", "toBlock": "latest", "fromAddress": [nobody], "after": 0, "count": 1}]);
         match self.rpc.call::<Vec<Flat>>(calls, "trace_filter", filter) {
@@ -268,7 +271,7 @@ impl Provider for Evm {
         tokens.retain(|place, _| !places.contains_key(place));
         let hashes: Vec<&str> = places.values().map(String::as_str).collect();
         let mut transactions = self.fetched(calls, &hashes)?;
-        // The newest first; what the budget does not reach was not seen.
+        // From the newest to the oldest. Transactions that the budget does not allow count as not seen.
         let tokens: Vec<(u64, &str)> = tokens
             .iter()
             .rev()
@@ -289,7 +292,7 @@ impl Provider for Evm {
                 }
             }
         });
-        // A call without value touches an account and moves nothing.
+        // A call without value names an account but moves nothing.
         transactions.retain(|transaction| concerns(transaction, party));
         let unseen_to = left.map(|(height, _)| *height).max(unseen_to);
         Ok(in_order(transactions, unseen_to))
@@ -299,7 +302,7 @@ impl Provider for Evm {
         true
     }
 
-    /// Nothing here may depend on tokens, or a trace would differ from node to node.
+    /// Nothing here may depend on tokens, or traces would differ between nodes.
     fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
         let digits = self.digits(party)?;
         let newest = number(&self.header(calls)?.number)?;

@@ -1,4 +1,4 @@
-//! Numbers as nodes of Ethereum's kind write them, read with their limits.
+//! Parses and writes numbers in the format of Ethereum-like nodes, with checks of their range.
 
 use chain::amount::Amount;
 use chain::source::SourceError;
@@ -22,7 +22,7 @@ pub(super) fn quantity(number: u64) -> String {
     format!("{number:#x}")
 }
 
-/// Seconds as milliseconds.
+/// Converts hexadecimal seconds to milliseconds.
 pub(super) fn milliseconds(seconds: &str) -> Result<i64, SourceError> {
     let seconds = i64::try_from(number(seconds)?).map_err(|_| nonsense("a time is too large"))?;
     Ok(seconds.saturating_mul(1000))

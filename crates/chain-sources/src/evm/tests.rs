@@ -1,4 +1,5 @@
-//! Ingested and on demand give the same answer, with either kind of trace, and every way of answering badly is told apart.
+//! Ingested and on-demand data give the same answer, with either kind of trace, and each kind of bad response
+//! has its own error.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -86,7 +87,7 @@ fn any_call() -> impl Strategy<Value = Call> {
     );
     leaf.prop_recursive(3, 6, 2, |inner| {
         (inner.clone(), prop::collection::vec(inner, 0..3)).prop_map(|(mut call, within)| {
-            // What a contract left behind when it ended runs nothing more.
+            // A destroyed contract makes no further calls.
             if call.kind != 3 {
                 call.within = within;
             }
@@ -166,7 +167,8 @@ fn call(from: u8, to: u8, value: u64) -> Call {
 
 #[test]
 fn a_history_full_of_tokens_hides_no_coin() {
-    // The mixer pays somebody, to whom tokens are then thrown, more than are read; what was paid in goes on at the end.
+    // The mixer pays an account, which then receives more token transfers than the limit. Later the account
+    // passes the mixer's money on.
     let thrown = |_| {
         vec![Sent {
             tokens: vec![(5, 3, 1)],
@@ -208,7 +210,7 @@ fn a_history_full_of_tokens_hides_no_coin() {
     assert_eq!((history.transactions.len(), totals.transactions), (6, 11));
     assert_eq!((history.complete, history.tokens_unseen_to), (true, Some(5)));
     assert_eq!(graph.latest(&canonical(3), window).unwrap().transactions.len(), 2);
-    // Taken back whole, whatever it moved.
+    // Every block is rolled back completely, tokens included.
     while graph.roll_back().unwrap().is_some() {}
     let empty = graph.history(&canonical(3), window).unwrap();
     assert_eq!((empty.transactions.len(), empty.totals), (0, None));
@@ -216,7 +218,7 @@ fn a_history_full_of_tokens_hides_no_coin() {
 
 #[test]
 fn money_that_contracts_pass_on_is_followed() {
-    // The mixer pays a contract, which pays out inside the same transaction; what was undone did not happen.
+    // The mixer pays a contract, which pays out inside the same transaction. Reverted calls moved nothing.
     let mut undone = call(5, 6, 30);
     undone.undone = true;
     undone.within = vec![call(6, 7, 30)];
@@ -329,7 +331,7 @@ fn what_a_node_cannot_do_is_told() {
     );
 }
 
-/// Answers everything alike.
+/// Answers every request with the same status and body.
 struct Always(u16, String);
 
 impl Transport for Always {

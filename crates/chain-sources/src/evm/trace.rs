@@ -1,7 +1,7 @@
-//! What contracts moved inside a transaction, from either kind of trace: the flat frames of `trace_block` and
-//! `trace_transaction`, or the nested ones of `debug_trace…` with the `callTracer`.
+//! Reads the values that contracts transferred inside a transaction, from either kind of trace. Flat frames
+//! come from `trace_block` and `trace_transaction`, nested ones from `debug_trace…` with the `callTracer`.
 //!
-//! Frames are read without recursion: calls may lie a thousand deep.
+//! Frames are read without recursion, because calls may be a thousand levels deep.
 
 use chain::amount::Amount;
 use chain::source::SourceError;
@@ -11,19 +11,19 @@ use serde_json::value::RawValue;
 use super::quantity::{amount, nonsense};
 use crate::rpc::untold;
 
-/// Coins that moved inside a transaction.
+/// A transfer of coins inside a transaction.
 pub(super) struct MovedInside {
     pub(super) from: String,
     pub(super) to: Option<String>,
     pub(super) amount: Amount,
 }
 
-/// What a trace says besides the transaction's own value.
+/// The result of a trace, without the transaction's own value.
 #[derive(Default)]
 pub(super) struct Inner {
-    /// The whole transaction was undone.
+    /// Whether the whole transaction was reverted.
     pub(super) failed: bool,
-    /// In the order of execution; what was undone is not among it.
+    /// The transfers in the order of execution, without reverted ones.
     pub(super) moved: Vec<MovedInside>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct FlatAction {
     to: Option<String>,
     value: Option<String>,
     call_type: Option<String>,
-    /// Of a contract that ended: itself, its heir, what it left.
+    /// For a destroyed contract: its address, the recipient of its balance, and the balance.
     address: Option<String>,
     refund_address: Option<String>,
     balance: Option<String>,
@@ -59,7 +59,8 @@ pub(super) struct FlatResult {
     address: Option<String>,
 }
 
-/// A frame as Parity and its heirs write it; a transaction's frames come in the order of execution.
+/// A frame in the format of Parity and its successors. The frames of a transaction are in the order of
+/// execution.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Flat {
@@ -94,7 +95,7 @@ pub(super) fn flat<'a>(frames: impl IntoIterator<Item = &'a Flat>) -> Result<Inn
         let action = &frame.action;
         let from = action.from.as_deref().unwrap_or_default();
         match (frame.r#type.as_str(), action.call_type.as_deref()) {
-            // The root moves the transaction's own value.
+            // The root is the transaction itself, whose value is not part of the trace's result.
             _ if is_root => {}
             ("call", None | Some("call")) => {
                 inner.moves(from, action.to.as_deref(), action.value.as_deref())?;
@@ -117,7 +118,7 @@ pub(super) fn flat<'a>(frames: impl IntoIterator<Item = &'a Flat>) -> Result<Inn
     }
 }
 
-/// A frame of the `callTracer`; those within it are read in their turn.
+/// A frame of the `callTracer`. Its inner frames stay unparsed until their turn.
 #[derive(Deserialize)]
 struct Nested<'a> {
     r#type: String,
@@ -130,7 +131,7 @@ struct Nested<'a> {
     calls: Vec<&'a RawValue>,
 }
 
-/// Reads the frame of one transaction with all that lies within it.
+/// Reads the frame of one transaction with all frames within it.
 pub(super) fn nested(root: &RawValue) -> Result<Inner, SourceError> {
     let mut inner = Inner::default();
     let mut waiting = vec![(root, true)];

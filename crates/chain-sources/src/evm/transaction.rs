@@ -1,6 +1,6 @@
-//! A transaction put together from what nodes tell of it: itself, its receipt with logs, and its trace.
+//! Builds a transaction from a node's data: the transaction, its receipt with logs, and its trace.
 //!
-//! Fetches nothing: that is [`super::node`]'s and [`super::provider`]'s.
+//! This module fetches nothing; [`super::node`] and [`super::provider`] do.
 
 use chain::address::Address;
 use chain::amount::Amount;
@@ -52,7 +52,7 @@ pub(super) struct ToldReceipt {
     logs: Vec<ToldLog>,
 }
 
-/// An account, which XDC's nodes may write with `xdc` instead of `0x`.
+/// Parses an account. XDC's nodes may write `xdc` instead of `0x`.
 pub(super) fn account(currency: Currency, text: &str) -> Result<Party, SourceError> {
     let mut account = [0; 20];
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("xdc"));
@@ -85,8 +85,8 @@ fn token(currency: Currency, log: &ToldLog) -> Result<Option<Transfer>, SourceEr
 }
 
 impl ToldReceipt {
-    /// Whether the transaction moved its own value and nothing else: then there is nothing to trace. Without a status, only a
-    /// trace says whether it succeeded.
+    /// Whether the transaction moved only its own value, so that there is nothing to trace. A receipt without
+    /// a status needs a trace, because only the trace states whether the transaction succeeded.
     pub(super) fn is_plain(&self) -> bool {
         self.status.is_some() && self.logs.is_empty() && number(&self.gas_used) == Ok(PLAIN)
     }
@@ -103,7 +103,7 @@ impl ToldReceipt {
     }
 }
 
-/// Puts a transaction together. `inner` is what its trace says; a plain one needs none.
+/// Builds a transaction. `inner` is the result of its trace; for a plain transaction it is empty.
 pub(super) fn built(
     currency: Currency,
     told: &ToldTransaction,

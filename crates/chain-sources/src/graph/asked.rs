@@ -1,4 +1,4 @@
-//! The graph as a [`Source`].
+//! Implements [`Source`] for the graph.
 
 use std::sync::Arc;
 
@@ -87,14 +87,14 @@ impl Source for Graph {
     }
 }
 
-/// Some of a party's visits.
+/// A part of a party's visits.
 #[derive(Default)]
 struct Visited {
-    /// The newest first.
+    /// In order from the newest to the oldest.
     transactions: Vec<Arc<Transaction>>,
     /// The number of the newest visit, and the party's counters after it.
     newest: Option<(u64, Totals)>,
-    /// The newest that the limit left out.
+    /// The number of the newest transaction that the limit left out.
     beyond: Option<u64>,
 }
 
@@ -113,25 +113,25 @@ impl Visited {
     }
 }
 
-/// Of two indexes' newest visits the newer.
+/// The newer of two indexes' newest visits.
 fn newest(coins: Option<(u64, Totals)>, tokens: Option<(u64, Totals)>) -> Option<(u64, Totals)> {
     coins.into_iter().chain(tokens).max_by_key(|(number, _)| *number)
 }
 
 impl Graph {
-    /// The number of the first transaction after a place.
+    /// The number of the first transaction after a position.
     fn end_of(&self, up_to: Option<Position>) -> Result<u64, GraphError> {
         let Some(up_to) = up_to else { return Ok(u64::MAX) };
         match self.block(up_to.height)? {
             Some(block) => Ok(block.first + (u64::from(up_to.index) + 1).min(block.count)),
-            // Above the tip everything is wanted; below the first block nothing is.
+            // Above the tip the window includes everything; below the first block it includes nothing.
             None if self.newest().is_some_and(|tip| up_to.height > tip.height) => Ok(u64::MAX),
             None => Ok(0),
         }
     }
 
-    /// A party's visits that an index holds before a number, as many as are wanted: the newest. Only the records of those that
-    /// a test lets through are read.
+    /// A party's newest visits in an index, before a transaction number and up to a limit. Only the records
+    /// of the visits that pass a test are read.
     fn visited(
         &self,
         visits: &Keyspace,
@@ -159,7 +159,7 @@ impl Graph {
         Ok(visited)
     }
 
-    /// A party's counters now; `None` for one never seen.
+    /// A party's counters now; `None` for a party without visits.
     pub(super) fn totals(&self, party: &PartyKey) -> Result<Option<Totals>, GraphError> {
         if self.parties.get(party)?.is_none() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What the graph's indexes are keyed by, and what a block adds to them.
+//! The keys of the graph's indexes, and the entries that a block adds to them.
 
 use chain::source::{Party, Totals, Transaction};
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ pub(super) fn party_entry(party: &PartyKey, number: u64) -> [u8; 24] {
     key
 }
 
-/// A hash as its 32 bytes, any other id as a text that is marked as such.
+/// The key of an id: 32 bytes for a hash, or `=` and the text for any other id.
 pub(super) fn id_key(id: &str) -> Vec<u8> {
     match exact_hash(id) {
         Some(hash) => hash.to_vec(),
@@ -40,7 +40,7 @@ pub(super) fn number_of(bytes: &[u8]) -> Result<u64, Damaged> {
     bytes.try_into().map(u64::from_be_bytes).map_err(|_| Damaged)
 }
 
-/// Everybody whose history a transaction belongs to, with what it moved for them.
+/// Every party whose history contains the transaction, with the amounts moved for that party.
 pub(super) fn sides(transaction: &Transaction) -> FxHashMap<&Party, Totals> {
     let mut sides = transaction.sides();
     if let Some(payer) = &transaction.fee_payer {
@@ -49,7 +49,8 @@ pub(super) fn sides(transaction: &Transaction) -> FxHashMap<&Party, Totals> {
     sides
 }
 
-/// What a block adds to the indexes. They take it in the order of their keys, which is quicker.
+/// The entries that a block adds to the indexes. They are written in the order of their keys, which is
+/// quicker.
 pub(super) struct Entries {
     pub(super) records: Vec<Vec<u8>>,
     pub(super) ids: Vec<(Vec<u8>, u64)>,
@@ -60,7 +61,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// With room for what so many transactions usually add.
+    /// Empty entries with the capacity that this number of transactions usually needs.
     pub(super) fn of(transactions: usize) -> Entries {
         Entries {
             records: Vec::with_capacity(transactions),

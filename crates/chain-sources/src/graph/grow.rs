@@ -1,4 +1,4 @@
-//! How the graph grows and shrinks: block by block, each one atomic batch. Nothing here answers questions.
+//! Appends and rolls back blocks, each in one atomic batch. Nothing here answers queries.
 
 use chain::amount::Amount;
 use chain::coinjoin;
@@ -12,10 +12,11 @@ use super::{Block, Graph, GraphError, NewBlock, NewMovement, NewTransaction, Sta
 use crate::ingest::blk::begins_chain;
 
 impl Graph {
-    /// Appends the block that follows the tip; the first may have any height.
+    /// Appends the block that follows the tip; the first block may have any height.
     ///
     /// # Errors
-    /// [`GraphError::NotNext`] when it does not follow; otherwise when the store fails, and nothing was changed.
+    /// [`GraphError::NotNext`] when the block does not follow the tip. Otherwise the store failed and nothing
+    /// was changed.
     pub fn append(&self, block: &NewBlock) -> Result<(), GraphError> {
         let mut state = self.state();
         if let Some((height, tip)) = &state.tip
@@ -84,7 +85,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Enters a transaction in the history of everybody concerned.
+    /// Adds a transaction to the history of every party in it.
     fn count(
         &self,
         state: &mut State,
@@ -119,7 +120,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Looks up what a transaction spends, notes the spends, and remembers what it makes.
+    /// Resolves a transaction's inputs, records its spends, and caches its outputs.
     fn resolve(
         &self,
         state: &mut State,
@@ -129,7 +130,8 @@ impl Graph {
     ) -> Result<Movement, GraphError> {
         let (mut inputs, made) = match &new.movement {
             NewMovement::Told(told, made) => (told.clone(), made),
-            // A graph begun in the middle of a chain does not know older outputs; what they were worth stays open.
+            // A graph that begins in the middle of a chain lacks older outputs, so their owners and amounts
+            // are unknown.
             NewMovement::Outputs(spent, made) => {
                 let unknown = |(id, output): &(TxId, u32)| Input {
                     transaction: id.clone(),
@@ -174,16 +176,16 @@ impl Graph {
             {
                 return Ok(Some((number, output)));
             }
-            // The id meant another transaction before.
+            // The id belonged to another transaction before.
             maker = hides;
         }
         Ok(None)
     }
 
-    /// Takes the newest block back, exactly; answers the new tip.
+    /// Removes the newest block, which restores the earlier state exactly. Returns the new tip.
     ///
     /// # Errors
-    /// When the store fails, and nothing was changed.
+    /// When the store fails; nothing was changed then.
     pub fn roll_back(&self) -> Result<Option<Tip>, GraphError> {
         let mut state = self.state();
         let Some((height, block)) = state.tip.clone() else {
@@ -233,7 +235,7 @@ impl Graph {
         Ok(self.newest())
     }
 
-    /// Under which key a transaction's spend is noted. The id may since have come to mean another transaction.
+    /// The key of a transaction's spend. The spent id may belong to another transaction now.
     fn spend_by(&self, input: &Input, spender: u64) -> Result<Option<[u8; 12]>, GraphError> {
         let mut maker = self.number(&input.transaction)?;
         while let Some(made) = maker {
@@ -252,7 +254,7 @@ impl Graph {
 }
 
 impl Entries {
-    /// Adds the entries to a batch, the records numbered from `first`.
+    /// Adds the entries to a batch; the records are numbered from `first`.
     fn write(mut self, graph: &Graph, first: u64, batch: &mut Batch) {
         self.ids.sort_unstable();
         self.parties.sort_unstable();

@@ -1,10 +1,10 @@
-//! The embedded store of a chain's transactions: grown block by block, rolled back exactly, asked as a
+//! The embedded store of a chain's transactions. It appends and rolls back blocks, and answers queries as a
 //! [`Source`](chain::source::Source).
 //!
-//! Transactions are numbered as they come and kept as self-contained records under their numbers, so the store only
-//! appends; three indexes lead there: by id, by party and by spent output. What a trace asks costs one search in a
-//! sorted tree, so it grows with the logarithm of the history. A block is one atomic batch: a crash leaves whole blocks.
-//! One process writes; the folder is locked.
+//! Transactions are numbered in order and stored as self-contained records under their numbers, so the store
+//! only appends. Three indexes lead to them: by id, by party and by spent output. Each query of a trace costs
+//! one search in a sorted tree, so it grows with the logarithm of the history. A block is one atomic batch,
+//! so a crash leaves only whole blocks. Only one process can open the folder.
 
 mod asked;
 mod entries;
@@ -32,41 +32,41 @@ use self::record::Record;
 use crate::ingest::blk::begins_chain;
 use crate::ingest::block::{RawBlock, hash_text};
 
-/// Bytes of the store's blocks that are kept in memory, besides what the operating system keeps.
+/// The size of the store's block cache in bytes, in addition to the operating system's cache.
 const CACHE: u64 = 128 << 20;
-/// Bytes of each index that wait in memory to be written: with more of them, each is found more slowly.
+/// The size of each index's memtable in bytes; lookups in a larger one are slower.
 const MEMTABLE: u64 = 32 << 20;
-/// A graph whose tip is older lacks what happened since (milliseconds).
+/// The age in milliseconds at which a tip is too old for the graph to be up to date.
 const RECENT: i64 = 24 * 60 * 60 * 1000;
-/// The layout of the store; another one is refused.
+/// The version of the store's layout; a folder with another one is refused.
 const LAYOUT: &str = "4";
 
-/// Why the graph could not do what was asked.
+/// Why the graph failed.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// Another process has the folder open.
+    /// Another process has opened the folder.
     #[error("another process holds it")]
     Held,
-    /// The store beneath failed.
+    /// The underlying store failed.
     #[error("the graph's store: {0}")]
     Store(#[source] fjall::Error),
     /// A record is damaged.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// The folder holds another chain, or another layout.
+    /// The folder contains another chain, or has another layout.
     #[error(
         "the folder holds {found}, not {wanted}; one of an older layout is to be deleted, and the chain ingested again"
     )]
     Other {
-        /// What it holds.
+        /// The chain and layout of the folder.
         found: String,
-        /// What was asked for.
+        /// The expected chain and layout.
         wanted: String,
     },
     /// A block that does not follow the tip.
     #[error("the block does not follow the tip: roll back first")]
     NotNext,
-    /// More outputs, inputs or blocks than can be numbered.
+    /// A block has more outputs, inputs or transactions than can be numbered.
     #[error("a block too large to be numbered")]
     TooLarge,
 }
@@ -80,7 +80,7 @@ impl From<fjall::Error> for GraphError {
     }
 }
 
-/// A block as it comes in: its inputs are not yet resolved.
+/// A new block, whose inputs are not resolved yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewBlock {
     /// Its hash.
@@ -95,34 +95,35 @@ pub struct NewBlock {
     pub transactions: Vec<NewTransaction>,
 }
 
-/// A transaction as it comes in.
+/// A new transaction, whose inputs are not resolved yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTransaction {
     /// Its id.
     pub id: TxId,
     /// What it moves.
     pub movement: NewMovement,
-    /// What was paid for it, on account chains.
+    /// The fee, on account chains.
     pub fee: Option<Amount>,
-    /// Who paid that.
+    /// The account that paid the fee.
     pub fee_payer: Option<Arc<str>>,
-    /// What only some chains say.
+    /// Members that only some chains have.
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a transaction moves.
+/// The outputs or transfers of a new transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NewMovement {
-    /// Spent and made outputs; no inputs: newly mined.
+    /// Spent and created outputs; newly mined money has no inputs.
     Outputs(Vec<(TxId, u32)>, Vec<Output>),
-    /// The same, with what the node says that each input was worth: it counts where the graph does not know the output.
+    /// Spent and created outputs, with the owners and amounts that the node states for the inputs. They are
+    /// used where the graph does not have the output.
     Told(Vec<Input>, Vec<Output>),
     /// Transfers between accounts.
     Transfers(Vec<Transfer>),
 }
 
 impl NewBlock {
-    /// A raw block at a height, its scripts read as addresses.
+    /// Converts a raw block; scripts become addresses.
     pub fn of_raw(currency: Currency, height: u64, block: &RawBlock<'_>) -> NewBlock {
         let transactions = block
             .transactions
@@ -164,7 +165,7 @@ impl NewBlock {
     }
 }
 
-/// A block as the graph remembers it.
+/// A block as the store describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Block {
     hash: String,
@@ -174,7 +175,7 @@ struct Block {
     count: u64,
 }
 
-/// What the graph holds.
+/// The extent of the graph.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -182,22 +183,22 @@ pub struct Status {
     pub currency: Currency,
     /// Its newest block.
     pub tip: Option<Tip>,
-    /// Blocks held.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Transactions held.
+    /// The number of transactions.
     pub transactions: u64,
     /// Bytes on disk.
     pub disk_bytes: u64,
 }
 
-/// What changes with every block.
+/// The state that every block changes.
 struct State {
     tip: Option<(u64, Block)>,
     first_height: u64,
-    /// Whether nothing of the chain came before.
+    /// Whether the graph begins with the chain's first block.
     from_first: bool,
     next: u64,
-    /// Unspent outputs, and parties' counters, as far as they were used lately.
+    /// Recently used unspent outputs, and below recently used counters of parties.
     outputs: Recent<(TxId, u32), (u64, Output)>,
     totals: Recent<PartyKey, Totals>,
 }
@@ -209,7 +210,7 @@ impl State {
     }
 }
 
-/// A chain's transactions.
+/// The store of one chain's transactions.
 pub struct Graph {
     currency: Currency,
     database: Database,
@@ -219,11 +220,12 @@ pub struct Graph {
     records: Keyspace,
     /// Id → number.
     ids: Keyspace,
-    /// Party → nothing, once it has any visit: its filter tells who is new.
+    /// Party → empty value, for every party with a visit. Its filter makes the test for new parties cheap.
     parties: Keyspace,
     /// Party and number → [`Visit`](record::Visit).
     visits: Keyspace,
-    /// The same for who was moved nothing but tokens, which no trace asks for: a history full of them hides no coin.
+    /// The same for transactions that moved only tokens for the party. Traces skip them, so a flood of token
+    /// transfers cannot hide coins.
     tokens: Keyspace,
     /// Number and output → number of the spender.
     spends: Keyspace,
@@ -231,18 +233,18 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Opens a folder, or makes it.
+    /// Opens a folder, or creates it.
     ///
     /// # Errors
-    /// When it cannot be opened or holds another chain.
+    /// When it cannot be opened or contains another chain.
     pub fn open(folder: &Path, currency: Currency) -> Result<Graph, GraphError> {
-        // Of several workers the store lets one turn round and round while another merges, at the cost of a core.
+        // With several workers, one of them spins while another one merges, which costs a whole core.
         let database = Database::builder(folder)
             .cache_size(CACHE)
             .worker_threads(1)
             .open()?;
-        // Indexes and filters in parts: a whole one, of millions of entries, would be read again for every question that
-        // it has been pushed out of memory for.
+        // Indexes and filters are partitioned. A whole one has millions of entries and would be reread
+        // completely after every eviction from the cache.
         let options = || {
             KeyspaceCreateOptions::default()
                 .max_memtable_size(MEMTABLE)
@@ -250,14 +252,14 @@ impl Graph {
                 .filter_block_partitioning_policy(PartitioningPolicy::all(true))
         };
         let keyspace = |name| database.keyspace(name, options);
-        // Asked only for what is there, or for ranges, which filters do not help.
+        // These keyspaces are read only by existing keys or by ranges, where filters do not help.
         let unfiltered = |name| database.keyspace(name, || options().filter_policy(FilterPolicy::disabled()));
         let meta = keyspace("meta")?;
         let wanted = format!("{currency}, layout {LAYOUT}");
         match meta.get("is")? {
             None => meta.insert("is", wanted.as_bytes())?,
             Some(found) if *found == *wanted.as_bytes() => {}
-            // Nobody has a history of tokens there, which is all that layout 4 added.
+            // Layout 4 only added token histories, which a chain of outputs does not have.
             Some(found)
                 if currency.ledger() == Ledger::Utxo
                     && *found == *format!("{currency}, layout 3").as_bytes() =>
@@ -329,10 +331,10 @@ impl Graph {
         Ok(self.block(height)?.map(|block| block.hash))
     }
 
-    /// What the graph holds.
+    /// The extent of the graph.
     ///
     /// # Errors
-    /// When the disk cannot be asked.
+    /// When the size on disk cannot be read.
     pub fn status(&self) -> Result<Status, GraphError> {
         let tip = self.newest();
         let state = self.state();
@@ -346,7 +348,7 @@ impl Graph {
         })
     }
 
-    /// Makes everything appended so far survive a power failure.
+    /// Makes everything appended before this call survive a power failure.
     ///
     /// # Errors
     /// When the disk fails.
@@ -354,7 +356,8 @@ impl Graph {
         Ok(self.database.persist(fjall::PersistMode::SyncAll)?)
     }
 
-    /// The newest block at a time, as far as blocks' times grow with their heights (they may go back by two hours).
+    /// The newest block at a time. The search assumes that blocks' times increase with their heights; they
+    /// may decrease by up to two hours.
     fn height_at_time(&self, time: i64) -> Result<Option<u64>, GraphError> {
         let Some(tip) = self.newest() else { return Ok(None) };
         let (mut from, mut to) = (self.state().first_height, tip.height + 1);

@@ -1,15 +1,17 @@
-//! What was used lately, in bounded memory: two generations, the older of which is dropped when the younger is full. It
-//! decides nothing: what it no longer knows, the store does. The store knows of a block only when it is whole, so
-//! generations turn between blocks alone.
+//! A cache of recently used values in bounded memory, with two generations: when the younger is full, the
+//! older is dropped.
+//!
+//! It decides nothing: a value that was dropped is read from the store. The store has a block's entries only
+//! after the whole block is written, so generations rotate only between blocks.
 
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// Entries that make a generation full.
+/// The number of entries at which a generation is full.
 const GENERATION: usize = 1_000_000;
 
-/// Values by key. Taking one out and putting it back keeps it young.
+/// Values by key. Taking a value and putting it back moves it to the younger generation.
 pub(super) struct Recent<K, V> {
     young: FxHashMap<K, V>,
     old: FxHashMap<K, V>,
@@ -25,18 +27,18 @@ impl<K, V> Default for Recent<K, V> {
 }
 
 impl<K: Eq + Hash, V> Recent<K, V> {
-    /// Takes a value out.
+    /// Removes and returns a value.
     pub(super) fn take(&mut self, key: &K) -> Option<V> {
         self.young.remove(key).or_else(|| self.old.remove(key))
     }
 
-    /// Puts a value in, instead of what the key had.
+    /// Inserts a value, which replaces the key's earlier value.
     pub(super) fn put(&mut self, key: K, value: V) {
         self.old.remove(&key);
         self.young.insert(key, value);
     }
 
-    /// Drops what was not used for a generation. The store must know all of it.
+    /// Drops the older generation if the younger one is full. The store must already have all values.
     pub(super) fn turn(&mut self) {
         self.turn_at(GENERATION);
     }
@@ -58,7 +60,7 @@ mod tests {
         for block in 0..3 {
             for number in 0..3 {
                 recent.put(block * 10 + number, number);
-                // The first of all is used all the time.
+                // The first key is used in every round.
                 assert_eq!(recent.take(&0), Some(0));
                 recent.put(0, 0);
             }

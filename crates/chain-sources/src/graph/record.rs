@@ -1,5 +1,5 @@
-//! How the graph keeps a transaction: one self-contained record, inputs with their holders and amounts, so that a trace
-//! reads one record for one step.
+//! The binary format of a transaction in the graph: one self-contained record, in which inputs have their
+//! owners and amounts. A trace thus reads one record per step.
 
 use chain::amount::Amount;
 use chain::source::{Input, Movement, Output, Position, Totals, Transaction, Transfer, TxId};
@@ -12,7 +12,7 @@ use crate::ingest::block::{Hash, hash_of};
 #[error("a record of the graph is damaged")]
 pub struct Damaged;
 
-/// A transaction and what the graph itself needs to know of it.
+/// A transaction and the graph's own data about it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Record {
     pub(super) transaction: Transaction,
@@ -24,7 +24,7 @@ const OUTPUTS: u8 = 0;
 const COINBASE: u8 = 1;
 const TRANSFERS: u8 = 2;
 
-/// Writes numbers in groups of seven bits.
+/// Writes a number in groups of seven bits, the lowest first.
 fn number(into: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         into.push(value as u8 | 0x80);
@@ -62,12 +62,12 @@ fn amount(into: &mut Vec<u8>, value: &Amount) {
     }
 }
 
-/// The hash that an id is, if the hash's text is the id again.
+/// The hash that an id represents, if the hash's text equals the id.
 pub(super) fn exact_hash(id: &str) -> Option<Hash> {
     hash_of(id).filter(|_| !id.bytes().any(|letter| letter.is_ascii_uppercase()))
 }
 
-/// An id: 32 bytes when it is a hash, else its text.
+/// Writes an id: 32 bytes when it is a hash, otherwise its text.
 fn id(into: &mut Vec<u8>, value: &str) {
     match exact_hash(value) {
         Some(hash) => {
@@ -88,9 +88,9 @@ fn party(into: &mut Vec<u8>, value: Option<&str>) {
 /// A transaction's entry in a party's history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Visit {
-    /// Whether the party spent together with others, all of them one holder.
+    /// Whether the party spent together with others, all of whom count as one holder.
     pub(super) together: bool,
-    /// The party's counters after it, so that a long history need not be counted.
+    /// The party's counters after this transaction, so that a long history need not be counted.
     pub(super) totals: Totals,
 }
 
@@ -170,7 +170,7 @@ impl Record {
         record
     }
 
-    /// The id alone.
+    /// Reads only the id.
     pub(super) fn read_id(record: &[u8]) -> Result<TxId, Damaged> {
         Reader(record).id()
     }

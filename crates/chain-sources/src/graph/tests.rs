@@ -1,4 +1,4 @@
-//! The graph against a fixture of the same chain: same answers, exact rollback, hostile shapes.
+//! Compares the graph with a fixture of the same chain; tests exact rollback and hostile input.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn open() -> (tempfile::TempDir, Graph) {
     (folder, graph)
 }
 
-/// Everything in the store, for comparing states exactly.
+/// All entries of the store, to compare states exactly.
 fn contents(graph: &Graph) -> BTreeMap<(&'static str, Vec<u8>), Vec<u8>> {
     let mut all = BTreeMap::new();
     let spaces = [
@@ -90,7 +90,7 @@ fn chain() -> Vec<NewBlock> {
             vec![
                 spending("c2", &[], &[("miner", 51)]),
                 spending("t2", &[("c1", 0)], &[("P", 50)]),
-                // Spends an output of its own block.
+                // Spends an output of the same block.
                 spending("t3", &[("t2", 0)], &[("A", 49)]),
             ],
         ),
@@ -251,7 +251,7 @@ fn a_graph_begun_in_the_middle_does_not_guess() {
     assert_eq!(found.unresolved(), num_traits::One::one());
 }
 
-/// Random blocks: every transaction spends unspent outputs of earlier ones.
+/// Random blocks, in which every transaction spends unspent outputs of earlier ones.
 fn any_blocks() -> impl Strategy<Value = Vec<NewBlock>> {
     prop::collection::vec(
         prop::collection::vec(
@@ -309,7 +309,7 @@ fn any_blocks() -> impl Strategy<Value = Vec<NewBlock>> {
     })
 }
 
-/// What a source says of A's money.
+/// What a source answers about A's history and exposure.
 fn answer(source: &dyn Source) -> (Vec<Transaction>, Vec<(String, u32, Share)>) {
     let history = source
         .history(
@@ -431,7 +431,7 @@ fn what_a_graph_cannot_know_is_not_called_clean() {
     let request = Request::new(Currency::Btc, Subject::Address("nobody"));
     let screen = screen_address(&graph, &labels, &profile, &request);
     assert_eq!(screen.unwrap_err(), SourceError::NotFound);
-    // The latest transaction alone does not stand for the whole history.
+    // The latest transaction alone does not represent the whole history.
     let limited = graph
         .history(
             "A",
@@ -498,7 +498,8 @@ fn hostile_shapes_are_kept_and_screened() {
     let all: Vec<(&str, u32)> = ids.iter().map(|id| (id.as_str(), 0)).collect();
     let shapes = vec![
         spending("big", &all, &[("X", 150_000), ("X", 40_000)]),
-        // Spent twice, of nothing, by itself, to itself.
+        // An output that is spent twice, an output of zero, and transactions that spend their own or a later
+        // output.
         spending("again", &[("big", 1), ("big", 1)], &[("X", 0), ("X", 80_000)]),
         spending("knot", &[("knot", 0), ("tied", 0)], &[("Y", 5)]),
         spending("tied", &[("knot", 0)], &[("Y", 5)]),

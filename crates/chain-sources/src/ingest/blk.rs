@@ -1,7 +1,8 @@
-//! The files that Bitcoin's nodes keep blocks in (`blk00000.dat`, …): frames found, hidden bytes uncovered, headers put
-//! in order.
+//! Reads the block files of Bitcoin-like nodes (`blk00000.dat`, …): finds blocks, unmasks bytes and orders
+//! headers.
 //!
-//! A file may end within a block (the node was writing it) or in zeros (it was made larger in advance): both end it.
+//! A file may end within a block, which the node was writing, or in zeros, which the node allocated in
+//! advance. Neither is an error.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,30 +13,30 @@ use rustc_hash::FxHashMap;
 
 use super::block::{BadBlock, Hash, Header};
 
-/// Larger files are no block files: nodes begin a new one at 128 MiB, and never split a block.
+/// A larger file is no block file: nodes begin a new file at 128 MiB and never split a block.
 const LARGEST_FILE: u64 = 4 << 30;
 
-/// Why block files could not be read.
+/// Why block files cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BlkError {
-    /// The file system said no.
+    /// The file system reported an error.
     #[error("{0}: {1}")]
     Io(PathBuf, std::io::Error),
-    /// Not a block file of this chain.
+    /// The file is not a block file of this chain.
     #[error("{0}: not a block file of this chain: bytes {2:02x?} at {1} are not its magic")]
     Magic(PathBuf, usize, [u8; 4]),
-    /// Too large.
+    /// The file is too large.
     #[error("{0}: larger than any block file")]
     TooLarge(PathBuf),
-    /// The folder holds no `blk*.dat`.
+    /// The folder contains no `blk*.dat`.
     #[error("{0}: holds no blk*.dat")]
     NoFiles(PathBuf),
-    /// A block that cannot be read.
+    /// A block cannot be parsed.
     #[error("{0}: block at byte {1}: {2}")]
     Block(PathBuf, usize, BadBlock),
 }
 
-/// The four bytes before each block: main, test and regtest networks.
+/// The four bytes before each block, for the main, test and regtest networks.
 fn magics(currency: Currency) -> &'static [[u8; 4]] {
     match currency {
         Currency::Btc => &[
@@ -80,12 +81,12 @@ fn magics(currency: Currency) -> &'static [[u8; 4]] {
     }
 }
 
-/// Whether a chain's nodes keep such files.
+/// Whether this module can read the block files of the chain's nodes.
 pub fn is_supported(currency: Currency) -> bool {
     !magics(currency).is_empty()
 }
 
-/// The hashes of first blocks: of the chain itself, and of its networks for tests where they are known.
+/// The hashes of first blocks: of the main chain, and of its test networks where they are known.
 fn first_blocks(currency: Currency) -> &'static [&'static str] {
     match currency {
         Currency::Btc | Currency::Bch | Currency::Bsv => &[
@@ -100,8 +101,8 @@ fn first_blocks(currency: Currency) -> &'static [&'static str] {
     }
 }
 
-/// Whether nothing came before a block, given the hash of the block before: the chain's first, or its second, since what the
-/// first block made was never spent.
+/// Whether a graph that begins with this block has the whole chain, given the hash of the previous block.
+/// That is true for the first block and the second, since the first block's output was never spent.
 pub fn begins_chain(currency: Currency, height: u64, previous: &str) -> bool {
     match height {
         0 => previous
@@ -113,28 +114,28 @@ pub fn begins_chain(currency: Currency, height: u64, previous: &str) -> bool {
     }
 }
 
-/// Where a block lies in a file.
+/// The location of a block in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its first byte.
+    /// The offset of the first byte.
     pub start: usize,
-    /// How many bytes.
+    /// The number of bytes.
     pub length: usize,
 }
 
-/// What framing found.
+/// The blocks in a file's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames {
     /// Whole blocks, in the file's order.
     pub frames: Vec<Frame>,
-    /// Where the file ends within a block, if it does.
+    /// The offset at which the file ends within a block, if it does.
     pub cut_at: Option<usize>,
 }
 
 /// Finds the blocks of a file's bytes.
 ///
 /// # Errors
-/// `(place, bytes)` when something other than a block or zeros follows.
+/// The offset and four bytes there, when they are neither zeros nor the chain's magic.
 pub fn frames(currency: Currency, bytes: &[u8]) -> Result<Frames, (usize, [u8; 4])> {
     let mut found = Frames {
         frames: Vec::new(),
@@ -152,7 +153,7 @@ pub fn frames(currency: Currency, bytes: &[u8]) -> Result<Frames, (usize, [u8; 4
             break;
         };
         if magic == [0; 4] {
-            // Room made in advance: whatever follows it begins with the next byte that is not zero.
+            // The zeros were allocated in advance; the next block begins with the next byte that is not zero.
             match bytes[at..].iter().position(|byte| *byte != 0) {
                 Some(zeros) => at += zeros,
                 None => break,
@@ -189,22 +190,22 @@ pub struct BlockFiles {
     key: Vec<u8>,
 }
 
-/// A block found in the files.
+/// A block in one of the files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// Which file.
+    /// The index of the file.
     pub file: usize,
-    /// Where in it.
+    /// The location in the file.
     pub frame: Frame,
     /// Its header.
     pub header: Header,
 }
 
 impl BlockFiles {
-    /// Opens a folder of `blk*.dat` (with `xor.dat`, by which newer nodes hide them), or one file.
+    /// Opens a folder of `blk*.dat`, with the `xor.dat` by which newer nodes mask them, or a single file.
     ///
     /// # Errors
-    /// When the folder cannot be read or holds none.
+    /// When the folder cannot be read or has no block files.
     pub fn open(currency: Currency, path: &Path) -> Result<BlockFiles, BlkError> {
         let io = |error| BlkError::Io(path.to_owned(), error);
         if path.is_file() {
@@ -243,10 +244,10 @@ impl BlockFiles {
         &self.files
     }
 
-    /// Reads a file whole and uncovers it.
+    /// Reads a whole file and unmasks it.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the file cannot be read.
     pub fn read(&self, file: usize) -> Result<Vec<u8>, BlkError> {
         let path = &self.files[file];
         let io = |error| BlkError::Io(path.clone(), error);
@@ -261,10 +262,10 @@ impl BlockFiles {
         Ok(bytes)
     }
 
-    /// The blocks of a file's bytes, and where the file is cut off, if it is.
+    /// The blocks of a file's bytes, and the offset at which the file ends within a block, if it does.
     ///
     /// # Errors
-    /// When it is no block file of this chain.
+    /// When it is no block file of this chain, or a block has no whole header.
     pub fn blocks(&self, file: usize, bytes: &[u8]) -> Result<(Vec<Found>, Option<usize>), BlkError> {
         let path = &self.files[file];
         let found =
@@ -279,7 +280,7 @@ impl BlockFiles {
     }
 }
 
-/// Nodes since 2024 write their files combined with eight bytes of their own.
+/// Nodes since 2024 combine their files with a random key by XOR.
 fn uncover(bytes: &mut [u8], key: &[u8]) {
     if key.iter().any(|byte| *byte != 0) {
         for (byte, key) in bytes.iter_mut().zip(key.iter().cycle()) {
@@ -288,8 +289,9 @@ fn uncover(bytes: &mut [u8], key: &[u8]) {
     }
 }
 
-/// The chain with the most work among headers in any order, as indices from its first block on. It begins where the
-/// block before is not among them: the genesis, or `after` when given and built upon.
+/// The chain with the most work among headers in any order, as indices from its first block on. Its first
+/// block is one whose previous block is not among the headers. With `after`, that previous block must be
+/// `after`.
 pub fn best_chain(headers: &[Header], after: Option<Hash>) -> Vec<usize> {
     let mut by_hash: FxHashMap<Hash, usize> = FxHashMap::default();
     for (index, header) in headers.iter().enumerate() {
@@ -298,7 +300,8 @@ pub fn best_chain(headers: &[Header], after: Option<Hash>) -> Vec<usize> {
     let mut work: Vec<Option<f64>> = vec![None; headers.len()];
     let mut rooted: Vec<bool> = vec![false; headers.len()];
     for start in 0..headers.len() {
-        // From a block back to the nearest whose work is known, then forth again: no recursion, whatever the order.
+        // Walks back to the nearest block whose work is known, then forward again. This needs no recursion
+        // for any order.
         let mut way = Vec::new();
         let mut at = start;
         let (mut sum, is_rooted) = loop {
@@ -307,7 +310,7 @@ pub fn best_chain(headers: &[Header], after: Option<Hash>) -> Vec<usize> {
             }
             way.push(at);
             match by_hash.get(&headers[at].previous) {
-                // Hashes of hashes make no cycles.
+                // Hashes cannot form a cycle.
                 Some(before) => at = *before,
                 None => break (0.0, after.is_none_or(|after| after == headers[at].previous)),
             }

@@ -1,73 +1,75 @@
-//! Raw blocks of Bitcoin's family, read in place: transactions with ids, inputs and outputs, nothing copied.
+//! Parses raw blocks of Bitcoin-like chains in place: transactions with ids, inputs and outputs, without
+//! copies.
 //!
-//! Counts are believed only as far as the bytes left could hold them, so a forged count takes no memory. Proof of work
-//! and signatures are not checked: a node did. Zcash's blocks are not read here: they come as JSON.
+//! A count is accepted only if the remaining bytes can contain as many items, so that a forged count
+//! allocates no memory. Proof of work and signatures are not checked, because a node did so. Zcash's blocks
+//! are not parsed here; they come as JSON.
 
 use chain::currency::Currency;
 use sha2::{Digest, Sha256};
 
-/// A hash as it stands in the block; written backwards in texts.
+/// A hash in the byte order of blocks; texts reverse it.
 pub type Hash = [u8; 32];
 
 /// What is wrong with a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBlock {
-    /// It ends early.
+    /// The block ends early.
     #[error("the block ends early, at byte {0}")]
     Truncated(usize),
-    /// A count that the bytes left cannot hold.
+    /// A count is larger than the remaining bytes allow.
     #[error("a count of {0} at byte {1} is more than the block can hold")]
     Count(u64, usize),
-    /// A count not written in its shortest form, which no node accepts.
+    /// A count is not in its shortest form, which no node accepts.
     #[error("a count at byte {0} is not in its shortest form")]
     LongCount(usize),
-    /// Flags of a serialisation that is not known.
+    /// The flags of a transaction's serialisation are unknown.
     #[error("unknown transaction flags {0:#04x} at byte {1}")]
     Flags(u8, usize),
-    /// Bytes after the last transaction.
+    /// Bytes follow the last transaction.
     #[error("{0} bytes after the last transaction")]
     Trailing(usize),
     /// The transactions are not those that the header commits to.
     #[error("the transactions do not make the header's Merkle root")]
     Merkle,
-    /// A block without a transaction.
+    /// The block has no transaction.
     #[error("the block holds no transaction")]
     Empty,
 }
 
-/// A spent output, in place.
+/// A spent output that refers to the block's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawInput<'a> {
-    /// The transaction that made it; all zero for newly mined money.
+    /// The transaction that created the output; all zero for newly mined money.
     pub transaction: &'a Hash,
-    /// Its number there.
+    /// The output's number in that transaction.
     pub output: u32,
 }
 
-/// A made output, in place.
+/// A created output that refers to the block's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawOutput<'a> {
-    /// In the smallest unit.
+    /// The amount in the smallest unit.
     pub amount: u64,
-    /// Who may spend it.
+    /// The script that locks the output.
     pub script: &'a [u8],
 }
 
-/// A transaction, in place.
+/// A transaction that refers to the block's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawTransaction<'a> {
     /// Its id.
     pub id: Hash,
-    /// What it spends.
+    /// The outputs that it spends.
     pub inputs: Vec<RawInput<'a>>,
-    /// What it makes.
+    /// The outputs that it creates.
     pub outputs: Vec<RawOutput<'a>>,
-    /// The first input's script, which a coinbase begins with its block's height.
+    /// The first input's script; a coinbase's script begins with the block's height.
     pub first_script: &'a [u8],
 }
 
 impl RawTransaction<'_> {
-    /// Whether it makes new money.
+    /// Whether the transaction creates new money.
     pub fn is_coinbase(&self) -> bool {
         matches!(self.inputs.as_slice(), [only] if *only.transaction == [0; 32] && only.output == u32::MAX)
     }
@@ -78,19 +80,19 @@ impl RawTransaction<'_> {
 pub struct Header {
     /// The block's hash.
     pub hash: Hash,
-    /// The hash of the block before.
+    /// The hash of the previous block.
     pub previous: Hash,
-    /// What the transactions' ids make.
+    /// The Merkle root of the transactions' ids.
     pub merkle_root: Hash,
-    /// When it was mined, by its miner, seconds since 1970.
+    /// The miner's time, in seconds since 1970.
     pub time: u32,
-    /// The target in compact form: how much work stands behind it.
+    /// The target in compact form, which determines the block's work.
     pub bits: u32,
-    /// The version, signed as the rules have it.
+    /// The version, a signed number by the chains' rules.
     pub version: i32,
 }
 
-/// A block, in place.
+/// A block that refers to the raw bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawBlock<'a> {
     /// Its header.
@@ -99,14 +101,14 @@ pub struct RawBlock<'a> {
     pub transactions: Vec<RawTransaction<'a>>,
 }
 
-/// A hash as texts write it.
+/// Writes a hash as text.
 pub fn hash_text(hash: &Hash) -> String {
     let mut backwards = *hash;
     backwards.reverse();
     hex::encode(backwards)
 }
 
-/// Reads a hash from its text.
+/// Parses a hash from its text; `None` unless it has 64 hexadecimal digits.
 pub fn hash_of(text: &str) -> Option<Hash> {
     let mut hash = [0; 32];
     hex::decode_to_slice(text, &mut hash).ok()?;
@@ -122,7 +124,7 @@ fn twice(parts: &[&[u8]]) -> Hash {
     Sha256::digest(once.finalize()).into()
 }
 
-/// What is read, and how far.
+/// Bytes, and the position of the next one to read.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     bytes: &'a [u8],
@@ -172,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A count of things that take at least `smallest` bytes each.
+    /// A count of items that need at least `smallest` bytes each.
     fn count(&mut self, smallest: usize) -> Result<usize, BadBlock> {
         let start = self.at;
         let count = self.compact()?;
@@ -214,7 +216,7 @@ impl Header {
         Ok((header, bytes))
     }
 
-    /// Reads the header that a block begins with.
+    /// Parses the header at the beginning of a block.
     ///
     /// # Errors
     /// When there are fewer than 80 bytes.
@@ -222,7 +224,7 @@ impl Header {
         Header::read(&mut Reader { bytes: block, at: 0 }).map(|(header, _)| header)
     }
 
-    /// How much work the header's target stands for, as a number to compare sums of: 2^256 / (target + 1), roughly.
+    /// The work of the header's target, roughly 2^256 / (target + 1). It only serves to compare sums.
     pub fn work(&self) -> f64 {
         let size = i32::try_from(self.bits >> 24).unwrap_or(0);
         let mantissa = f64::from(self.bits & 0x007f_ffff);
@@ -235,15 +237,15 @@ impl Header {
 }
 
 impl<'a> RawBlock<'a> {
-    /// The height that its coinbase tells, as the chains' rules ask of blocks of version 2 and later (BIP 34). An older one may
-    /// hold anything there.
+    /// The height in the block's coinbase, which the chains' rules require since version 2 (BIP 34). Older
+    /// blocks may have anything there.
     pub fn height(&self) -> Option<u64> {
         let coinbase = self.transactions.first().filter(|first| first.is_coinbase())?;
         if self.header.version < 2 {
             return None;
         }
         match coinbase.first_script.split_first()? {
-            // The numbers 1 to 16 have operations of their own.
+            // The numbers 1 to 16 have their own opcodes.
             (small @ 0x51..=0x60, _) => Some(u64::from(small - 0x50)),
             (length @ 1..=4, script) => {
                 let digits = script.get(..usize::from(*length))?;
@@ -254,10 +256,10 @@ impl<'a> RawBlock<'a> {
         }
     }
 
-    /// Reads a whole block of a chain, and checks that its transactions make the header's Merkle root.
+    /// Parses a whole block of a chain, and checks the header's Merkle root against the transactions.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// What is wrong, and at which byte.
     pub fn parse(currency: Currency, bytes: &'a [u8]) -> Result<RawBlock<'a>, BadBlock> {
         let mut reader = Reader { bytes, at: 0 };
         let (header, raw_header) = Header::read(&mut reader)?;
@@ -273,7 +275,7 @@ impl<'a> RawBlock<'a> {
             extended = flags & 8 != 0;
             transactions.push(transaction);
         }
-        // After the transaction that pays into it, Litecoin's extension block follows; its amounts are hidden.
+        // Litecoin's extension block follows the transaction that pays into it; its amounts are hidden.
         if reader.left() > 0 && !extended {
             return Err(BadBlock::Trailing(reader.left()));
         }
@@ -292,7 +294,8 @@ impl<'a> RawBlock<'a> {
             return Err(BadBlock::Empty);
         }
         while row.len() > 1 {
-            // A row that ends in a pair of equals makes the same root as one without it (CVE-2012-2459).
+            // A row that ends in two equal hashes has the same root as the row without the second one
+            // (CVE-2012-2459).
             if row.chunks_exact(2).any(|pair| pair[0] == pair[1]) {
                 return Err(BadBlock::Merkle);
             }
@@ -309,7 +312,7 @@ impl<'a> RawBlock<'a> {
     }
 }
 
-/// The proof that another chain's miner worked on this block.
+/// Skips the proof of merged mining, which is another chain's work for this block.
 fn skip_merged_mining(reader: &mut Reader<'_>) -> Result<(), BadBlock> {
     transaction(reader, Currency::Btc)?;
     reader.take(32)?;
@@ -321,7 +324,7 @@ fn skip_merged_mining(reader: &mut Reader<'_>) -> Result<(), BadBlock> {
     Ok(())
 }
 
-/// Reads one transaction and answers its flags.
+/// Parses one transaction and returns it with its flags.
 fn transaction<'a>(
     reader: &mut Reader<'a>,
     currency: Currency,
@@ -392,10 +395,10 @@ fn transaction<'a>(
     Ok((transaction, flags))
 }
 
-/// Reads one transaction alone, such as an index sends it.
+/// Parses a single transaction, such as an index sends it.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// What is wrong, and at which byte.
 pub fn parse_transaction(currency: Currency, bytes: &[u8]) -> Result<RawTransaction<'_>, BadBlock> {
     let mut reader = Reader { bytes, at: 0 };
     let (transaction, _) = transaction(&mut reader, currency)?;

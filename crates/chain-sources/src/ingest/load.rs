@@ -1,4 +1,4 @@
-//! Feeding the graph: whole folders of block files, and the tip of a node's chain, with reorganisations.
+//! Loads the graph from folders of block files, and follows the tip of a node's chain with reorganisations.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -11,39 +11,39 @@ use super::block::{Header, RawBlock, hash_of, hash_text};
 use super::node::Node;
 use crate::graph::{Graph, GraphError, NewBlock};
 
-/// Files whose bytes are kept: blocks come into files a little out of order.
+/// The number of files in memory: a node writes blocks into its files slightly out of order.
 const OPEN_FILES: usize = 3;
-/// The deepest reorganisation that is followed without being told.
+/// The deepest reorganisation that is followed, in blocks.
 const DEEPEST: u64 = 1000;
 
-/// Why loading stopped. Whole blocks up to there are in the graph.
+/// Why loading stopped. The graph has all whole blocks before that point.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The files.
+    /// A block file failed.
     #[error(transparent)]
     Files(#[from] BlkError),
-    /// The graph.
+    /// The graph failed.
     #[error(transparent)]
     Graph(#[from] GraphError),
-    /// The node.
+    /// The node failed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// The files hold another chain than the graph, or one that forks off too deep.
+    /// The blocks belong to another chain than the graph's, or to a fork that is too deep.
     #[error("the blocks do not connect to the graph's")]
     Disconnected,
-    /// The files' first block has another height than was given.
+    /// The files' first block has another height than the one given.
     #[error(
         "the blocks say that the first one's height is {told}, not {given}: leave --first-height out, or name the right files"
     )]
     Height {
-        /// What was said.
+        /// The given height.
         given: u64,
-        /// What the blocks themselves say.
+        /// The height that the blocks state.
         told: u64,
     },
 }
 
-/// What loading did.
+/// The progress of loading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Loaded {
@@ -51,20 +51,20 @@ pub struct Loaded {
     pub appended: u64,
     /// Blocks rolled back.
     pub rolled_back: u64,
-    /// Blocks of the files that are not of the best chain.
+    /// Blocks of the files that are not on the best chain.
     pub stale: u64,
     /// Files that end within a block.
     pub cut_files: Vec<String>,
-    /// Whether the files' first block is not the chain's and neither it nor anybody said its height: blocks are numbered from
-    /// 0 then.
+    /// Whether the height of the files' first block is unknown, because neither the blocks nor the caller
+    /// stated it. Blocks are then numbered from 0.
     pub height_unknown: bool,
 }
 
-/// Appends the best chain among block files that connects to the graph. An empty graph takes the files' first block at the
-/// height that the block tells, or at `first_height`.
+/// Appends the best chain among block files that connects to the graph. An empty graph takes the files' first
+/// block at the height that the blocks state, or at `first_height`.
 ///
 /// # Errors
-/// The first thing that went wrong; run again to go on.
+/// The first failure; another call continues after the blocks that were appended.
 pub fn load(
     graph: &Graph,
     currency: Currency,
@@ -126,8 +126,8 @@ pub fn load(
     Ok(loaded)
 }
 
-/// The height of a chain's first block, as far as the blocks tell: it is the chain's first or second, or its coinbase names one
-/// that the last block's does not contradict.
+/// The height of a chain's first block, as far as the blocks state it. It is the chain's first or second
+/// block, or the last block's coinbase states its height and the first block's does not contradict it.
 fn told_height(
     currency: Currency,
     files: &BlockFiles,
@@ -146,10 +146,10 @@ fn told_height(
         let bytes = files.read(block.file)?;
         let end = block.frame.start + block.frame.length;
         let block = RawBlock::parse(currency, bytes.get(block.frame.start..end).unwrap_or_default());
-        // What cannot be read is told when it is appended.
+        // A block that cannot be parsed causes an error when it is appended.
         Ok(block.ok().and_then(|block| block.height()))
     };
-    // What is told at the end holds for the beginning too, where that is older than the rule.
+    // The last block's height determines the first one's, even if the first is older than BIP 34.
     let apart = chain.len() as u64 - 1;
     let Some(told) = height(&found[*last])?.and_then(|end| end.checked_sub(apart)) else {
         return Ok(None);
@@ -158,8 +158,8 @@ fn told_height(
     Ok(Some(told).filter(|_| !is_contradicted))
 }
 
-/// Rolls the graph back to where the chain leaves it; answers how many of the chain's blocks it holds already, and the
-/// height of the next.
+/// Rolls the graph back to the last block that it shares with the chain. Returns the number of the chain's
+/// blocks that the graph already has, and the height of the next one.
 fn connect(
     graph: &Graph,
     tip: &Tip,
@@ -194,13 +194,14 @@ fn connect(
     Err(LoadError::Disconnected)
 }
 
-/// Follows a node: appends what comes after the tip up to the node's newest block, rolling back where the node's chain left
-/// ours. A node whose chain merely ends below our tip is behind (it is being synchronised again), and nothing is done.
+/// Follows a node: appends the blocks after the tip up to the node's newest, and rolls back where the node's
+/// chain differs from ours. Nothing happens while the node's chain merely ends below our tip, because such a
+/// node is synchronising again.
 ///
-/// `go_on` is told after each block and may end it.
+/// `go_on` is called after each block and ends the loop by returning false.
 ///
 /// # Errors
-/// The first thing that went wrong; call again to go on.
+/// The first failure; another call continues after the blocks that were appended.
 pub fn follow(
     graph: &Graph,
     first_height: u64,
@@ -238,7 +239,8 @@ pub fn follow(
     Ok(loaded)
 }
 
-/// Rolls back to the last block that the node's chain shares; answers whether there is something else to append there.
+/// Rolls back to the last block that the node's chain shares. Returns whether there is another block to
+/// append.
 fn leave(graph: &Graph, tip: u64, node: &dyn Node, loaded: &mut Loaded) -> Result<bool, LoadError> {
     for depth in 0..=DEEPEST.min(tip) {
         let height = tip - depth;
@@ -248,7 +250,7 @@ fn leave(graph: &Graph, tip: u64, node: &dyn Node, loaded: &mut Loaded) -> Resul
         if node.hash_at(height)? != Some(ours) {
             continue;
         }
-        // Its next block is not ours to take yet, or it changed its mind meanwhile: the next round will see.
+        // The node has no next block yet, or its chain changed meanwhile; the next round decides.
         if depth == 0 || node.hash_at(height + 1)?.is_none() {
             return Ok(false);
         }

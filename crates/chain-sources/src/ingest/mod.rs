@@ -1,6 +1,8 @@
-//! Blocks and transactions as nodes store and send them, read into the shapes of [`chain::source`].
+//! Reads blocks and transactions in the formats in which nodes store and send them, for the graph and the
+//! indexes.
 //!
-//! Hostile input gives an error, never a panic; no count in a file is believed before the bytes for it are there.
+//! Hostile input causes an error, never a panic. No count in a file is used before the bytes for it are known
+//! to exist.
 
 pub mod blk;
 pub mod block;

@@ -1,4 +1,4 @@
-//! Nodes that blocks are fetched from while their chain's tip is followed.
+//! Nodes that provide blocks while the tip of their chain is followed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,28 +17,28 @@ use crate::graph::{NewBlock, NewMovement, NewTransaction};
 use crate::ondemand::{Budget, Calls, HttpRequest, Transport};
 use crate::rpc::{Rpc, RpcError};
 
-/// Who knows a chain's blocks. Calls block.
+/// A node that provides a chain's blocks. Calls block.
 pub trait Node: Send + Sync {
-    /// The height of its newest block.
+    /// The height of the newest block.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the node cannot be queried.
     fn height(&self) -> Result<u64, SourceError>;
 
-    /// The hash of its chain's block at a height; `None` above its newest.
+    /// The hash of the node's block at a height; `None` above its newest block.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the node cannot be queried.
     fn hash_at(&self, height: u64) -> Result<Option<String>, SourceError>;
 
-    /// The block of a hash, which stands at a height.
+    /// The block with a hash, at a height.
     ///
     /// # Errors
-    /// When it cannot be asked, or answers another block.
+    /// When the node cannot be queried, or returns another block.
     fn block(&self, height: u64, hash: &str) -> Result<NewBlock, SourceError>;
 }
 
-/// What fetching one block may take.
+/// The limits for fetching one block.
 pub(crate) const PER_BLOCK: Budget = Budget {
     requests: 10_000,
     time: Duration::from_secs(300),
@@ -49,7 +49,7 @@ pub(crate) fn nonsense(why: impl Into<String>) -> SourceError {
     SourceError::Nonsense(why.into())
 }
 
-/// bitcoind and its kin, over JSON-RPC.
+/// bitcoind and compatible nodes, over JSON-RPC.
 pub struct Bitcoind {
     currency: Currency,
     rpc: Rpc,
@@ -79,7 +79,7 @@ struct ToldInput {
     prevout: Option<ToldOutput>,
 }
 
-/// Money between Zcash's transparent and Sprout's shielded side.
+/// A transfer between Zcash's transparent side and its Sprout pool.
 #[derive(Deserialize)]
 struct ToldSplit {
     vpub_new: Box<RawValue>,
@@ -113,7 +113,7 @@ struct ToldBlock {
 }
 
 impl Bitcoind {
-    /// A node's JSON-RPC.
+    /// A node that `rpc` reaches.
     pub fn new(currency: Currency, rpc: Rpc, transport: Arc<dyn Transport>) -> Bitcoind {
         Bitcoind {
             currency,
@@ -126,7 +126,7 @@ impl Bitcoind {
         Calls::new(&*self.transport, PER_BLOCK)
     }
 
-    /// An amount of coins, from its digits.
+    /// Parses an amount in coins from its digits.
     fn amount(&self, value: &RawValue) -> Result<Amount, SourceError> {
         Amount::from_coins(value.get(), self.currency.decimals())
             .map_err(|_| nonsense("a value is no amount"))
@@ -140,7 +140,7 @@ impl Bitcoind {
         })
     }
 
-    /// What came out of Zcash's shielded pools: nobody can say where it was before.
+    /// The amount that left Zcash's shielded pools, whose earlier owners are unknown.
     fn unshielded(&self, told: &ToldTransaction) -> Result<Amount, SourceError> {
         let mut sum = Amount::default();
         let orchard = told.orchard.as_ref().and_then(|orchard| orchard.balance.as_ref());
@@ -209,7 +209,7 @@ impl Bitcoind {
         })
     }
 
-    /// The block in bytes, from nodes that do not tell its transactions in JSON.
+    /// The raw block, for nodes that do not provide its transactions as JSON.
     fn raw(&self, height: u64, hash: &str) -> Result<NewBlock, SourceError> {
         let text: String = self.rpc.call(&self.calls(), "getblock", json!([hash, false]))?;
         let bytes = hex::decode(text).map_err(|_| nonsense("a block is not hexadecimal"))?;
@@ -222,7 +222,7 @@ fn of_bytes(currency: Currency, height: u64, bytes: &[u8]) -> Result<NewBlock, S
     Ok(NewBlock::of_raw(currency, height, &raw))
 }
 
-/// Refuses another block than was asked for.
+/// Refuses a block other than the requested one.
 pub(crate) fn checked(block: NewBlock, height: u64, hash: &str) -> Result<NewBlock, SourceError> {
     if block.hash == hash && block.height == height {
         Ok(block)
@@ -246,7 +246,7 @@ impl Node for Bitcoind {
 
     fn block(&self, height: u64, hash: &str) -> Result<NewBlock, SourceError> {
         let readable = blk::is_supported(self.currency);
-        // With what each input was worth, where the node tells: a graph begun in the middle of a chain lacks it.
+        // Verbosity 3 adds the inputs' amounts, which a graph that begins in the middle of a chain lacks.
         let verbosity = if readable { 3 } else { 2 };
         let told = self
             .rpc
@@ -262,7 +262,7 @@ impl Node for Bitcoind {
     }
 }
 
-/// An Esplora server: blocks in bytes, over REST.
+/// An Esplora server, which provides raw blocks over REST.
 pub struct EsploraNode {
     currency: Currency,
     base: String,
@@ -270,7 +270,7 @@ pub struct EsploraNode {
 }
 
 impl EsploraNode {
-    /// A server at a URL.
+    /// A server with its base URL.
     pub fn new(currency: Currency, url: &str, transport: Arc<dyn Transport>) -> EsploraNode {
         EsploraNode {
             currency,

@@ -1,4 +1,4 @@
-//! Block reading beside the `bitcoin` crate, hostile blocks and files, and a reorganisation through block files.
+//! Compares block parsing with the `bitcoin` crate; tests hostile blocks and files, and reorganisations.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::consensus::Encodable;
@@ -24,7 +24,7 @@ fn bytes(value: &impl Encodable) -> Vec<u8> {
     bytes
 }
 
-/// A height as a coinbase begins with it.
+/// The script with which a coinbase states a height.
 fn told(height: u32) -> Vec<u8> {
     match height {
         1..=16 => vec![0x50 + height as u8],
@@ -32,7 +32,7 @@ fn told(height: u32) -> Vec<u8> {
     }
 }
 
-/// A coinbase whose height makes its id its own.
+/// A coinbase whose height makes its id unique.
 fn coinbase(height: u32, fork: u8) -> Transaction {
     Transaction {
         version: Version::TWO,
@@ -84,7 +84,7 @@ fn framed(blocks: &[Block]) -> Vec<u8> {
     file
 }
 
-/// Blocks in a row, each with a coinbase of its own.
+/// Consecutive blocks, each with its own coinbase.
 fn row(after: BlockHash, heights: std::ops::Range<u32>, fork: u8) -> Vec<Block> {
     let mut previous = after;
     heights
@@ -268,7 +268,7 @@ fn files_from_the_middle_of_a_chain_are_numbered_as_their_blocks_say() {
     let genesis: BlockHash = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"
         .parse()
         .unwrap();
-    // Coinbases of the time before BIP 34 begin with anything, such as the target.
+    // Before BIP 34 a coinbase could begin with anything, such as the target.
     let old = |after| {
         let mut previous = after;
         let mut made = |number| {
@@ -298,7 +298,7 @@ fn files_from_the_middle_of_a_chain_are_numbered_as_their_blocks_say() {
         (row(unseen, 700_000..700_003, 1), Some(700_000), 700_000, false),
         (row(unseen, 9..14, 1), None, 9, false),
         (row(unseen, 700_000..700_001, 1), None, 700_000, false),
-        // The end tells of a beginning that is older than the rule.
+        // The last block states a height, and the first block is older than BIP 34.
         (older(unseen), None, 230_000, false),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -336,7 +336,7 @@ fn block_files_are_loaded_extended_and_reorganised() {
     let root = row(BlockHash::all_zeros(), 0..3, 1);
     let short = row(root[2].block_hash(), 3..6, 2);
     let long = row(root[2].block_hash(), 3..7, 3);
-    // Hidden as newer nodes do, and cut within the last block.
+    // The files are masked as newer nodes do, and cut within the last block.
     let key = [1u8, 2, 3, 4, 5, 6, 7, 8];
     std::fs::write(blocks.join("xor.dat"), key).unwrap();
     let hide = |bytes: Vec<u8>| -> Vec<u8> {
@@ -376,7 +376,7 @@ fn block_files_are_loaded_extended_and_reorganised() {
     assert!(history.transactions.is_empty(), "the stale branch left nothing");
 }
 
-/// A node that knows these blocks.
+/// A fake node with these blocks.
 struct Known(Vec<Block>);
 
 impl Node for Known {
@@ -408,7 +408,8 @@ fn a_node_is_followed_through_a_reorganisation_three_deep() {
     let moved = follow(long.clone()).unwrap();
     assert_eq!((moved.appended, moved.rolled_back), (5, 3));
     assert_eq!(graph.newest().unwrap().hash, long[7].block_hash().to_string());
-    // A node that is behind on the same chain says nothing new; a shorter other chain does.
+    // A node that is behind on the same chain causes no change; a shorter chain that differs causes a
+    // rollback.
     let behind = follow(root.clone()).unwrap();
     assert_eq!((behind.appended, behind.rolled_back), (0, 0));
     let other = [root.clone(), row(root[2].block_hash(), 3..4, 4)].concat();

@@ -1,5 +1,5 @@
-//! What was fetched, kept while it can be true: settled transactions as long as there is room, everything else while the
-//! newest block is the same.
+//! A cache of fetched data that returns only what must still be true. Settled transactions stay valid;
+//! everything else is valid while the newest block is the same.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use chain::source::{History, Movement, Tip, Transaction, TxId};
 use rustc_hash::FxHashMap;
 
-/// Blocks on top of which a transaction stays where it is.
+/// The number of blocks above a transaction from which its position is final.
 const SETTLED: u64 = 6;
-/// Room in each kind's younger half, in inputs, outputs and transfers.
+/// The capacity of each map's younger half. Its unit is the input, output or transfer of a transaction, the
+/// transaction of a history, or the output of a spends list.
 const ROOM: usize = 500_000;
 
-/// A map that forgets what was not used for long: when the younger half is full, the older half goes.
+/// A map that drops values that were not used recently: when the younger half is full, the older half is
+/// dropped.
 struct Halves<V> {
     young: FxHashMap<Arc<str>, V>,
     old: FxHashMap<Arc<str>, V>,
@@ -49,7 +51,7 @@ impl<V: Clone> Halves<V> {
     }
 }
 
-/// Something fetched while a block was the newest.
+/// A value that was fetched while `tip` was the newest block.
 #[derive(Clone)]
 struct Fetched<T> {
     value: T,
@@ -57,13 +59,14 @@ struct Fetched<T> {
     limit: usize,
 }
 
-/// Everything fetched.
+/// All fetched data.
 #[derive(Default)]
 pub(super) struct Cache {
     tip: Option<(Tip, Instant)>,
     transactions: Halves<Fetched<Arc<Transaction>>>,
     histories: Halves<Fetched<Arc<History>>>,
-    /// Histories without tokens. Neither kind stands in for the other, or an answer would depend on what was asked before.
+    /// Histories without tokens. They are separate from the others, or an answer would depend on earlier
+    /// queries.
     without_tokens: Halves<Fetched<Arc<History>>>,
     spends: Halves<Fetched<Vec<Option<TxId>>>>,
 }

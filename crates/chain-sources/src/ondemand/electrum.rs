@@ -1,7 +1,8 @@
-//! Electrum's protocol (ElectrumX, Fulcrum, electrs): histories of scripts, and transactions in bytes, over a bare
+//! Electrum's protocol (ElectrumX, Fulcrum, electrs): histories of scripts, and raw transactions, over a bare
 //! connection.
 //!
-//! Transactions come without their place and without what their inputs were worth: both are asked for.
+//! The server sends transactions without their block and without the amounts of their inputs, so both are
+//! requested separately.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub struct Electrum {
 #[derive(Deserialize)]
 struct Place {
     tx_hash: String,
-    /// 0 and below: in no block.
+    /// 0 or less for an unconfirmed transaction.
     height: i64,
 }
 
@@ -43,14 +44,14 @@ struct Unspent {
     tx_pos: u32,
 }
 
-/// A transaction's bytes, known to be its own.
+/// The bytes of a transaction whose id was checked.
 struct Bytes(Vec<u8>);
 
 fn nonsense(why: &str) -> SourceError {
     SourceError::Nonsense(why.to_owned())
 }
 
-/// Electrum's name of a script: its SHA-256, backwards.
+/// Electrum's key of a script: its SHA-256 with the bytes reversed.
 fn script_hash(script: &[u8]) -> String {
     let hash: [u8; 32] = Sha256::digest(script).into();
     hash_text(&hash)
@@ -62,12 +63,12 @@ fn header(text: &str) -> Result<Header, SourceError> {
 }
 
 impl Electrum {
-    /// A server that is asked through `rpc`.
+    /// A server that `rpc` reaches.
     pub fn new(currency: Currency, rpc: Rpc) -> Electrum {
         Electrum { currency, rpc }
     }
 
-    /// A server's fault means that it does not know what was asked for.
+    /// Calls a method. A fault of the server means that it does not have the requested data.
     fn ask<T: serde::de::DeserializeOwned>(
         &self,
         calls: &Calls<'_>,
@@ -92,7 +93,7 @@ impl Electrum {
         Ok(places)
     }
 
-    /// Transactions in bytes; each is checked to be the one asked for.
+    /// Fetches raw transactions and checks the id of each.
     fn bytes(
         &self,
         calls: &Calls<'_>,
@@ -125,7 +126,8 @@ impl Electrum {
         Address::of_script(self.currency, script).map(|address| address.canonical.into())
     }
 
-    /// Puts transactions together, with what their inputs were worth.
+    /// Builds transactions with the owners and amounts of their inputs; each comes with the height of its
+    /// block.
     fn built(
         &self,
         calls: &Calls<'_>,
@@ -168,7 +170,7 @@ impl Electrum {
                 amount: Amount::from(output.amount),
             });
             let mut transaction = Transaction::of_outputs(id.as_str().into(), inputs, outputs.collect());
-            // The place within the block is not told.
+            // The server does not state the position within the block.
             transaction.position = height.map(|height| Position { height, index: 0 });
             transaction.time = height.and_then(|height| times.get(&height).copied());
             Ok(transaction)
@@ -176,7 +178,7 @@ impl Electrum {
         wanted.iter().map(one).collect()
     }
 
-    /// The times of blocks.
+    /// The times of blocks in milliseconds, by height.
     fn times(
         &self,
         calls: &Calls<'_>,
@@ -194,7 +196,7 @@ impl Electrum {
             .collect()
     }
 
-    /// The height of a transaction's block: that of its place in the history of one of its outputs.
+    /// The height of a transaction's block, found in the history of one of its outputs.
     fn height(
         &self,
         calls: &Calls<'_>,
@@ -203,7 +205,7 @@ impl Electrum {
     ) -> Result<Option<u64>, SourceError> {
         for output in raw.outputs.iter().filter(|output| !output.script.is_empty()) {
             let places = match self.places(calls, output.script) {
-                // Too long a history is refused; another output may tell.
+                // The server refuses a history that is too long; another output's history may be shorter.
                 Err(SourceError::NotFound) => continue,
                 places => places?,
             };

@@ -1,4 +1,4 @@
-//! An Electrum server played from real transactions: the same answers as the graph's.
+//! An Electrum server that serves real transactions must give the same answers as the graph.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::consensus::Encodable;
@@ -48,7 +48,7 @@ fn spending(inputs: &[OutPoint], outputs: &[(u8, u64)], mark: u32) -> bitcoin::T
     }
 }
 
-/// Holder 1 mines, pays 3 and 4, who pay 5 together; 5 pays itself and 2.
+/// Holder 1 mines and pays 3 and 4, who together pay 5. Holder 5 pays itself and 2.
 fn blocks() -> Vec<Block> {
     let time = u32::try_from(jiff::Timestamp::now().as_second()).unwrap();
     let mined = spending(&[OutPoint::null()], &[(1, 1000)], 1);
@@ -82,7 +82,7 @@ fn blocks() -> Vec<Block> {
     made.collect()
 }
 
-/// The first block's height: Electrum calls what stands at 0 unconfirmed.
+/// The height of the first block, since Electrum uses height 0 for unconfirmed transactions.
 const FIRST: u64 = 100;
 
 struct Played(Vec<Block>);
@@ -221,7 +221,7 @@ fn an_electrum_server_gives_the_graphs_answers() {
     assert_eq!(source.transaction(&"0".repeat(64)), Err(SourceError::NotFound));
 }
 
-/// Answers every line alike.
+/// Answers every line with the same value.
 struct Always(Value);
 
 impl Transport for Always {

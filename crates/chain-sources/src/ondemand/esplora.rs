@@ -1,4 +1,5 @@
-//! Esplora (Blockstream's and mempool.space's index): addresses, transactions with what they spent, and spends, over REST.
+//! Esplora (Blockstream's and mempool.space's index): addresses, transactions with the outputs that they
+//! spent, and spends, over REST.
 
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ struct BlockTold {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, SourceError> {
-    // The reason would quote values; the place is enough.
+    // Serde's error would quote values, so only the field is named.
     serde_json::from_value(value).map_err(|error| {
         let what = error.to_string();
         let field = what
@@ -91,7 +92,7 @@ fn read<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, SourceError> {
 }
 
 impl Esplora {
-    /// A server by its base address, such as `http://localhost:3000`.
+    /// A server with its base URL, such as `http://localhost:3000`.
     pub fn new(currency: Currency, base: &str) -> Esplora {
         Esplora {
             currency,
@@ -132,7 +133,7 @@ impl Esplora {
             .collect();
         let mut transaction = Transaction::of_outputs(told.txid.as_str().into(), inputs, outputs);
         if told.status.confirmed {
-            // The place within the block is not told.
+            // The server does not state the position within the block.
             transaction.position = told
                 .status
                 .block_height
@@ -170,7 +171,7 @@ impl Provider for Esplora {
         while transactions.len() < limit {
             let last = transactions.last().map(|transaction| transaction.id.clone());
             let page = match self.page(calls, party, last.as_deref()) {
-                // What is known of a long history is still worth something.
+                // The part of a long history that was fetched is still useful.
                 Err(SourceError::Budget) if last.is_some() => break,
                 page => page?,
             };

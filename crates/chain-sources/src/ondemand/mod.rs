@@ -1,7 +1,9 @@
-//! Histories fetched as a trace needs them, from an index or node that somebody runs: the default for a newcomer.
+//! Histories that are fetched when a trace needs them, from an index or node that another party may operate.
+//! This is the default for a new installation.
 //!
-//! HTTP itself is the caller's: this module speaks to a [`Transport`]. What is fetched is cached; a screening has a
-//! budget of requests and time, and what it cuts is told in the answer. Addresses go to the configured index only.
+//! The caller provides HTTP as a [`Transport`]. Fetched data is cached. Each screening has a budget of
+//! requests and time, and the answer states what the budget cut off. Addresses are sent only to the
+//! configured index.
 
 mod cache;
 mod electrum;
@@ -29,13 +31,13 @@ pub use self::solana::Solana;
 /// A request to an index, node or vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// Where to.
+    /// The URL.
     pub url: String,
-    /// Headers, credentials among them: never logged.
+    /// The headers, which may contain credentials and are never logged.
     pub headers: Vec<(String, String)>,
-    /// A JSON body makes it a POST.
+    /// The JSON body; a request with a body is a POST.
     pub body: Option<String>,
-    /// How long to wait for the whole answer.
+    /// The time limit for the whole response.
     pub timeout: Duration,
 }
 
@@ -51,49 +53,49 @@ impl HttpRequest {
     }
 }
 
-/// What came back, whatever its status.
+/// A response with any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// The body, at most [`LARGEST_BODY`] bytes.
     pub body: Vec<u8>,
 }
 
-/// Larger answers are refused by whoever implements [`Transport`].
+/// The limit of a response's size in bytes. Implementations of [`Transport`] refuse larger ones.
 pub const LARGEST_BODY: usize = 64 << 20;
 
-/// Why nothing came back. Texts hold no address and no credential.
+/// Why there is no response. The texts contain no address and no credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportError {
-    /// No connection, or it broke.
+    /// There is no connection, or it broke.
     #[error("{0}")]
     Unreachable(String),
-    /// Nothing in time.
+    /// No whole response came in time.
     #[error("timed out")]
     TimedOut,
-    /// More than [`LARGEST_BODY`].
+    /// The response has more than [`LARGEST_BODY`] bytes.
     #[error("the answer is too large")]
     TooLarge,
 }
 
-/// Whoever can do HTTP. Calls block.
+/// Sends HTTP requests, and lines over bare connections. Calls block.
 pub trait Transport: Send + Sync {
     /// Sends a request and waits.
     ///
     /// # Errors
-    /// When no whole answer came in time.
+    /// When no whole response came in time.
     fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError>;
 }
 
-/// What one screening may use.
+/// The limits of one screening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Requests.
+    /// The number of requests.
     pub requests: usize,
-    /// Time.
+    /// The time for all requests together.
     pub time: Duration,
-    /// Time for one request.
+    /// The time limit of one request.
     pub request_timeout: Duration,
 }
 
@@ -115,7 +117,7 @@ pub struct Calls<'a> {
     request_timeout: Duration,
 }
 
-/// How often a request is tried.
+/// The number of attempts for each request.
 const ATTEMPTS: usize = 2;
 
 impl<'a> Calls<'a> {
@@ -129,7 +131,8 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Asks with one of so many parts of what is left of the budget, so that what can be done without starves nothing else.
+    /// Runs a closure with one part of the remaining budget, divided by `parts`. An optional step then cannot
+    /// use up the budget of necessary ones.
     pub fn with_part<T>(&self, parts: u32, ask: impl FnOnce(&Calls<'_>) -> T) -> T {
         let left = self.left.load(Ordering::Relaxed);
         let part = left / (parts.max(1) as usize);
@@ -146,15 +149,17 @@ impl<'a> Calls<'a> {
         answer
     }
 
-    /// Sends a request; a failed one is tried once more. Answers the body of a 200.
+    /// Sends a request and repeats a failed one once. Returns the body of a response with status 200.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] for 404, [`SourceError::Budget`] when the budget is spent, otherwise what went wrong.
+    /// [`SourceError::NotFound`] for 404, [`SourceError::Budget`] when the budget is spent, otherwise what
+    /// failed.
     pub fn send(&self, request: HttpRequest) -> Result<Vec<u8>, SourceError> {
         self.answered(request, &|answer| answer.status == 200)
     }
 
-    /// Sends a request; a failed one is tried once more. Answers the body of what `is_answer` takes, whatever its status.
+    /// Sends a request and repeats a failed one once. Returns the body of a response that `is_answer`
+    /// accepts, with any status.
     ///
     /// # Errors
     /// As [`Calls::send`].
@@ -196,10 +201,10 @@ impl<'a> Calls<'a> {
         Err(last)
     }
 
-    /// Gets JSON.
+    /// Sends a request and parses the response as JSON.
     ///
     /// # Errors
-    /// As [`Calls::send`]; [`SourceError::Nonsense`] for what is no JSON.
+    /// As [`Calls::send`]; [`SourceError::Nonsense`] when the response is not JSON.
     pub fn json(&self, request: HttpRequest) -> Result<Value, SourceError> {
         let body = self.send(request)?;
         serde_json::from_slice(&body).map_err(|_| SourceError::Nonsense("no JSON".to_owned()))
@@ -214,21 +219,21 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// An index or node that can be asked.
+/// A client of an index or node.
 pub trait Provider: Send + Sync {
-    /// Its name in answers, such as `esplora`.
+    /// The provider's name in answers, such as `esplora`.
     fn name(&self) -> &str;
 
-    /// Its newest block.
+    /// The newest block.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     fn tip(&self, calls: &Calls<'_>) -> Result<Tip, SourceError>;
 
-    /// Whether it can list an address's transactions; some nodes know transactions only.
+    /// Whether the provider can list an address's transactions; some nodes have transactions only.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     fn knows_addresses(&self, _calls: &Calls<'_>) -> Result<bool, SourceError> {
         Ok(true)
     }
@@ -236,19 +241,19 @@ pub trait Provider: Send + Sync {
     /// The latest `limit` transactions of an address that are in blocks, in order.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError>;
 
-    /// Whether [`Provider::latest`] tells less than [`Provider::history`].
+    /// Whether [`Provider::latest`] returns less than [`Provider::history`].
     fn traces_without_tokens(&self) -> bool {
         false
     }
 
-    /// The same as a trace needs it. Where [`Provider::traces_without_tokens`], only transactions that moved the chain's own
-    /// money, whatever tokens moved besides.
+    /// The history that a trace needs. If [`Provider::traces_without_tokens`], it has only transactions that
+    /// moved the chain's own money, even if they also moved tokens.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     fn latest(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
         self.history(calls, party, limit)
     }
@@ -256,26 +261,28 @@ pub trait Provider: Send + Sync {
     /// A transaction.
     ///
     /// # Errors
-    /// When it is not known, or cannot be asked.
+    /// When the provider does not have it, or cannot be queried.
     fn transaction(&self, calls: &Calls<'_>, id: &str) -> Result<Transaction, SourceError>;
 
-    /// By which transactions in blocks the outputs of a transaction were spent.
+    /// The transactions in blocks that spent the outputs of a transaction, one per output; none for an
+    /// unspent output.
     ///
     /// # Errors
-    /// When it is not known, or cannot be asked.
+    /// When the provider does not have the transaction, or cannot be queried.
     fn spends(&self, calls: &Calls<'_>, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
 }
 
-/// Whether a transaction belongs to an account's history: it moved something of it, or it paid the fee.
+/// Whether a transaction belongs to an account's history: it moved the account's money, or the account paid
+/// the fee.
 pub(crate) fn concerns(transaction: &Transaction, party: &str) -> bool {
     let parties = transaction.parties();
     parties.iter().any(|other| **other == *party) || transaction.fee_payer.as_deref() == Some(party)
 }
 
-/// For how long the newest block is believed to be the newest.
+/// How long the newest block is cached.
 const TIP_AGE: Duration = Duration::from_secs(10);
 
-/// A provider with its cache, for many screenings.
+/// A provider with its cache, which many screenings share.
 pub struct OnDemand {
     provider: Box<dyn Provider>,
     transport: Arc<dyn Transport>,
@@ -284,7 +291,7 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// Asks a provider, by a transport, within a budget for each screening.
+    /// A provider that uses a transport, with a budget for each screening.
     pub fn new(provider: Box<dyn Provider>, transport: Arc<dyn Transport>, budget: Budget) -> OnDemand {
         OnDemand {
             provider,
@@ -294,10 +301,10 @@ impl OnDemand {
         }
     }
 
-    /// The source of one screening: one budget, one state of the chain.
+    /// The source of one screening, with one budget and one tip.
     ///
     /// # Errors
-    /// When the newest block cannot be asked for.
+    /// When the newest block cannot be queried.
     pub fn screening(&self) -> Result<Screening<'_>, SourceError> {
         let calls = Calls::new(&*self.transport, self.budget);
         let known = self.cache().tip(TIP_AGE);
@@ -316,25 +323,25 @@ impl OnDemand {
         })
     }
 
-    /// Its newest block, and whether it can list an address's transactions: for finding out what is wrong.
+    /// The newest block, and whether the provider can list an address's transactions. This is for diagnosis.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     pub fn check(&self) -> Result<(Tip, bool), SourceError> {
         let calls = Calls::new(&*self.transport, self.budget);
         let tip = self.provider.tip(&calls)?;
         Ok((tip, self.provider.knows_addresses(&calls)?))
     }
 
-    /// Its newest block: known for a few seconds, else asked for.
+    /// The newest block, from the cache for a few seconds, otherwise from the provider.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// When the provider cannot be queried.
     pub fn tip(&self) -> Result<Tip, SourceError> {
         self.screening().map(|screening| screening.tip)
     }
 
-    /// The kind of provider.
+    /// The provider's name in answers, such as `esplora`.
     pub fn name(&self) -> &str {
         self.provider.name()
     }
@@ -344,7 +351,7 @@ impl OnDemand {
     }
 }
 
-/// One screening's view of a provider.
+/// The source of one screening: a provider at one tip.
 pub struct Screening<'a> {
     on_demand: &'a OnDemand,
     calls: Calls<'a>,
@@ -374,7 +381,7 @@ impl Screening<'_> {
     }
 }
 
-/// The part of a history that is wanted.
+/// The part of a history within a window.
 fn within(history: &History, window: Window) -> History {
     let is_wanted = |transaction: &&Arc<Transaction>| {
         window

@@ -1,8 +1,11 @@
-//! Solana's JSON-RPC: signatures of an address, and transactions by what they changed.
+//! Solana's JSON-RPC: signatures of an address, and the balance changes of transactions.
 //!
-//! A transaction is told by its accounts' balances before and after, not by who paid whom. What was lost is given to those who
-//! gained in proportion, exactly; what nobody gained was burnt, what nobody lost is new. Heights are slots. Tokens belong to
-//! the owners of their accounts; transfers of tokens that name no address but the token account are not in an owner's list.
+//! A node describes a transaction by its accounts' balances before and after, not by who paid whom. The
+//! amounts that accounts lost are divided exactly among the accounts that gained, in proportion. A surplus of
+//! losses was burnt; a surplus of gains is new money. Heights are slots.
+//!
+//! Tokens belong to the owners of their token accounts. A token transfer that names only the token account is
+//! missing from its owner's list of signatures.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +18,9 @@ use serde_json::{Map, Value, json};
 use super::{Calls, Provider, concerns};
 use crate::rpc::Rpc;
 
-/// Signatures asked for at once.
+/// The number of signatures per request.
 const PAGE: usize = 1000;
-/// Decimal places of a SOL.
+/// The decimal places of one SOL.
 const DECIMALS: u8 = 9;
 
 /// A Solana node.
@@ -110,7 +113,7 @@ fn nonsense(why: &str) -> SourceError {
     SourceError::Nonsense(why.to_owned())
 }
 
-/// What an account had and has.
+/// An account's balance before and after a transaction.
 #[derive(Default)]
 struct Change {
     before: Amount,
@@ -126,7 +129,7 @@ impl Change {
         self.after.saturating_sub(&self.before)
     }
 
-    /// In whole coins, with its sign.
+    /// The signed change in whole coins.
     fn text(&self, decimals: u8) -> String {
         if self.before > self.after {
             format!("-{}", self.lost().to_coins(decimals))
@@ -136,11 +139,11 @@ impl Change {
     }
 }
 
-/// What changed of tokens, by mint and its decimals.
+/// Changes of token balances, by mint and its decimals.
 type TokenChanges = BTreeMap<(Arc<str>, u8), BTreeMap<Party, Change>>;
 
-/// Turns changes of balances into transfers: every loss goes to every gain in proportion, rounded down, and what rounding
-/// leaves in order.
+/// Turns changes of balances into transfers. Every loss is divided among all gains in proportion, rounded
+/// down; the remainders are then assigned in order.
 fn transfers(changes: &BTreeMap<Party, Change>, asset: Option<&Arc<str>>) -> Vec<Transfer> {
     let side = |amount: fn(&Change) -> Amount| -> Vec<(Option<Party>, Amount)> {
         let all = changes
@@ -197,7 +200,7 @@ fn transfers(changes: &BTreeMap<Party, Change>, asset: Option<&Arc<str>>) -> Vec
 }
 
 impl Meta {
-    /// Native balances by account, the fee given back to whoever paid it.
+    /// Changes of native balances by account. The fee is added back to its payer's balance.
     fn native(&self, accounts: &[Party]) -> Result<BTreeMap<Party, Change>, SourceError> {
         if self.pre_balances.len() != accounts.len() || self.post_balances.len() != accounts.len() {
             return Err(nonsense("not one balance for each account"));
@@ -215,7 +218,7 @@ impl Meta {
         Ok(changes)
     }
 
-    /// Token balances by mint and owner.
+    /// Changes of token balances by mint and owner.
     fn tokens(&self, accounts: &[Party]) -> Result<TokenChanges, SourceError> {
         let mut changes = TokenChanges::new();
         let told = [
@@ -268,7 +271,7 @@ fn built(told: &Told, id: &str) -> Result<Transaction, SourceError> {
     }
     let payer = accounts.first().cloned();
     let mut transaction = Transaction::of_transfers(id.into(), all);
-    // The place within the block is not told.
+    // The node does not state the position within the block.
     transaction.position = Some(Position {
         height: told.slot,
         index: 0,
@@ -285,7 +288,7 @@ fn built(told: &Told, id: &str) -> Result<Transaction, SourceError> {
     Ok(transaction)
 }
 
-/// The members that the contract has for this chain.
+/// The additional members of the contract's detailed report for this chain.
 fn extra(
     native: &BTreeMap<Party, Change>,
     tokens: &TokenChanges,
@@ -317,7 +320,7 @@ fn extra(
 }
 
 impl Solana {
-    /// A node that is asked through `rpc`.
+    /// A node that `rpc` reaches.
     pub fn new(rpc: Rpc) -> Solana {
         Solana { rpc }
     }
@@ -336,7 +339,8 @@ impl Solana {
             .collect()
     }
 
-    /// The latest signatures of an address, the newest first; one more than `limit` when there are more.
+    /// The latest signatures of an address from newest to oldest; `limit + 1` of them when there are more
+    /// than `limit`.
     fn signatures(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<Vec<String>, SourceError> {
         let mut all: Vec<String> = Vec::new();
         loop {
@@ -380,12 +384,12 @@ impl Provider for Solana {
     fn history(&self, calls: &Calls<'_>, party: &str, limit: usize) -> Result<History, SourceError> {
         let mut ids = self.signatures(calls, party, limit)?;
         if ids.len() > limit {
-            // What the balance held before is not known then, and nothing can be said about the mixture.
+            // The earlier balance is not known, so nothing can be stated about the sources of the money.
             return Ok(History::default());
         }
         ids.reverse();
         let mut transactions = match self.fetched(calls, &ids) {
-            // A node keeps transactions for a while only.
+            // A node retains transactions for a limited time only.
             Err(SourceError::NotFound) => return Ok(History::default()),
             transactions => transactions?,
         };

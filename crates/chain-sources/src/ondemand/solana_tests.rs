@@ -1,4 +1,5 @@
-//! A Solana node played from a few transactions: balances become transfers exactly, and bad answers are told apart.
+//! A fake Solana node with a few transactions: balances become exact transfers, and each bad response has its
+//! error.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -24,7 +25,7 @@ fn signature(number: u8) -> String {
     bs58::encode([number; 64]).into_string()
 }
 
-/// A transaction by its accounts' balances before and after; the first pays the fee.
+/// A transaction with its accounts' balances before and after; the first account pays the fee.
 #[derive(Clone)]
 struct Made {
     slot: u64,
@@ -46,7 +47,7 @@ fn paying(slot: u64, from: u8, to: u8, amount: u64) -> Made {
 }
 
 struct Played {
-    /// Oldest first; numbered from 1.
+    /// From oldest to newest; numbered from 1.
     made: Vec<Made>,
     requests: AtomicUsize,
 }
@@ -65,7 +66,7 @@ impl Played {
             .collect();
         let before: Vec<u64> = made.accounts.iter().map(|(_, before, _)| *before).collect();
         let after: Vec<u64> = made.accounts.iter().map(|(.., after)| *after).collect();
-        // The last account comes by a look-up table.
+        // The last account comes from an address lookup table.
         let (own, loaded) = keys.split_at(keys.len() - 1);
         json!({"slot": made.slot, "blockTime": 1_700_000_000 + made.slot, "version": 0, "unknown": [1],
             "transaction": {"signatures": [id], "message": {"accountKeys": own, "instructions": [],
@@ -167,7 +168,7 @@ fn money_is_followed_and_the_contracts_members_are_there() {
         [token(0, 3, "340282366920938463463374607431768211456")],
         [token(1, 4, "340282366920938463463374607431768211456")]
     ]);
-    // The mixer pays 2, who pays 3 in the same slot, who pays 4.
+    // The mixer pays 2, 2 pays 3 in the same slot, and 3 pays 4.
     let index = index(vec![
         paying(20, 1, 2, 5_000_000),
         paying(20, 2, 3, 4_000_000),
@@ -228,7 +229,7 @@ proptest! {
     }
 }
 
-/// Answers everything alike.
+/// Answers every request with the same value.
 struct Always(Value);
 
 impl Transport for Always {

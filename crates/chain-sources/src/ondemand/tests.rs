@@ -1,4 +1,5 @@
-//! An index played from a graph: the same answers, and every failure told apart.
+//! A fake index that serves a graph must give the same answers as the graph, and each failure has its own
+//! error.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -21,7 +22,7 @@ pub(super) fn holder(number: u8) -> String {
     Address::of_script(Currency::Btc, &script).unwrap().canonical
 }
 
-/// An Esplora server over a graph.
+/// A fake Esplora server over a graph.
 struct Played {
     graph: Arc<Graph>,
     requests: AtomicUsize,
@@ -124,7 +125,7 @@ impl Transport for Played {
     }
 }
 
-/// Two labelled holders.
+/// Labels for two holders.
 pub(super) struct Known;
 
 impl Labels for Known {
@@ -210,7 +211,7 @@ fn any_blocks() -> impl Strategy<Value = Vec<NewBlock>> {
                 hash: format!("{height:064x}"),
                 previous,
                 height,
-                // Of today: a graph whose newest block is old does not know whether an address is new.
+                // The blocks are from today: a graph with an old tip cannot state whether an address is new.
                 time: Some(today() + i64::try_from(height).unwrap() * 600_000),
                 transactions,
             });
@@ -219,7 +220,7 @@ fn any_blocks() -> impl Strategy<Value = Vec<NewBlock>> {
     })
 }
 
-/// Midnight (ms), which stays the same while a case is shrunk.
+/// Today's midnight in milliseconds, which stays the same while proptest shrinks a case.
 fn today() -> i64 {
     let now = jiff::Timestamp::now().as_millisecond();
     now - now % 86_400_000
@@ -268,7 +269,7 @@ proptest! {
             let fetched = screen_transaction(&index.screening().unwrap(), &Known, &profile, &request).unwrap();
             prop_assert_eq!(told(&bulk), told(&fetched));
         }
-        // Everything is cached by now.
+        // Everything is cached at this point.
         let before = played.requests.load(Ordering::Relaxed);
         let address = holder(0);
         let request = Request::new(Currency::Btc, Subject::Address(&address));
@@ -277,7 +278,7 @@ proptest! {
     }
 }
 
-/// Answers everything alike.
+/// Answers every request with the same response.
 struct Always(Result<HttpResponse, TransportError>);
 
 impl Transport for Always {

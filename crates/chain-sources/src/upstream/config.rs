@@ -1,6 +1,6 @@
-//! A vendor's description: what may stand in the file, and what is wrong with it.
+//! A vendor's description: the members of its file, and the errors in it.
 //!
-//! Secrets are named, not written: a description says in which variable or file one lies. Errors never repeat a value.
+//! A description contains no secrets: it names the variable or file of each one. Errors never repeat a value.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use serde_json::Value;
 use super::members;
 use super::pointer::Pointer;
 
-/// The file of all vendors.
+/// The file with all vendors' descriptions.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct File {
-    /// Whether vendors are asked before the server's own sources, or only where those have no answer.
+    /// Whether vendors are queried before the server's own sources, or only where those have no answer.
     #[serde(default)]
     pub order: Order,
-    /// The vendors, in the order in which they are asked.
+    /// The vendors, in the order in which they are queried.
     pub upstreams: Vec<Config>,
 }
 
-/// Who is asked first.
+/// Which sources are queried first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
@@ -35,7 +35,7 @@ pub enum Order {
     UpstreamsFirst,
 }
 
-/// Where a secret lies.
+/// The place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Secret {
     /// In an environment variable.
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for Secret {
         match (only("env"), only("file")) {
             (Some(variable), _) => Ok(Secret::Env(variable.to_owned())),
             (_, Some(file)) => Ok(Secret::File(file.into())),
-            // The text would be repeated otherwise, and it may be the secret.
+            // Serde's own error would repeat the text, which may be the secret.
             _ => Err(D::Error::custom(
                 r#"a secret is {"env": VARIABLE} or {"file": PATH}, never written here"#,
             )),
@@ -63,10 +63,10 @@ impl<'de> Deserialize<'de> for Secret {
 }
 
 impl Secret {
-    /// Reads it.
+    /// Reads the secret.
     ///
     /// # Errors
-    /// That it is not there, naming the place.
+    /// When it cannot be read, is empty or cannot be in a header; the error names the variable or file.
     pub fn read(&self) -> Result<String, String> {
         let (text, place) = match self {
             Secret::Env(name) => (std::env::var(name).ok(), format!("the variable {name}")),
@@ -87,16 +87,16 @@ impl Secret {
     }
 }
 
-/// How a vendor knows its customer.
+/// How the server authenticates to a vendor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", deny_unknown_fields)]
 pub enum Authentication {
-    /// It does not.
+    /// No authentication.
     #[default]
     None,
     /// HTTP Basic.
     Basic {
-        /// The name.
+        /// The user name.
         username: Secret,
         /// The password.
         password: Secret,
@@ -106,7 +106,7 @@ pub enum Authentication {
         /// The token.
         token: Secret,
     },
-    /// A header of the vendor's own.
+    /// A header that the vendor defines.
     Header {
         /// Its name.
         name: String,
@@ -122,7 +122,7 @@ pub enum Authentication {
     },
 }
 
-/// Which values of a vendor's score are 0 and 100 here; `from` may be the larger.
+/// The values of a vendor's score that mean 0 and 100 on our scale; `from` may be the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
@@ -138,13 +138,13 @@ impl Default for Scale {
     }
 }
 
-/// When a failing vendor is left alone.
+/// When a failing vendor is not queried for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Breaker {
-    /// After so many failures in a row.
+    /// The number of consecutive failures that opens the breaker.
     pub failures: u32,
-    /// For so long.
+    /// How long the breaker stays open, in milliseconds.
     pub cool_down_ms: u64,
 }
 
@@ -161,25 +161,25 @@ impl Default for Breaker {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Config {
-    /// Its name in answers.
+    /// The vendor's name in responses.
     pub name: String,
-    /// The chains it is asked about; empty: all.
+    /// The chains that the vendor covers; empty means all.
     #[serde(default)]
     pub chains: Vec<Currency>,
-    /// Where to ask: `https://…/{type}/{currency}/{query}`.
+    /// The URL template: `https://…/{type}/{currency}/{query}`.
     pub url: String,
-    /// A JSON body with the same placeholders within its texts; makes it a POST.
+    /// A JSON body whose texts may contain the same placeholders. With a body the request is a POST.
     pub body: Option<Value>,
-    /// How it knows its customer.
+    /// How the server authenticates.
     #[serde(default)]
     pub authentication: Authentication,
-    /// Other headers, which are no secrets.
+    /// Further headers, which must not be secrets.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What `{type}` becomes: its words for `address` and `transaction`.
+    /// The values of `{type}`: the vendor's words for `address` and `transaction`.
     #[serde(default)]
     pub types: BTreeMap<String, String>,
-    /// What `{currency}` becomes, where it is not our code.
+    /// The values of `{currency}` that differ from our code.
     #[serde(default)]
     pub currencies: BTreeMap<Currency, String>,
     /// The JSON pointer of the score.
@@ -187,19 +187,19 @@ pub struct Config {
     /// The score's scale.
     #[serde(default)]
     pub scale: Scale,
-    /// Scores that are words, such as `"High": 80`; on our scale.
+    /// Scores of a vendor that answers with words, such as `"High": 80`, on our scale.
     #[serde(default)]
     pub words: BTreeMap<String, f64>,
-    /// Where the detailed report's other members stand, by the contract's names.
+    /// The pointers to the detailed report's other members, by the contract's names.
     #[serde(default)]
     pub members: BTreeMap<String, Pointer>,
-    /// How long one request may take.
+    /// The timeout of one request in milliseconds.
     #[serde(default = "five_seconds")]
     pub timeout_ms: u64,
     /// How often a failed request is repeated.
     #[serde(default = "once")]
     pub retries: u32,
-    /// When it is left alone.
+    /// When the vendor is not queried for a while.
     #[serde(default)]
     pub breaker: Breaker,
 }
@@ -212,31 +212,31 @@ fn once() -> u32 {
     1
 }
 
-/// What is wrong with a description. Texts repeat no value, which may be a secret in the wrong place.
+/// What is wrong with a description. The texts repeat no value, which may be a misplaced secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadConfig {
-    /// The file.
+    /// The file cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// Not the JSON of a description.
+    /// The text is not the JSON of a description.
     #[error("line {line}: {what}")]
     Json {
-        /// Where.
+        /// The line, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// What is wrong in that line.
         what: String,
     },
-    /// A member's value, in the vendor of that name.
+    /// A member of the vendor's description has a wrong value.
     #[error("{vendor}: {member} - {what}")]
     Member {
-        /// Which vendor.
+        /// The vendor's name.
         vendor: String,
-        /// Which member.
+        /// The member's name.
         member: &'static str,
-        /// What is wrong.
+        /// What is wrong with it.
         what: String,
     },
-    /// Two vendors of one name.
+    /// Two vendors have the same name.
     #[error("{0}: name - another upstream has it")]
     Twice(String),
 }
@@ -259,7 +259,7 @@ impl From<serde_json::Error> for BadConfig {
     }
 }
 
-/// Whether a text can be a header's value.
+/// Whether a text can be the value of an HTTP header.
 pub(super) fn is_header_text(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
 }
@@ -278,10 +278,10 @@ impl Config {
         })
     }
 
-    /// Checks everything but the secrets.
+    /// Checks everything except the secrets.
     ///
     /// # Errors
-    /// What is wrong, naming the member.
+    /// The first error, with the name of the member.
     pub(super) fn check(&self) -> Result<(), BadConfig> {
         if self.name.is_empty() || self.name.chars().count() > 100 {
             return self.wrong("name", "must have 1 to 100 characters");

@@ -1,7 +1,8 @@
-//! The detailed report's members that a vendor may fill (contract §4.9): of which type each is, and how it is read, exactly,
-//! out of what the vendor sent.
+//! The detailed report's members that a vendor may provide (contract §4.9): the type of each, and how it is
+//! read from the vendor's response.
 //!
-//! Numbers are read from their text, never through a float: an amount may have more digits than one holds.
+//! Numbers are read from their text, never through a float, because an amount may have more digits than a
+//! float.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,29 +13,29 @@ use serde_json::{Map, Value};
 
 use super::pointer::Pointer;
 
-/// The finest amount that is read.
+/// The largest number of decimal places in an amount.
 const DECIMALS: u8 = 36;
 
-/// What a member is.
+/// The type of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// True or false.
     Truth,
     /// A whole number, also as a text.
     Count,
-    /// A decimal number, also as a text; answered as a decimal string.
+    /// A decimal number, also as a text; written as a decimal string.
     Amount,
     /// An instant, or seconds or milliseconds since 1970.
     Time,
     /// A text, or a number that is an id.
     Text,
-    /// On the scale of the vendor's score.
+    /// A score on the scale of the vendor's score.
     Score,
     /// `[{name, category}]`.
     Names,
     /// `[{address, amount}]`.
     Sides,
-    /// An object of the vendor's own.
+    /// An object that the vendor defines.
     Object,
     /// Anything.
     Any,
@@ -51,7 +52,7 @@ impl Kind {
     }
 }
 
-/// In reports about what a member stands.
+/// The kind of report that has a member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     Address,
@@ -96,13 +97,13 @@ const MEMBERS: [(&str, Kind, About); 34] = [
     ("tokenMetadata", Kind::Any, About::Transaction),
 ];
 
-/// What a member is; `None` for a name that no report has.
+/// The type of a member; `None` for a name that no report has.
 pub(super) fn kind(name: &str) -> Option<Kind> {
     let found = MEMBERS.iter().find(|(member, ..)| *member == name);
     found.map(|(_, kind, _)| *kind)
 }
 
-/// Whether a member belongs to a report about an address, or about a transaction.
+/// Whether a report about an address (`to_address`) or about a transaction has the member.
 pub(super) fn belongs(name: &str, to_address: bool) -> bool {
     let wanted = if to_address {
         About::Address
@@ -115,7 +116,7 @@ pub(super) fn belongs(name: &str, to_address: bool) -> bool {
         .any(|(member, _, about)| *member == name && belongs(*about))
 }
 
-/// What a JSON pointer leads to; `None` where there is nothing, or null.
+/// The value at a JSON pointer; `None` where there is no value, or null.
 pub(super) fn at<'a>(document: &'a RawValue, pointer: &str) -> Option<&'a RawValue> {
     let mut found = document;
     for token in pointer
@@ -151,7 +152,7 @@ fn amount(value: &RawValue) -> Option<String> {
 }
 
 fn time(value: &RawValue) -> Option<String> {
-    /// From here on a number counts milliseconds: as seconds it would lie beyond the year 5000.
+    /// From this value on a number counts milliseconds: as seconds it would be beyond the year 5000.
     const MILLISECONDS: i64 = 100_000_000_000;
     let text = text(value)?;
     let instant = match text.parse::<i64>() {
@@ -170,7 +171,7 @@ fn items(value: &RawValue, of: Kind, pointer: &Pointer) -> Option<Value> {
             let found = at(item, &pointer.part(part));
             let value = match (*part, found) {
                 ("amount", Some(found)) => amount(found)?.into(),
-                // A script may name no address.
+                // A script may have no address.
                 ("address", None) => Value::Null,
                 (_, Some(found)) => text(found)?.into_owned().into(),
                 (_, None) => return None,
@@ -182,7 +183,7 @@ fn items(value: &RawValue, of: Kind, pointer: &Pointer) -> Option<Value> {
     items.into_iter().map(item).collect()
 }
 
-/// Reads a member; `None` when it is not of its type.
+/// Reads a member; `None` when the value has another type.
 pub(super) fn read(
     kind: Kind,
     value: &RawValue,

@@ -1,7 +1,7 @@
-//! Vendors' HTTP services as sources of scores, described by configuration: URL template, authentication, JSON pointers,
-//! scale, time-out, retries, breaker, and the order of fallbacks.
+//! Vendors' HTTP services as sources of scores. A description configures each: URL template, authentication,
+//! JSON pointers, scale, timeout, retries, breaker, and the order of fallbacks.
 //!
-//! No vendor is named here. Secrets are never printed; what a vendor answers is checked before it is believed.
+//! The code names no vendor. Secrets are never printed, and a vendor's response is checked before it is used.
 
 mod config;
 mod members;
@@ -25,28 +25,28 @@ pub use self::pointer::Pointer;
 use self::request::Sealed;
 use crate::ondemand::{HttpRequest, HttpResponse, Transport, TransportError};
 
-/// All vendors and all their attempts together take at most so long for one question.
+/// The time limit for all vendors and all their attempts together, for one query.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The pause before the first repetition; it doubles with each.
+/// The pause before the first retry; it doubles with each further one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a vendor said.
+/// A vendor's response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// Which vendor.
+    /// The vendor's name.
     pub vendor: String,
     /// The score, 0-100.
     pub score: f64,
-    /// Other members of the detailed report, each of the contract's type.
+    /// Other members of the detailed report; each has the contract's type.
     pub members: Map<String, Value>,
 }
 
-/// Why a vendor gave no answer, and whether that speaks against the vendor.
+/// Why a vendor gave no answer.
 struct Failed {
     error: SourceError,
-    /// Trying again may help.
+    /// Whether a retry may help.
     transient: bool,
-    /// It counts for the breaker: refusing one question is no failure.
+    /// Whether the breaker counts it. A refusal of one query is no failure of the vendor.
     counts: bool,
 }
 
@@ -64,10 +64,10 @@ pub struct Vendor {
 }
 
 impl Vendor {
-    /// A vendor by its description; its secrets are read now.
+    /// A vendor with its description. The secrets are read now.
     ///
     /// # Errors
-    /// What is wrong with the description, naming the member.
+    /// What is wrong with the description, with the name of the member.
     pub fn new(config: Config) -> Result<Vendor, BadConfig> {
         config.check()?;
         let sealed = Sealed::open(&config.authentication).map_err(|what| BadConfig::Member {
@@ -82,12 +82,12 @@ impl Vendor {
         })
     }
 
-    /// Its name in answers.
+    /// The vendor's name in responses.
     pub fn name(&self) -> &str {
         &self.config.name
     }
 
-    /// Where it is asked: scheme and host alone.
+    /// The URL's scheme and host.
     pub fn origin(&self) -> &str {
         let url = &self.config.url;
         let host = url.find("://").map_or(0, |at| at + 3);
@@ -97,15 +97,16 @@ impl Vendor {
         &url[..end]
     }
 
-    /// Whether it is asked about a chain.
+    /// Whether the vendor covers a chain.
     pub fn serves(&self, currency: Currency) -> bool {
         self.config.chains.is_empty() || self.config.chains.contains(&currency)
     }
 
-    /// Asks, until a moment.
+    /// Queries the vendor, with all retries, until a deadline.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] when the vendor says 404; otherwise what went wrong, or that it is left alone.
+    /// [`SourceError::NotFound`] when the vendor answers 404. Otherwise what failed, or that the breaker is
+    /// open.
     pub fn ask(
         &self,
         transport: &dyn Transport,
@@ -132,7 +133,7 @@ impl Vendor {
         Duration::from_millis(self.config.breaker.cool_down_ms)
     }
 
-    /// Refuses while the vendor is left alone.
+    /// Refuses while the breaker is open.
     fn admit(&self) -> Result<(), SourceError> {
         let now = Instant::now();
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +143,7 @@ impl Vendor {
                 Err(SourceError::Unreachable(why))
             }
             Some(_) => {
-                // One request at a time tries whether it is back.
+                // One request per cool-down tests whether the vendor works again.
                 failures.open_until = Some(now + self.cool_down());
                 Ok(())
             }
@@ -186,7 +187,7 @@ impl Vendor {
         Err(last)
     }
 
-    /// What an answer means.
+    /// Converts an HTTP response into an answer or a failure.
     fn answered(
         &self,
         answer: Result<HttpResponse, TransportError>,
@@ -213,7 +214,7 @@ impl Vendor {
             Ok(HttpResponse { status, .. }) => (
                 SourceError::Nonsense(format!("{name}: it answered {status}")),
                 false,
-                // A question that it refuses says nothing about the next; refused credentials do.
+                // Refused credentials affect every query; a refused query affects only itself.
                 matches!(status, 401..=403),
             ),
             Err(TransportError::Unreachable(why)) => {
@@ -232,7 +233,7 @@ impl Vendor {
         })
     }
 
-    /// The score that a value means.
+    /// Converts a vendor's score to our scale; `None` when it is not on the vendor's.
     fn score(&self, value: &RawValue) -> Option<f64> {
         let text = members::text(value)?;
         if value.get().starts_with('"')
@@ -243,13 +244,13 @@ impl Vendor {
         let number: f64 = text.parse().ok()?;
         let Scale { from, to } = self.config.scale;
         let score = (number - from) / (to - from) * 100.0;
-        // The last digits are the division's, not the vendor's.
+        // Rounding removes the digits that only the division added.
         (0.0..=100.0)
             .contains(&score)
             .then(|| (score * 1e9).round() / 1e9)
     }
 
-    /// Reads an answer; an error says what is wrong with it and repeats nothing of it.
+    /// Reads a response. An error states what is wrong with it and repeats no part of it.
     fn read(&self, body: &[u8], subject: Subject<'_>) -> Result<Answer, String> {
         let document: &RawValue = serde_json::from_slice(body).map_err(|_| "no JSON")?;
         let score = members::at(document, &self.config.score).ok_or("no score")?;
@@ -281,10 +282,10 @@ impl Vendor {
     }
 }
 
-/// All vendors, in order.
+/// All vendors, in the configured order.
 #[derive(Default)]
 pub struct Upstreams {
-    /// Whether they are asked before the server's own sources.
+    /// Whether vendors are queried before the server's own sources.
     pub first: bool,
     vendors: Vec<Vendor>,
 }
@@ -293,7 +294,7 @@ impl Upstreams {
     /// Reads a file of descriptions, and the secrets that it names.
     ///
     /// # Errors
-    /// What is wrong with the first wrong one.
+    /// The first error in the descriptions.
     pub fn read(json: &str) -> Result<Upstreams, BadConfig> {
         let file: File = serde_json::from_str(json)?;
         let mut vendors: Vec<Vendor> = Vec::with_capacity(file.upstreams.len());
@@ -312,22 +313,22 @@ impl Upstreams {
     /// Reads the file at a path.
     ///
     /// # Errors
-    /// That it cannot be read, or what is wrong with it.
+    /// When it cannot be read, or the first error in it.
     pub fn open(path: &Path) -> Result<Upstreams, BadConfig> {
         let text = std::fs::read_to_string(path).map_err(|error| BadConfig::Unreadable(error.to_string()))?;
         Upstreams::read(&text)
     }
 
-    /// The vendors, in the order in which they are asked.
+    /// The vendors, in the order in which they are queried.
     pub fn vendors(&self) -> &[Vendor] {
         &self.vendors
     }
 
-    /// Asks vendors in order until one answers.
+    /// Queries vendors in order until one answers.
     ///
     /// # Errors
-    /// The first failure; [`SourceError::NotFound`] only when every vendor that could be asked says so;
-    /// [`SourceError::Unsupported`] when none serves the chain.
+    /// The first failure. [`SourceError::NotFound`] only when every vendor of the chain answers so;
+    /// [`SourceError::Unsupported`] when no vendor covers the chain.
     pub fn ask(
         &self,
         transport: &dyn Transport,

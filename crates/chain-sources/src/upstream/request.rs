@@ -1,4 +1,4 @@
-//! A vendor's request: its description filled with what is asked.
+//! Builds a vendor's request from its description and the subject of the query.
 
 use chain::currency::Currency;
 use chain::screen::Subject;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::config::{Authentication, Config};
 use crate::base64::base64;
 
-/// What a request consists of.
+/// The parts of a request.
 pub(super) struct Filled {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<String>,
 }
 
-/// A vendor's secrets as requests carry them.
+/// A vendor's secrets in the form in which requests contain them.
 #[derive(Default)]
 pub(super) struct Sealed {
     header: Option<(String, String)>,
@@ -47,7 +47,7 @@ impl Sealed {
 }
 
 impl Sealed {
-    /// A vendor's request about a subject.
+    /// Builds the vendor's request about a subject.
     pub(super) fn filled(&self, config: &Config, currency: Currency, subject: Subject<'_>) -> Filled {
         let (kind, query) = match subject {
             Subject::Address(address) => ("address", address),
@@ -57,7 +57,7 @@ impl Sealed {
         let code = currency.code();
         let currency = config.currencies.get(&currency).map_or(code, String::as_str);
         let fill = |text: &str, encode: fn(&str) -> String| {
-            // The query goes last: what it holds is not a template.
+            // The query is replaced last, because its text is not a template.
             text.replace("{type}", &encode(kind))
                 .replace("{currency}", &encode(currency))
                 .replace("{query}", &encode(query))
@@ -81,7 +81,7 @@ impl Sealed {
     }
 }
 
-/// Changes every text within a JSON value.
+/// Applies a change to every text within a JSON value.
 fn with_texts(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => change(text).into(),

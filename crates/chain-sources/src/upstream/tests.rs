@@ -1,4 +1,4 @@
-//! Requests as described, answers checked, every failure told apart.
+//! Requests follow the description, responses are checked, and each kind of failure has its own error.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Answers in turn, and remembers what it was asked.
+/// A transport with scripted responses that records its requests.
 struct Scripted {
     answers: Mutex<VecDeque<Result<HttpResponse, TransportError>>>,
     asked: Mutex<Vec<HttpRequest>>,
@@ -264,7 +264,7 @@ fn a_failing_vendor_is_left_alone_for_a_while() {
     let answer = ask(&patient, &transport, Currency::Btc, ADDRESS).unwrap();
     assert_eq!(answer.score, 10.0);
 
-    // Questions that it refuses are the asker's fault.
+    // A refused query (400) is the caller's error and does not open the breaker.
     let refused = Scripted::new(vec![answered(400, ""); 5]);
     for _ in 0..5 {
         assert!(ask(&patient, &refused, Currency::Btc, ADDRESS).is_err());
