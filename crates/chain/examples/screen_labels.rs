@@ -1,6 +1,7 @@
-//! Measures label look-ups and label-only screens on one core: `cargo run --release -p chain --example screen_labels [labels.ndjson]`.
+//! Measures label look-ups and label-only screens on one core: `cargo run --release -p chain --example
+//! screen_labels [labels.ndjson]`.
 //!
-//! Without a file it makes half a million labels of its own.
+//! Without a file it generates half a million labels.
 
 #![allow(
     clippy::print_stdout,
@@ -62,7 +63,7 @@ fn imported(file: &str) -> Vec<Row> {
 
 fn main() {
     let rows = std::env::args().nth(1).map_or_else(made, |file| imported(&file));
-    // Every second question is for an address that nobody knows.
+    // Every second look-up is for an address without a label.
     let asked: Vec<(Currency, String)> = rows
         .iter()
         .map(|(currency, address, _)| (*currency, address.clone()))
@@ -78,7 +79,7 @@ fn main() {
     );
 
     let now = i64::MAX / 2;
-    // In an order that the memory's caches cannot foresee.
+    // The order must be unpredictable for the processor's caches.
     let order: Vec<usize> = (0..1_000_000).map(|at| at * 7_919_usize % asked.len()).collect();
     let start = Instant::now();
     for at in &order {
@@ -99,7 +100,7 @@ fn main() {
         start.elapsed().as_secs_f64() * 1e9 / order.len() as f64
     );
 
-    // The whole screen: syntax and checksum, labels, score and the detail that explains it.
+    // The whole screen: syntax and checksum, labels, score and detail.
     let profile = Profile::built_in();
     let mut times: Vec<Duration> = Vec::with_capacity(300_000);
     let start = Instant::now();

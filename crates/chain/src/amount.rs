@@ -1,6 +1,7 @@
-//! Exact amounts of money on a chain: whole numbers of the smallest unit, of any size, written as decimal strings.
+//! Exact amounts of money on a chain: whole numbers of the smallest unit, of any size, written as decimal
+//! strings.
 //!
-//! Never a float: a JSON number such as `0.1` is read from its text.
+//! Amounts are never floats: a JSON number such as `0.1` is read from its text.
 
 use std::fmt;
 use std::iter::Sum;
@@ -10,14 +11,16 @@ use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
-/// The longest text read as an amount: 256 bits and a fraction need fewer digits.
+/// The longest text of an amount in bytes; 256 bits and a fraction need fewer digits.
 const LONGEST: usize = 200;
 
-/// An amount in the smallest unit (satoshi, wei, lamport, …). Beyond `u64` and `u128`, too: a token's counters are 256 bits.
+/// An amount in the smallest unit (satoshi, wei, lamport, …). It can exceed `u64` and `u128`, since token
+/// counters have 256 bits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Amount(Units);
 
-/// Nearly all amounts are short, and then take no memory of their own. The order of the variants is that of the numbers.
+/// Short amounts, which are by far the most common, need no heap memory. The derived order needs the variants
+/// in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Units {
     Short(u64),
@@ -25,13 +28,13 @@ enum Units {
     Long(BigUint),
 }
 
-/// A text that is no amount.
+/// Why a text is not an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAmount {
-    /// Not digits with at most one point (and perhaps an exponent), or longer than any amount.
+    /// The text is not digits with at most one point (and perhaps an exponent), or it is too long.
     #[error("not a decimal amount")]
     Shape,
-    /// More decimals than the currency has.
+    /// The text has more decimals than the currency.
     #[error("more decimals than the currency has")]
     TooPrecise,
 }
@@ -45,7 +48,7 @@ impl Amount {
         }
     }
 
-    /// The same where it is not too long for that.
+    /// The amount if it fits into 64 bits.
     pub fn to_u64(&self) -> Option<u64> {
         match self.0 {
             Units::Short(units) => Some(units),
@@ -53,12 +56,12 @@ impl Amount {
         }
     }
 
-    /// Whether it is nothing.
+    /// Whether the amount is zero.
     pub fn is_zero(&self) -> bool {
         self.0 == Units::Short(0)
     }
 
-    /// What is left after taking `other` away; nothing, if `other` is more.
+    /// The amount less `other`, or zero if `other` is larger.
     pub fn saturating_sub(&self, other: &Amount) -> Amount {
         match (&self.0, &other.0) {
             (Units::Short(all), Units::Short(less)) => all.saturating_sub(*less).into(),
@@ -67,7 +70,7 @@ impl Amount {
         }
     }
 
-    /// What part of `whole` this is, exactly; zero of nothing.
+    /// This amount as an exact fraction of `whole`; zero when `whole` is zero.
     pub fn part_of(&self, whole: &Amount) -> BigRational {
         if whole.is_zero() {
             return BigRational::zero();
@@ -75,10 +78,10 @@ impl Amount {
         BigRational::new(self.units().into(), whole.units().into())
     }
 
-    /// Reads a whole number of the smallest unit.
+    /// Parses a whole number of the smallest unit.
     ///
     /// # Errors
-    /// When the text is not digits alone.
+    /// When the text has anything but digits, or is too long.
     pub fn from_units(text: &str) -> Result<Amount, NotAnAmount> {
         if text.is_empty() || text.len() > LONGEST || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(NotAnAmount::Shape);
@@ -88,10 +91,10 @@ impl Amount {
             .ok_or(NotAnAmount::Shape)
     }
 
-    /// Reads an EVM quantity such as `0x2a`.
+    /// Parses an EVM quantity such as `0x2a`.
     ///
     /// # Errors
-    /// When the text is not `0x` and at most 64 hexadecimal digits.
+    /// When the text is not `0x` with at most 64 hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Amount, NotAnAmount> {
         let digits = text.strip_prefix("0x").ok_or(NotAnAmount::Shape)?;
         if digits.is_empty() {
@@ -105,10 +108,10 @@ impl Amount {
             .ok_or(NotAnAmount::Shape)
     }
 
-    /// Reads an amount of whole coins with a point (`0.1`, `1e-8`), exactly.
+    /// Parses an amount of whole coins with a point (`0.1`, `1e-8`), exactly.
     ///
     /// # Errors
-    /// When the text is no number, or finer than the currency.
+    /// When the text is no number, or has more decimals than the currency.
     pub fn from_coins(text: &str, decimals: u8) -> Result<Amount, NotAnAmount> {
         if text.len() > LONGEST {
             return Err(NotAnAmount::Shape);
@@ -139,7 +142,7 @@ impl Amount {
         Ok((units / power).into())
     }
 
-    /// Writes it in whole coins: `1.5`, `0.00000546`, `0`.
+    /// Writes the amount in whole coins: `1.5`, `0.00000546`, `0`.
     pub fn to_coins(&self, decimals: u8) -> String {
         let digits = self.to_string();
         let decimals = usize::from(decimals);

@@ -1,5 +1,5 @@
-//! The `check-address` command: one JSON object a line in, one out; an error stays on its line. And the measure of a file
-//! of vectors.
+//! The `check-address` command: each input line is a JSON object and gives one output line, even if it is
+//! wrong. Also measures the address rules against a file of vectors.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ struct Line {
     kind: Option<String>,
 }
 
-/// The verdict on one value.
+/// The result of checking one value.
 struct Verdict {
     kind: Option<String>,
     canonical: Option<String>,
@@ -62,11 +62,12 @@ fn verdict(currency: Currency, kind: &str, value: &str) -> Verdict {
     }
 }
 
-/// Answers one line of `check-address`. A secret, and what may hide one, is not repeated: the member is then null.
+/// Answers one line of `check-address`. A secret, or a text that may contain one, is not repeated: the member
+/// is null.
 pub fn answer_line(line: &str) -> String {
     let line: Line = match serde_json::from_str(line) {
         Ok(line) => line,
-        // serde_json's text may quote what it stumbled over.
+        // serde_json's error may quote the text.
         Err(_) => return refused("not an object with chain, value and perhaps kind, all texts"),
     };
     let kind = line.kind.as_deref().unwrap_or("address");
@@ -104,22 +105,22 @@ fn refused(reason: &str) -> String {
     .to_string()
 }
 
-/// What a file of vectors shows.
+/// The result of measuring a file of vectors.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Vectors of chains known here.
+    /// The number of vectors of supported chains.
     pub vectors: usize,
-    /// Vectors of other chains.
+    /// The number of vectors of other chains.
     pub unknown: usize,
-    /// Accepted although invalid.
+    /// The number of invalid values that were accepted.
     pub wrongly_accepted: usize,
-    /// Refused although valid.
+    /// The number of valid values that were refused.
     pub wrongly_refused: usize,
-    /// Accepted, but as another type, or with other bytes.
+    /// The number of values that were accepted as another type or with other bytes.
     pub otherwise_read: usize,
-    /// One line for each of the latter three: which vector (by its place in the file), and what is wrong.
+    /// One line for each of the last three: the vector's position in the file, and what is wrong.
     pub faults: Vec<String>,
-    /// Where the file says that its origin disagrees: the origin's verdict, ours, and our reason.
+    /// For each disagreement that the file lists: the origin's result, ours, and our reason.
     pub disagreements: Vec<String>,
 }
 
@@ -148,10 +149,11 @@ struct Disagreement {
     origin_says_valid: bool,
 }
 
-/// Measures our verdicts against a file's: `{"vectors": [{"chain","kind","value","valid","type","payload_hex"}]}`.
+/// Compares our results with those of a file: `{"vectors":
+/// [{"chain","kind","value","valid","type","payload_hex"}]}`.
 ///
 /// # Errors
-/// When the text is no such file.
+/// When the text is not such a file.
 pub fn measure(text: &str) -> Result<Measured, &'static str> {
     let file: Vectors = serde_json::from_str(text)
         .map_err(|_| "not a file of vectors: {\"vectors\": [{\"chain\", \"kind\", \"value\", \"valid\"}]}")?;
@@ -208,7 +210,7 @@ pub fn measure(text: &str) -> Result<Measured, &'static str> {
     Ok(measured)
 }
 
-/// As one JSON object.
+/// Converts the report to one JSON object.
 impl From<&Measured> for Value {
     fn from(measured: &Measured) -> Value {
         json!({
@@ -258,7 +260,7 @@ mod tests {
         }
         let words = "abandon ".repeat(11) + "about";
         let long = format!("{key}{}", "1".repeat(300));
-        // Reckoned as base58, this alone would take minutes.
+        // Decoding this as base58 would take minutes.
         let endless = json!({"chain": "xmr", "value": "z".repeat(4 << 20)});
         assert!(answer_line(&endless.to_string()).len() < 1000);
         let seed = "sczanglahtqn3kfnvojdrgrmxhoyidtk2ndwwxdlg7kymd3hqrjnkvhp";

@@ -1,13 +1,13 @@
-//! What a labelled address is: the categories that the score knows (`docs/decisions/0019-risk-score.md`).
+//! The categories of labelled addresses that the score uses (`docs/decisions/0019-risk-score.md`).
 //!
-//! What a category weighs is a risk profile's matter, not this module's.
+//! The weight of a category is part of a risk profile, not of this module.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What the holder of an address does, or what its money is.
+/// The activity of an address's holder, or the origin of its money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -31,7 +31,7 @@ pub enum Category {
     Coinjoin,
     /// Gambling.
     Gambling,
-    /// An exchange that does not know its customers.
+    /// An exchange that does not identify its customers.
     ExchangeHighRisk,
     /// A bridge between chains.
     DefiBridge,
@@ -41,12 +41,12 @@ pub enum Category {
     Mining,
     /// Known, and none of the above: wallets, shops, payment services, other contracts.
     Other,
-    /// Nobody knows.
+    /// The holder is unknown.
     Unattributed,
 }
 
 impl Category {
-    /// All of them, the gravest first.
+    /// All categories, from the gravest to the least grave.
     pub const ALL: [Category; 16] = [
         Category::Sanctions,
         Category::TerrorismFinancing,
@@ -66,7 +66,7 @@ impl Category {
         Category::Unattributed,
     ];
 
-    /// Its name in answers and files.
+    /// The category's name in answers and files.
     pub const fn as_str(self) -> &'static str {
         match self {
             Category::Sanctions => "sanctions",
@@ -95,7 +95,7 @@ impl fmt::Display for Category {
     }
 }
 
-/// A word that names no category.
+/// A text that names no category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such category")]
 pub struct UnknownCategory;

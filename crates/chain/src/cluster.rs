@@ -1,7 +1,7 @@
-//! Which addresses one holder controls: addresses whose outputs are spent together by one holder
+//! Finds the addresses that one holder controls, by outputs that one holder spends together
 //! ([`crate::coinjoin`]).
 //!
-//! Change heuristics never merge anything: a wrong merge taints strangers.
+//! Change heuristics never merge clusters, because a wrong merge would taint strangers.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,7 +10,7 @@ pub use crate::coinjoin::{is_coinjoin, may_be_coinjoin, may_be_payjoin, one_spen
 use crate::source::{Source, SourceError, Window};
 use crate::transaction::{Movement, Party, Transaction};
 
-/// Clusters of many transactions at once: union-find by weight with path halving.
+/// Clusters of many transactions at once: union-find by size with path halving.
 #[derive(Default)]
 pub struct Clusters {
     numbers: FxHashMap<Party, u32>,
@@ -19,7 +19,7 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// Learns from a transaction.
+    /// Adds a transaction's parties, and merges those that spent together.
     pub fn add(&mut self, transaction: &Transaction) {
         if let Movement::Outputs { inputs, outputs, .. } = &transaction.movement {
             let parties = inputs
@@ -40,7 +40,7 @@ impl Clusters {
         }
     }
 
-    /// Everybody in a party's cluster, itself included, in order; empty for one never seen.
+    /// All parties in a party's cluster, itself included, in order; empty for an unknown party.
     pub fn members(&mut self, party: &str) -> Vec<Party> {
         let Some(number) = self.numbers.get(party).copied() else {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Clusters {
         members
     }
 
-    /// Whether two parties are one holder.
+    /// Whether two parties are in the same cluster.
     pub fn same(&mut self, a: &str, b: &str) -> bool {
         match (self.numbers.get(a).copied(), self.numbers.get(b).copied()) {
             (Some(a), Some(b)) => self.root(a) == self.root(b),
@@ -68,7 +68,7 @@ impl Clusters {
         }
     }
 
-    /// How many clusters there are, lone addresses included.
+    /// The number of clusters, including those of one address.
     pub fn count(&self) -> usize {
         self.parents
             .iter()
@@ -110,20 +110,20 @@ impl Clusters {
     }
 }
 
-/// One address's cluster, looked up without an index of all.
+/// The cluster of one address, found without an index of all clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
-    /// Its members, the address itself included, in order.
+    /// The members in order, including the address itself.
     pub members: Vec<Party>,
-    /// Whether the budget sufficed to follow every member.
+    /// Whether the budget sufficed to query every member.
     pub complete: bool,
 }
 
-/// Finds an address's cluster from histories: at most `budget` of them, `limit` transactions each. What it finds depends
-/// on the histories alone, so every source of one chain gives the same answer.
+/// Finds an address's cluster from histories: at most `budget` of them, with `limit` transactions each. The
+/// result depends on the histories alone, so every source of a chain gives the same answer.
 ///
 /// # Errors
-/// When the source cannot say.
+/// When the source fails.
 pub fn cluster_of(
     source: &dyn Source,
     party: &str,

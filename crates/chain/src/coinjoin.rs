@@ -1,18 +1,18 @@
-//! What a transaction's shape says about its payers: one holder, or several people who made it together (CoinJoin,
-//! PayJoin).
+//! Recognises from a transaction's shape whether its payers are one holder, or several people who made it
+//! together (CoinJoin, PayJoin).
 //!
-//! Looks at one transaction alone; what several say together is [`crate::cluster`]'s.
+//! It uses one transaction alone; [`crate::cluster`] combines several.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::amount::Amount;
 use crate::transaction::{Movement, Output, Party, Transaction};
 
-/// The fewest equal outputs of a CoinJoin.
+/// The smallest number of equal outputs of a CoinJoin.
 const COINJOIN_EQUALS: usize = 3;
 
-/// Whether a transaction has the shape of a CoinJoin: at least three outputs of one value (the commonest above dust) to
-/// different parties, paid for by at least as many inputs of at least two parties.
+/// Whether a transaction has the shape of a CoinJoin. At least three parties receive outputs of one value,
+/// the commonest above zero. At least as many inputs, of as many parties, pay for them.
 pub fn is_coinjoin(transaction: &Transaction) -> bool {
     let Movement::Outputs {
         coinbase: false,
@@ -29,12 +29,13 @@ pub fn is_coinjoin(transaction: &Transaction) -> bool {
     if most < COINJOIN_EQUALS || inputs.len() < most {
         return false;
     }
-    // Every mixed output needs a participant; a payer of equal wages spends from one wallet, which often is one address.
+    // Each mixed output needs a participant. A payer of equal wages spends from one wallet, often from one
+    // address.
     let payers: FxHashSet<Option<&str>> = inputs.iter().map(|input| input.party.as_deref()).collect();
     payers.len() >= most
 }
 
-/// For each value among outputs, how many parties hold outputs of it.
+/// For each value among outputs, the number of parties that receive it.
 fn equal_outputs(outputs: &[Output]) -> impl Iterator<Item = usize> {
     let mut holders: FxHashMap<&Amount, FxHashSet<Option<&str>>> = FxHashMap::default();
     for output in outputs.iter().filter(|output| !output.amount.is_zero()) {
@@ -46,8 +47,9 @@ fn equal_outputs(outputs: &[Output]) -> impl Iterator<Item = usize> {
     holders.into_values().map(|holders| holders.len())
 }
 
-/// Whether a transaction may be a CoinJoin of few: as many equal outputs as there would be participants if each but one
-/// had change, and as many paying parties (the shape that Goldfeder and others look for). Too common to call it one.
+/// Whether a transaction may be a CoinJoin with few participants. It has as many equal outputs as there would
+/// be participants if all but one received change, and at least as many paying parties. Goldfeder and others
+/// search for this shape. It is too common to prove a CoinJoin.
 pub fn may_be_coinjoin(transaction: &Transaction) -> bool {
     let Movement::Outputs {
         coinbase: false,
@@ -68,9 +70,9 @@ pub fn may_be_coinjoin(transaction: &Transaction) -> bool {
     equal_outputs(outputs).any(|holders| holders == participants)
 }
 
-/// Whether a transaction may be a PayJoin: the payee adds an input of its own, so two parties sign. Its shape is two
-/// outputs, inputs of several parties, and an input that the payment did not need: in an ordinary payment the change,
-/// and so the smallest output, is less than the smallest input.
+/// Whether a transaction may be a PayJoin, in which the payee adds an input, so two parties sign. The shape
+/// has two outputs, inputs of several parties, and an input that the payment did not need. In an ordinary
+/// payment the change, and so the smallest output, is less than the smallest input.
 pub fn may_be_payjoin(transaction: &Transaction) -> bool {
     let Movement::Outputs {
         coinbase: false,
@@ -89,12 +91,13 @@ pub fn may_be_payjoin(transaction: &Transaction) -> bool {
     payers.len() > 1 && smallest_output >= smallest_input
 }
 
-/// Whether all inputs of a transaction belong to one holder, as far as its shape tells.
+/// Whether all inputs belong to one holder, as far as the transaction's shape shows.
 pub fn one_spender(transaction: &Transaction) -> bool {
     !is_coinjoin(transaction) && !may_be_coinjoin(transaction) && !may_be_payjoin(transaction)
 }
 
-/// The parties that signed a transaction, in the order of its inputs, if they are several and one holder.
+/// The parties that signed a transaction, in the order of its inputs, if they are several and count as one
+/// holder. Otherwise empty.
 pub fn spenders(transaction: &Transaction) -> Vec<&Party> {
     let spenders: Vec<&Party> = match &transaction.movement {
         Movement::Outputs { inputs, .. } => inputs.iter().filter_map(|input| input.party.as_ref()).collect(),

@@ -1,6 +1,7 @@
-//! The chains that can be screened, by the codes that the API takes (contract §4.9).
+//! The chains that can be screened, by the codes of the API (contract §4.9).
 //!
-//! A table, nothing else: how addresses look is [`crate::address`]'s matter, how money moves the sources'.
+//! This module is only a table. [`crate::address`] has the forms of addresses, and the sources have the
+//! movements of money.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,21 +46,21 @@ pub enum Currency {
     Sys,
     /// Solana.
     Sol,
-    /// TRON, where most sanctioned USDT lives.
+    /// TRON, on which most sanctioned USDT is.
     Trx,
 }
 
-/// How a chain keeps its money.
+/// How a chain records money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ledger {
     /// Transactions spend outputs of earlier ones.
     Utxo,
-    /// Accounts hold balances.
+    /// Accounts have balances.
     Account,
 }
 
 impl Currency {
-    /// All of them, in the order of the contract.
+    /// All chains, in the order of the contract.
     pub const ALL: [Currency; 18] = [
         Currency::Btc,
         Currency::Eth,
@@ -81,7 +82,7 @@ impl Currency {
         Currency::Trx,
     ];
 
-    /// The code that the API takes.
+    /// The code in the API.
     pub const fn code(self) -> &'static str {
         match self {
             Currency::Btc => "btc",
@@ -129,7 +130,8 @@ impl Currency {
         }
     }
 
-    /// How the chain keeps its money. Syscoin's EVM side is not counted: its native ledger is Bitcoin's.
+    /// How the chain records money. Syscoin counts as UTXO, because its native ledger is Bitcoin's; its EVM
+    /// is ignored.
     pub const fn ledger(self) -> Ledger {
         match self {
             Currency::Btc
@@ -161,7 +163,7 @@ impl Currency {
         )
     }
 
-    /// Decimal places of the native currency's smallest unit.
+    /// The decimal places of the native currency.
     pub const fn decimals(self) -> u8 {
         match self {
             Currency::Btc
@@ -186,7 +188,7 @@ impl fmt::Display for Currency {
     }
 }
 
-/// A code that names no chain here.
+/// A code of no supported chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such currency")]
 pub struct UnknownCurrency;

@@ -1,12 +1,14 @@
-//! A small chain in a JSON file, for evaluating the engine on vectors: transactions, labels, and what is expected.
+//! A small chain in a JSON file, which evaluates the engine on vectors: transactions, labels and expected
+//! results.
 //!
 //! ```json
 //! {"txs": {"t": {"in": [["c", 0]], "out": [["A", 10]]}, "c": {"in": [], "out": [["M", 10]], "coinbase": true}},
 //!  "labels": {"M": {"name": "MixCo", "category": "mixer"}}, "received": [["t", 0]], "options": {"eps": "1/1000"}}
 //! ```
-//! Parties and ids are any names. Amounts are whole numbers, as strings beyond 2^64. Account chains write
-//! `"transfers": [["from", "to", 5]]` instead of `in` and `out`; their order is that of `height`, then of the file.
-//! Unknown members are passed over.
+//!
+//! Parties and ids may be any names. Amounts are whole numbers, as strings beyond 2^64. Account chains have
+//! `"transfers": [["from", "to", 5]]` instead of `in` and `out`. Transactions are ordered by `height`, then
+//! by their position in the file. Unknown members are ignored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,13 +28,13 @@ use crate::source::{
 };
 use crate::trace::{Coin, Direction, Options, Seeds, Start, Trace, trace};
 
-/// What is wrong with a fixture.
+/// Why a fixture is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFixture {
     /// A member has the wrong shape.
     #[error("{0} - {1}")]
     Member(String, String),
-    /// An input, or the received list, names what is not there.
+    /// An input, or the received list, names an output that does not exist.
     #[error("{0} - names output {2} of transaction {1}, which the fixture does not hold")]
     Dangling(String, String, u32),
 }
@@ -42,7 +44,7 @@ fn member(name: impl Into<String>) -> impl FnOnce(serde_json::Error) -> BadFixtu
     move |error| BadFixture::Member(name, error.to_string())
 }
 
-/// A chain held in memory, with its labels.
+/// A chain in memory, with its labels.
 #[derive(Debug, Default)]
 pub struct Fixture {
     transactions: FxHashMap<TxId, Arc<Transaction>>,
@@ -69,7 +71,7 @@ impl RawAmount {
     }
 }
 
-/// From, to, amount.
+/// Sender, recipient, amount.
 #[derive(Deserialize)]
 struct RawTransfer(Option<String>, Option<String>, RawAmount);
 
@@ -103,10 +105,10 @@ fn certain() -> u8 {
 }
 
 impl Fixture {
-    /// Reads `txs` and `labels`.
+    /// Reads the members `txs` and `labels`.
     ///
     /// # Errors
-    /// What is wrong, naming the member.
+    /// What is wrong, with the name of the member.
     pub fn from_json(fixture: &Value) -> Result<Fixture, BadFixture> {
         let none = Map::new();
         let raw = match fixture.get("txs") {
@@ -165,7 +167,7 @@ impl Fixture {
         Ok(chain)
     }
 
-    /// Adds a transaction; later ones must come later.
+    /// Adds a transaction. It must come after all earlier ones.
     pub fn add(&mut self, transaction: Transaction) {
         let transaction = Arc::new(transaction);
         self.tip = self
@@ -183,7 +185,7 @@ impl Fixture {
         self.transactions.insert(transaction.id.clone(), transaction);
     }
 
-    /// Who holds an output.
+    /// The owner and the amount of an output.
     fn holder(&self, id: &str, output: u32) -> Option<(Option<Party>, Amount)> {
         match &self.transactions.get(id)?.movement {
             Movement::Outputs { outputs, .. } => outputs
@@ -195,7 +197,7 @@ impl Fixture {
         }
     }
 
-    /// Traces the money of `received` as a vector asks.
+    /// Traces the money of the member `received`, with the member `options`.
     ///
     /// # Errors
     /// When `received` or `options` have the wrong shape.
@@ -302,7 +304,7 @@ fn build(
     Ok(transaction)
 }
 
-/// Reads a vector's options. Heuristics are off unless asked for: a vector states what is known.
+/// Reads a vector's options. Heuristics are off by default, because a vector states what is known.
 fn options(raw: Option<&Value>) -> Result<Options, BadFixture> {
     let mut options = Options {
         heuristics: false,
@@ -352,7 +354,7 @@ fn options(raw: Option<&Value>) -> Result<Options, BadFixture> {
     Ok(options)
 }
 
-/// Whether a place lies within a window.
+/// Whether a position is within a window.
 fn within(position: Option<Position>, window: &Window) -> bool {
     match (position, window.up_to) {
         (_, None) => true,

@@ -1,16 +1,17 @@
-//! When the newest block that somebody knows is too old to speak for today: the one rule for all chains and sources. Pure; what is
-//! done about it is others' matter.
+//! The one rule for when the newest block of a source is too old, for all chains. The functions are pure;
+//! callers decide what follows from a stale block.
 
 use std::time::Duration;
 
 use crate::currency::Currency;
 
-/// So many blocks may be missing. Bitcoin's next block takes longer than so many of its intervals once in sixty million.
+/// The number of blocks that may be missing. Bitcoin's next block takes longer than this many intervals once
+/// in sixty million.
 const BLOCKS: u32 = 18;
-/// However fast a chain is, its source may be busy for so long.
+/// The shortest time limit, for sources of fast chains, which may be busy for this long.
 const LEAST: Duration = Duration::from_mins(30);
 
-/// The time between two blocks that a chain aims at; of fast chains a round figure above it.
+/// The chain's target time between two blocks; for fast chains a round figure above it.
 pub const fn block_interval(currency: Currency) -> Duration {
     Duration::from_secs(match currency {
         Currency::Btc | Currency::Bch | Currency::Bsv => 600,
@@ -24,17 +25,18 @@ pub const fn block_interval(currency: Currency) -> Duration {
     })
 }
 
-/// A newest block older than this is stale.
+/// The age from which a newest block is stale.
 pub fn stale_after(currency: Currency) -> Duration {
     (block_interval(currency) * BLOCKS).max(LEAST)
 }
 
-/// How old a newest block is at a time (both in milliseconds since 1970). Clocks differ: one from the future has no age.
+/// The age of a block at a time (both in milliseconds since 1970). Clocks differ, so a block from the future
+/// has age zero.
 pub fn age(block_time: i64, now: i64) -> Duration {
     Duration::from_millis(u64::try_from(now.saturating_sub(block_time)).unwrap_or_default())
 }
 
-/// Whether a newest block is too old at a time. One whose time its source does not tell is not judged.
+/// Whether a newest block is too old at a time. A block of unknown time is never stale.
 pub fn is_stale(currency: Currency, block_time: Option<i64>, now: i64) -> bool {
     block_time.is_some_and(|time| age(time, now) > stale_after(currency))
 }

@@ -1,5 +1,6 @@
-//! The greatest common divisor of long numbers by Lehmer's method: thirty steps of Euclid's at a time, reckoned on the
-//! leading digits alone. Exact fractions of money have thousands of bits, and bit by bit they take a screening's time.
+//! The greatest common divisor of long numbers by Lehmer's method. It computes about thirty of Euclid's steps
+//! at a time on the leading digits alone. Exact fractions of money have thousands of bits, for which a
+//! bitwise method is too slow.
 
 use std::cmp::Ordering;
 use std::mem::swap;
@@ -7,10 +8,10 @@ use std::mem::swap;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 
-/// A number's digits of 64 bits, the lowest first, none of the highest being 0.
+/// A number's 64-bit digits from the lowest to the highest; the highest is not 0.
 type Digits = Vec<u64>;
 
-/// The greatest common divisor; of nothing and a number, the number.
+/// The greatest common divisor; if one number is zero, the other number.
 pub(crate) fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
     let (mut a, mut b) = (a.to_u64_digits(), b.to_u64_digits());
     if is_less(&a, &b) {
@@ -19,7 +20,7 @@ pub(crate) fn gcd(a: &BigUint, b: &BigUint) -> BigUint {
     while b.len() > 1 {
         let factors = steps(&a, &b);
         if factors[1] == 0 {
-            // The numbers' lengths differ too much to be led by a few digits.
+            // The lengths differ too much for the leading digits to determine a quotient.
             let rest = (number(&a) % number(&b)).to_u64_digits();
             a = std::mem::replace(&mut b, rest);
         } else {
@@ -51,7 +52,7 @@ fn is_less(a: &Digits, b: &Digits) -> bool {
     by_length.then_with(|| a.iter().rev().cmp(b.iter().rev())) == Ordering::Less
 }
 
-/// The 62 leading bits of `a` ≥ `b`, and those of `b` at the same places.
+/// The 62 leading bits of `a` ≥ `b`, and the bits of `b` at the same positions.
 fn leading(a: &[u64], b: &[u64]) -> (i64, i64) {
     let top = a.len() - 1;
     let unused = a[top].leading_zeros();
@@ -63,8 +64,9 @@ fn leading(a: &[u64], b: &[u64]) -> (i64, i64) {
     (of(a), of(b))
 }
 
-/// What as many steps of Euclid's as the leading 62 bits of `a` ≥ `b` tell for certain make of them: the factors, with
-/// their signs, of a and b in the new a, and of a and b in the new b. The second is 0 when no step is certain.
+/// Computes Euclid's steps as long as the leading 62 bits of `a` ≥ `b` determine the quotients. Returns
+/// signed factors: of a and b in the new a, then of a and b in the new b. The second is 0 when no step is
+/// certain.
 fn steps(a: &[u64], b: &[u64]) -> [i64; 4] {
     let (mut x, mut y) = leading(a, b);
     let (mut keep, mut less, mut less_too, mut keep_too) = (1i64, 0i64, 0i64, 1i64);
@@ -89,13 +91,13 @@ fn steps(a: &[u64], b: &[u64]) -> [i64; 4] {
     [keep, less, less_too, keep_too]
 }
 
-/// Puts `keep·a + less·b` and `less_too·a + keep_too·b`, neither of which is negative, in the places of a and b.
+/// Replaces a by `keep·a + less·b` and b by `less_too·a + keep_too·b`; neither may be negative.
 fn shorten(a: &mut Digits, b: &mut Digits, [keep, less, less_too, keep_too]: [i64; 4]) {
     b.resize(a.len(), 0);
     let (mut carry, mut carry_too) = (0i128, 0i128);
     for (a, b) in a.iter_mut().zip(b.iter_mut()) {
         let (x, y) = (i128::from(*a), i128::from(*b));
-        // Factors have at most 32 bits, so that these stay below 2^97.
+        // Factors have at most 32 bits, so these sums stay below 2^97.
         carry += i128::from(keep) * x + i128::from(less) * y;
         carry_too += i128::from(less_too) * x + i128::from(keep_too) * y;
         (*a, *b) = (carry as u64, carry_too as u64);
@@ -120,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// The same by the library, which goes bit by bit.
+    /// The same by the library's bitwise method.
     fn peer(a: &BigUint, b: &BigUint) -> BigUint {
         if b.is_zero() {
             return a.clone();
@@ -156,7 +158,7 @@ mod tests {
         let number = BigUint::from(7u8) << 700u32;
         assert_eq!(gcd(&number, &BigUint::zero()), number);
         assert_eq!(gcd(&BigUint::zero(), &BigUint::zero()), BigUint::zero());
-        // Neighbours in Fibonacci's row need the most steps.
+        // Neighbouring Fibonacci numbers need the most steps.
         let (mut a, mut b) = (BigUint::from(1u8), BigUint::from(1u8));
         for _ in 0..4000 {
             (a, b) = (&a + &b, a);

@@ -1,6 +1,6 @@
-//! Transaction ids: what can exist on each chain, in one canonical form.
+//! Transaction ids: the forms that can exist on each chain, and one canonical form.
 //!
-//! Nothing in them is checked by a checksum; a wrong one only turns out not to be found.
+//! Ids have no checksum, so a mistyped id is only noticed when a source does not find it.
 
 use crate::address::{AddressError, checked, exists_anywhere};
 use crate::currency::Currency;
@@ -11,12 +11,12 @@ use crate::{hint, secret};
 pub struct TransactionHash {
     /// The chain.
     pub currency: Currency,
-    /// The one form under which transactions are kept: lower case, upper case on the XRP Ledger, as it is on Solana.
+    /// The canonical text: lower case, but upper case on the XRP Ledger and unchanged on Solana.
     pub canonical: String,
 }
 
 impl TransactionHash {
-    /// The bytes that the text stands for.
+    /// The bytes of the id.
     pub fn bytes(&self) -> Vec<u8> {
         let digits = self.canonical.trim_start_matches("0x");
         hex::decode(digits)
@@ -24,13 +24,13 @@ impl TransactionHash {
             .unwrap_or_default()
     }
 
-    /// Reads a transaction id of a chain.
+    /// Parses a transaction id of a chain.
     ///
     /// # Errors
-    /// Why it cannot exist there; the text itself is never part of it.
+    /// Why the id cannot exist on the chain. The error never contains the text.
     pub fn parse(currency: Currency, text: &str) -> Result<TransactionHash, AddressError> {
         checked(text)?;
-        // A Solana key pair has the size of a signature, so secrets are looked for first.
+        // A Solana key pair has the length of a signature, so the check for secrets comes first.
         if let Some(kind) = secret::recognise(text) {
             return Err(AddressError::Secret(kind));
         }
@@ -57,7 +57,7 @@ fn canonical(currency: Currency, text: &str) -> Result<String, &'static str> {
             None if is_hash(text) => Err("lacks its prefix: send it as 0x…"),
             _ => Err("is no transaction hash: 0x and 64 hexadecimal digits"),
         },
-        // Syscoin's EVM side has Ethereum's hashes.
+        // Hashes of Syscoin's EVM have Ethereum's form.
         Currency::Sys if digits.is_some_and(is_hash) => Ok(text.to_ascii_lowercase()),
         _ if is_hash(text) => Ok(match currency {
             Currency::Xrp => text.to_ascii_uppercase(),
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_solana_key_pair_is_no_signature() {
-        // A key pair made of the seed 1, 2, 3 … 32, as `solana-keygen` writes it, in base58.
+        // A key pair of the seed 1, 2, 3 … 32 in base58, as `solana-keygen` writes it.
         let seed: Vec<u8> = (1..=32).collect();
         let pair = ring::signature::Ed25519KeyPair::from_seed_unchecked(&seed).unwrap();
         let public = ring::signature::KeyPair::public_key(&pair).as_ref();

@@ -1,7 +1,7 @@
-//! What people send where an address or a transaction hash belongs, and what to send instead: links, names, the other one
-//! of the two, spaces that nobody sees.
+//! Explains texts that people send instead of an address or a transaction hash, and what to send. Such texts
+//! are links, names, the other of the two, or have invisible characters.
 //!
-//! Explains what was refused; never accepts or repeats it. Secrets are [`crate::secret`]'s.
+//! It only explains refused texts and never accepts or repeats one. [`crate::secret`] recognises secrets.
 
 use crate::address::{MAX_LENGTH, exists_anywhere};
 use crate::currency::Currency;
@@ -17,7 +17,8 @@ const HASH: &str = "has the form of a transaction hash: send it with type `trans
                     too: never send one to anybody)";
 const SIGNATURE: &str = "has the form of a Solana transaction's signature: send it with type `transaction`";
 
-/// Names before a payment link's colon, besides the chains' codes (BIP 21, ERC-681, SEP-7, CIP-13, Solana Pay, …).
+/// Schemes of payment links, in addition to the chains' codes (BIP 21, ERC-681, SEP-7, CIP-13, Solana Pay,
+/// …).
 const SCHEMES: [&str; 18] = [
     "bitcoin",
     "bitcoinsv",
@@ -39,7 +40,7 @@ const SCHEMES: [&str; 18] = [
     "zcash",
 ];
 
-/// What the text is instead of an address.
+/// Explains a text that is not an address.
 pub(crate) fn instead_of_address(text: &str) -> Option<&'static str> {
     let is_signature = || {
         (86..=88).contains(&text.len()) && bs58::decode(text).into_vec().is_ok_and(|bytes| bytes.len() == 64)
@@ -51,7 +52,7 @@ pub(crate) fn instead_of_address(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What the text is instead of an address or a hash.
+/// Explains a text that is neither an address nor a hash.
 pub(crate) fn of(text: &str) -> Option<&'static str> {
     let seen: String = text.chars().filter(|c| !is_unseen(*c)).take(MAX_LENGTH).collect();
     if seen.len() < text.len() && (exists_anywhere(&seen) || is_hash(&seen)) {
@@ -61,7 +62,7 @@ pub(crate) fn of(text: &str) -> Option<&'static str> {
     if let Some((scheme, rest)) = seen.split_once(':') {
         let is_payment = match scheme {
             "http" | "https" => return Some(PAGE),
-            // Bitcoin Cash's addresses have this name themselves.
+            // Bitcoin Cash's addresses also have this prefix.
             "bitcoincash" => rest.contains('?'),
             _ => SCHEMES.contains(&scheme) || scheme.parse::<Currency>().is_ok(),
         };
@@ -77,7 +78,7 @@ pub(crate) fn of(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Space, and what shows nothing at all.
+/// Whether a character is white space or invisible.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -144,7 +145,7 @@ mod tests {
             (bs58::encode([7; 64]).into_string(), Some(SIGNATURE), None),
             ("not an address".into(), None, None),
             ("".into(), None, None),
-            // Wrong in another way, which is explained elsewhere.
+            // Wrong in another way, which other errors explain.
             (format!("{}b", &BTC[..33]), None, None),
             (
                 "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6b".into(),

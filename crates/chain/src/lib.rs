@@ -1,8 +1,9 @@
-//! Crypto addresses and transactions: what can exist on each chain, what is known about it, where its money came from,
-//! and a risk score that can be recomputed from its own detail (`docs/decisions/0019-risk-score.md`).
+//! Screening of crypto addresses and transactions: their forms on each chain, labels, the origin of money,
+//! and a risk score. The score can be recomputed from its own detail (`docs/decisions/0019-risk-score.md`).
 //!
-//! Never opens a socket or a database: histories come through the trait [`source::Source`], which the crate
-//! `chain-sources` implements for nodes, indexes and its own graph. The only files read are of labels and fixtures.
+//! This crate never opens a socket or a database. Histories come through the trait [`source::Source`], which
+//! the crate `chain-sources` implements for nodes, indexes and its own graph. The only files that it reads
+//! are labels and fixtures.
 
 pub mod address;
 pub mod amount;

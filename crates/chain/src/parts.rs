@@ -1,9 +1,12 @@
-//! Exact parts of one whole, in bounded size: whole numbers over one denominator that all parts of a reckoning share.
+//! Exact parts of one whole in bounded size: whole numbers over one denominator that all parts of a
+//! calculation share.
 //!
-//! The sum of many fractions needs a denominator that every one of them divides, and those grow without end. Here that
-//! denominator grows as long as it has at most [`MOST_BITS`] bits, which some forty transactions with amounts of bitcoin
-//! in coprime sums need; up to there everything is exact. After that what cannot be written over it is rounded down, by
-//! less than one part in 2^512, and whoever reckons sees it: what was split no longer sums to what there was.
+//! The sum of many fractions needs a denominator that all of theirs divide, which grows without limit. Here
+//! the shared denominator grows up to [`MOST_BITS`] bits, and all parts are exact until then. About forty
+//! transactions with coprime amounts of bitcoin need that many.
+//!
+//! After that, a part that the denominator cannot express is rounded down, by less than one part in 2^512.
+//! The caller can detect this, because the pieces then no longer sum to the whole.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,9 +20,9 @@ use crate::gcd::gcd;
 /// An exact part of a whole, 0 to 1.
 pub type Share = BigRational;
 
-/// The shared denominator has at most so many bits.
+/// The largest size of the shared denominator in bits.
 pub const MOST_BITS: u64 = 2048;
-/// Rounding is never coarser than a part in two to this power.
+/// Rounding is never coarser than one part in two to this power.
 const FINE_BITS: u64 = 512;
 
 /// A part, from 0 to 1. Two parts compare exactly.
@@ -30,17 +33,17 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether it is nothing.
+    /// Whether the part is zero.
     pub fn is_zero(&self) -> bool {
         self.numerator.is_zero()
     }
 
-    /// About how much it is.
+    /// The nearest float.
     pub fn to_f64(&self) -> f64 {
         to_f64(&self.numerator, &self.denominator)
     }
 
-    /// A number that never orders two parts otherwise than they are, made once for many comparisons.
+    /// A number for sorting: it never contradicts the exact order, and is computed once for many comparisons.
     pub(crate) fn key(&self) -> u128 {
         ((&self.numerator << 120u32) / &*self.denominator)
             .to_u128()
@@ -68,7 +71,7 @@ impl Ord for Part {
     }
 }
 
-/// The denominator that the parts of one reckoning share.
+/// The denominator that all parts of a calculation share.
 #[derive(Clone, Debug)]
 pub struct Scale {
     denominator: Arc<BigUint>,
@@ -82,7 +85,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// A scale whose denominator has at most so many bits, at least 512.
+    /// A scale whose denominator has at most `most_bits` bits; at least 512 are allowed.
     pub fn within(most_bits: u64) -> Scale {
         Scale {
             denominator: Arc::new(BigUint::one()),
@@ -90,22 +93,22 @@ impl Scale {
         }
     }
 
-    /// The whole.
+    /// The part that is the whole.
     pub fn one(&self) -> Part {
         self.part((*self.denominator).clone())
     }
 
-    /// Nothing.
+    /// The part that is zero.
     pub fn nothing(&self) -> Part {
         self.part(BigUint::zero())
     }
 
-    /// The denominator as it is now.
+    /// The current denominator.
     pub fn whole(&self) -> &BigUint {
         &self.denominator
     }
 
-    /// A numerator over the denominator as it is now, as a part.
+    /// A numerator over the current denominator, as a part.
     pub fn part(&self, numerator: BigUint) -> Part {
         Part {
             numerator,
@@ -113,7 +116,8 @@ impl Scale {
         }
     }
 
-    /// A part's numerator over the denominator as it is now. Exact: a denominator only ever grows by factors.
+    /// A part's numerator over the current denominator. This is exact, because the denominator only grows by
+    /// factors.
     pub fn numerator(&self, part: &Part) -> BigUint {
         if Arc::ptr_eq(&self.denominator, &part.denominator) {
             return part.numerator.clone();
@@ -121,7 +125,8 @@ impl Scale {
         &part.numerator * (&*self.denominator / &*part.denominator)
     }
 
-    /// Multiplies the denominator, unless it would be too long; then makes it at least long enough to round finely.
+    /// Multiplies the denominator by a factor. If the result would be too long, it is only extended for fine
+    /// rounding.
     fn grow(&mut self, factor: &BigUint) {
         if factor.is_one() {
             return;
@@ -134,7 +139,7 @@ impl Scale {
         }
     }
 
-    /// Writes a fraction as a part.
+    /// Converts a fraction to a part.
     pub fn hold(&mut self, share: &Share) -> Part {
         let (numerator, denominator) = (share.numer().magnitude(), share.denom().magnitude());
         self.split(&self.one(), &[numerator], denominator)
@@ -142,7 +147,7 @@ impl Scale {
             .unwrap_or_else(|| self.nothing())
     }
 
-    /// What each of several amounts, being parts of `of`, makes of a part. Each is rounded down where it must be.
+    /// Splits a part in the ratios `amounts` / `of`. Each piece is rounded down where necessary.
     pub fn split(&mut self, part: &Part, amounts: &[&BigUint], of: &BigUint) -> Vec<Part> {
         if of.is_zero() {
             return vec![self.nothing(); amounts.len()];
@@ -157,7 +162,8 @@ impl Scale {
             .collect()
     }
 
-    /// The parts that amounts make of their whole. Exact, unless the whole itself is longer than any denominator may be.
+    /// The parts of the amounts in their whole. This is exact, unless the whole is longer than the
+    /// denominator may be.
     pub fn weigh(&mut self, amounts: &[&BigUint], whole: &BigUint) -> Vec<Part> {
         let common = amounts
             .iter()
@@ -184,7 +190,7 @@ impl Scale {
     }
 }
 
-/// A fraction as it comes. Reducing long ones after every step of a reckoning would take most of its time.
+/// A fraction that is not reduced. Reducing long fractions after each step would take most of the time.
 pub fn fraction(numerator: &BigUint, denominator: &BigUint) -> Share {
     Share::new_raw(numerator.clone().into(), denominator.clone().into())
 }
@@ -204,7 +210,7 @@ pub fn share(numerator: &BigUint, denominator: &BigUint) -> Share {
     lowest(&fraction(numerator, denominator))
 }
 
-/// Adds to a sum, not in lowest terms. Of denominators that divide one another the longer stays.
+/// Adds to a sum, not in lowest terms. If one denominator divides the other, the sum has the larger one.
 pub fn add(sum: &mut Share, more: &Share) {
     let (above, below) = if sum.denom() == more.denom() {
         (sum.numer() + more.numer(), sum.denom().clone())
@@ -221,7 +227,7 @@ pub fn add(sum: &mut Share, more: &Share) {
     *sum = Share::new_raw(above, below);
 }
 
-/// A share as the nearest number, however long it is.
+/// The nearest float of a share of any length.
 pub fn number(share: &Share) -> f64 {
     let number = to_f64(share.numer().magnitude(), share.denom().magnitude());
     if share.numer().is_negative() {
@@ -231,9 +237,10 @@ pub fn number(share: &Share) -> f64 {
     }
 }
 
-/// A fraction as the nearest number, however long it is.
+/// The nearest float of a fraction of any length.
 pub fn to_f64(numerator: &BigUint, denominator: &BigUint) -> f64 {
-    // 65 to 67 digits of the quotient, the last of them set if anything follows, round as all of it would.
+    // 65 to 67 digits of the quotient suffice; the last is set if a remainder follows, so rounding stays
+    // correct.
     let shift = numerator.bits().cast_signed() - denominator.bits().cast_signed() - 66;
     if numerator.is_zero() || denominator.is_zero() || shift.abs() > 1000 {
         return Ratio::<BigInt>::new_raw(numerator.clone().into(), denominator.clone().into())
@@ -248,7 +255,7 @@ pub fn to_f64(numerator: &BigUint, denominator: &BigUint) -> f64 {
     digits as f64 * 2f64.powi(shift as i32)
 }
 
-/// The greatest common divisor of amounts, as far as it is quickly found; 1 divides all.
+/// The greatest common divisor of short amounts; 1 if one is too long for a quick result.
 fn common(amounts: &[&BigUint]) -> BigUint {
     let mut common = 0u128;
     for amount in amounts {
@@ -316,7 +323,7 @@ mod tests {
         assert_eq!(sum, third, "an older part over a smaller denominator");
         assert!(pieces[0] < pieces[1] && pieces[0].key() < pieces[1].key());
         assert_eq!(scale.whole(), &21u8.into());
-        // Everything of a part, or of a sum that the denominator holds already, needs no longer one.
+        // A piece that the denominator can already express must not extend it.
         scale.split(&third, &[&10u8.into()], &10u8.into());
         scale.split(&third, &[&2u8.into(), &4u8.into()], &14u8.into());
         assert_eq!(scale.whole(), &21u8.into());

@@ -1,7 +1,7 @@
-//! The flow that led to a score, as JSON (nodes and links) and as a Sankey diagram in SVG.
+//! The flow of money behind a score, as JSON (nodes and links) and as a Sankey diagram in SVG.
 //!
-//! Drawn from traces alone: what money was followed, where it was absorbed and what was left. The SVG has a title, a
-//! description and readable text, no script and no outside reference.
+//! It is drawn from traces alone: the money that was traced, where it was absorbed and what was left. The SVG
+//! has a title, a description and readable text, no script and no external reference.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,26 +13,26 @@ use crate::profile::Profile;
 use crate::screen::{Detail, Screen};
 use crate::trace::{Direction, Trace};
 
-/// At most so many parties in a column; the smaller ones are drawn as one.
+/// The largest number of parties in a column; the smaller ones are merged into `others`.
 const COLUMN: usize = 12;
 
 /// A party in the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Node {
-    /// Its name: an address, an entity, or `others`.
+    /// The name: an address, an entity, or `others`.
     pub name: String,
-    /// What it is, if it is known.
+    /// The category, if it is known.
     pub category: Option<Category>,
-    /// Hops from the screened address: negative towards sources, 0 itself, positive towards destinations.
+    /// Hops from the screened address: negative for sources, 0 for itself, positive for destinations.
     pub column: i32,
-    /// How grave its category is in the profile, 0-100.
+    /// The severity of the category in the profile, 0-100.
     pub severity: u8,
-    /// What part of the money passed, in percent.
+    /// The part of the money that passed through, in percent.
     pub percentage: f64,
 }
 
-/// Money between two parties, from left to right as it went.
+/// A flow of money between two parties, from left to right.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Link {
@@ -40,28 +40,28 @@ pub struct Link {
     pub from: usize,
     /// The index of the paid node.
     pub to: usize,
-    /// What part of the money, in percent.
+    /// The part of the money, in percent.
     pub percentage: f64,
 }
 
-/// The flow.
+/// The diagram's data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Picture {
-    /// The screened address (the first) and everybody met.
+    /// The screened address (the first) and all parties of the traces.
     pub nodes: Vec<Node>,
-    /// Money between them.
+    /// The flows between them.
     pub links: Vec<Link>,
 }
 
 type Key = (i32, Option<Category>, String);
 
 impl Picture {
-    /// Draws what a screening found around its address or transaction, which is named as it was asked for.
+    /// The picture of a screening; `subject` is the text of its address or transaction in the request.
     pub fn of(subject: &str, screen: &Screen, profile: &Profile) -> Picture {
         let own = match screen.detail {
             Detail::Address(_) => screen.labels.first().map(|label| label.category),
-            // Labels of a transaction are its parties'.
+            // A transaction's labels are those of its parties.
             Detail::Transaction(_) => None,
         };
         Picture::around((0, own, subject.to_owned()), &screen.traces, profile)
@@ -110,7 +110,7 @@ impl Picture {
                     .iter()
                     .filter(|link| end(link) == index)
                     .map(|link| link.percentage)
-                    // Not `sum`, which is -0.0 of nothing.
+                    // `sum` of an empty iterator is -0.0.
                     .fold(0.0, |sum, part| sum + part)
             };
             let passed = sum(|link| link.from).max(sum(|link| link.to));
@@ -136,13 +136,13 @@ impl Picture {
         self.nodes.len() - 1
     }
 
-    /// The picture as SVG.
+    /// Renders the picture as SVG.
     pub fn svg(&self) -> String {
         Drawing::of(self).svg(self)
     }
 }
 
-/// The party behind each edge of a trace.
+/// The party of each node in a trace.
 fn keys(trace: &Trace, side: i32) -> Vec<Key> {
     trace
         .nodes
@@ -161,7 +161,7 @@ fn keys(trace: &Trace, side: i32) -> Vec<Key> {
         .collect()
 }
 
-/// Puts the smaller parties of a crowded column together; labelled ones last.
+/// Merges the smaller parties of a crowded column; labelled ones are merged last.
 fn gathered(links: BTreeMap<(Key, Key), f64>) -> BTreeMap<(Key, Key), f64> {
     let mut sizes: BTreeMap<Key, f64> = BTreeMap::new();
     for ((from, to), share) in &links {
@@ -201,11 +201,11 @@ fn gathered(links: BTreeMap<(Key, Key), f64>) -> BTreeMap<(Key, Key), f64> {
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 30.0;
 const BAR: f64 = 14.0;
-/// The height of all the money.
+/// The height of a bar with all the money.
 const FULL: f64 = 320.0;
 const GAP: f64 = 22.0;
 
-/// Where everything is drawn.
+/// The layout of the drawing.
 struct Drawing {
     left: Vec<f64>,
     top: Vec<f64>,
@@ -276,7 +276,7 @@ impl Drawing {
             let what = node
                 .category
                 .map_or_else(String::new, |category| format!(" ({category})"));
-            // Without any flow there is no part of it.
+            // Without any flow there is no percentage.
             let part = match picture.links.is_empty() {
                 true => String::new(),
                 false => format!(" {:.1} %", node.percentage),
@@ -313,7 +313,7 @@ fn colour(severity: u8) -> &'static str {
     }
 }
 
-/// Long addresses keep both their ends.
+/// Shortens a long address to its two ends.
 fn shortened(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= 24 {
@@ -335,7 +335,7 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
             '"' => safe.push_str("&quot;"),
-            // Not allowed in XML, or turning what follows around.
+            // Not allowed in XML, or reverses the direction of the text that follows.
             '\u{fffe}'
             | '\u{ffff}'
             | '\u{200e}'

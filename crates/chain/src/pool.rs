@@ -1,6 +1,7 @@
-//! Where the money of one payment out of a balance came from: the pool of lots behind an account, replayed in time order.
+//! The sources of one payment out of a balance: the pool of lots behind an account, replayed in the order of
+//! time.
 //!
-//! Pure arithmetic with exact parts ([`crate::parts`]); knows no chain, no labels.
+//! This is pure arithmetic with exact parts ([`crate::parts`]), without chains and labels.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use crate::amount::Amount;
 pub use crate::parts::Share;
 use crate::parts::{self, Part, Scale};
 
-/// How mixed money is told apart.
+/// How the sources of mixed money are determined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -22,7 +23,7 @@ pub enum Method {
     Fifo,
     /// The newest money leaves first.
     Lifo,
-    /// One bad coin spoils all: every source counts in full. Shares then do not sum to 1.
+    /// Any tainted coin taints everything: every source counts in full, so the shares do not sum to 1.
     Poison,
 }
 
@@ -40,7 +41,7 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// A word that names no method.
+/// A text that names no method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the method is one of haircut, fifo, lifo, poison")]
 pub struct UnknownMethod;
@@ -48,20 +49,21 @@ pub struct UnknownMethod;
 /// A change of a balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A lot came in.
+    /// A lot was received.
     In(usize, Amount),
-    /// Money left.
+    /// Money was sent.
     Out(Amount),
 }
 
-/// What a payment consisted of.
+/// The lots of which a payment consisted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composition {
-    /// What the lots' parts are parts of.
+    /// The denominator of the lots' parts.
     pub whole: BigUint,
-    /// Lots with their parts, the oldest first.
+    /// Lots with their parts, from the oldest to the newest.
     pub lots: Vec<(usize, BigUint)>,
-    /// What the events cannot explain. What is neither here nor in a lot was lost by rounding ([`crate::parts`]).
+    /// The part that the events do not explain. Any part in neither `missing` nor a lot was lost by rounding
+    /// ([`crate::parts`]).
     pub missing: BigUint,
 }
 
@@ -73,7 +75,7 @@ impl Composition {
     }
 }
 
-/// What a payment of `amount`, made after `events`, consisted of. Money that the events do not explain (a balance that
+/// The composition of a payment of `amount` after `events`. Money that the events do not explain (the balance
 /// would be negative) is missing.
 pub fn compose(events: &[Event], amount: &Amount, method: Method) -> Composition {
     match method {
@@ -98,7 +100,7 @@ pub fn compose(events: &[Event], amount: &Amount, method: Method) -> Composition
     }
 }
 
-/// The lots that came in since the balance was last nothing.
+/// The lots that were received since the balance was last zero.
 fn held(events: &[Event]) -> Vec<usize> {
     let mut balance = Amount::default();
     let mut lots = Vec::new();
@@ -122,7 +124,7 @@ fn held(events: &[Event]) -> Vec<usize> {
 }
 
 fn haircut(events: &[Event], amount: &Amount) -> Composition {
-    // Incoming lots with the balance before each; outgoing money changes no lot's part of the balance.
+    // Incoming lots with the balance before each. Outgoing money does not change the lots' proportions.
     let mut incoming: Vec<(Option<usize>, &Amount, Amount)> = Vec::new();
     let mut balance = Amount::default();
     for event in events {
@@ -132,7 +134,7 @@ fn haircut(events: &[Event], amount: &Amount) -> Composition {
                 incoming.push((Some(*lot), value, balance.clone()));
                 balance += value;
             }
-            // More than there was: the missing money left with it, so nothing of it remains.
+            // The payment exceeds the balance: the unexplained money left with it, so nothing remains.
             Event::Out(value) => balance = balance.saturating_sub(value),
         }
     }
@@ -191,7 +193,7 @@ fn in_order(events: &[Event], amount: &Amount, newest_first: bool) -> Compositio
     }
 }
 
-/// Takes an amount, or all there is, out of a queue of lots.
+/// Takes an amount, or the whole queue if it is smaller, out of a queue of lots.
 pub(crate) fn take<T: Clone>(
     pool: &mut VecDeque<(T, Amount)>,
     amount: &Amount,
@@ -222,7 +224,8 @@ pub(crate) fn take<T: Clone>(
     taken
 }
 
-/// How much of each of several spends out of a pool is tainted, the pool's lots being tainted or clean, in order of arrival.
+/// The tainted amount of each of several spends out of a pool. The lots are in the order of arrival and each
+/// is tainted or clean.
 pub fn tainted(lots: &[(Amount, bool)], spends: &[Amount], method: Method) -> Vec<Share> {
     let mut events: Vec<Event> = lots
         .iter()
@@ -244,7 +247,7 @@ pub fn tainted(lots: &[(Amount, bool)], spends: &[Amount], method: Method) -> Ve
     parts
 }
 
-/// The same by taint-in-highest-out: the greatest spends take the tainted money first.
+/// The same by taint-in-highest-out: the largest spends take the tainted money first.
 pub fn tainted_highest_out(lots: &[(Amount, bool)], spends: &[Amount]) -> Vec<Share> {
     let mut bad: Amount = lots
         .iter()

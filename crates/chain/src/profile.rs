@@ -1,7 +1,7 @@
-//! Risk profiles: what each category weighs. Versioned, one per merchant; the built-in one is the table of
-//! `docs/decisions/0019-risk-score.md`.
+//! Risk profiles: the weight of each category. Each merchant has its own versions; the built-in profile is
+//! the table of `docs/decisions/0019-risk-score.md`.
 //!
-//! Data and its checks, no reckoning: that is [`crate::score`]'s and [`crate::trace`]'s.
+//! This module has only the data and its checks; [`crate::score`] and [`crate::trace`] calculate.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::category::Category;
 use crate::pool::{Method, Share};
 use crate::trace::Options;
 
-/// What a category weighs.
+/// The weight of a category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Weight {
-    /// How grave, 0-100.
+    /// The severity, 0-100.
     pub severity: u8,
-    /// The share at which it weighs in full, such as `1/20` or `0.05`.
+    /// The share at which the category has its full weight, such as `1/20` or `0.05`.
     pub full_share: Fraction,
-    /// How much it weighs where money went to it, 0 to 1.
+    /// The factor for money that was sent to the category, 0 to 1.
     pub outgoing: Fraction,
 }
 
@@ -59,7 +59,7 @@ impl std::str::FromStr for Fraction {
     }
 }
 
-/// A text that is no fraction.
+/// A text that is not a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a fraction such as 1/20, 1 or 0.05")]
 pub struct NotAFraction;
@@ -77,15 +77,15 @@ impl<'de> Deserialize<'de> for Fraction {
     }
 }
 
-/// From which severity a counterparty has which rank.
+/// The severities at which a counterparty's rank begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Thresholds {
-    /// `medium` from here; below it is `low`.
+    /// The first severity of `medium`; lower ones are `low`.
     pub medium: u8,
-    /// `high` from here.
+    /// The first severity of `high`.
     pub high: u8,
-    /// `severe` from here.
+    /// The first severity of `severe`.
     pub severe: u8,
 }
 
@@ -99,17 +99,17 @@ impl Default for Thresholds {
     }
 }
 
-/// How far and how money is followed.
+/// How, and how far, money is traced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Following {
-    /// How mixed money is told apart.
+    /// How the sources of mixed money are determined.
     pub method: Method,
-    /// The farthest hop, 1 to 20.
+    /// The largest number of hops, 1 to 20.
     pub max_hops: u32,
-    /// Masses below this are not followed.
+    /// Shares below this are not traced.
     pub epsilon: Fraction,
-    /// At most so many coins are followed in each direction, 1 to 10000.
+    /// The largest number of coins to trace in each direction, 1 to 10000.
     pub max_nodes: u32,
 }
 
@@ -125,53 +125,53 @@ impl Default for Following {
     }
 }
 
-/// A version of a merchant's opinion of risk.
+/// One version of a merchant's risk profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Profile {
-    /// Its version: 0 is built in; a merchant's own count from 1.
+    /// The version: 0 is the built-in profile; a merchant's versions count from 1.
     #[serde(default)]
     pub version: u32,
-    /// What remains of a share for every hop beyond the first.
+    /// The factor that a share is multiplied by for every hop beyond the first.
     pub hop_decay: Fraction,
-    /// The categories; those left out weigh nothing.
+    /// The weights by category; a missing category weighs nothing.
     pub categories: BTreeMap<Category, Weight>,
-    /// Ranks.
+    /// The thresholds of the ranks.
     #[serde(default)]
     pub thresholds: Thresholds,
-    /// Following money.
+    /// The settings of traces.
     #[serde(default)]
     pub following: Following,
 }
 
-/// What is wrong with a profile.
+/// Why a profile is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadProfile {
-    /// A severity above 100.
+    /// A severity is above 100.
     #[error("categories.{0}.severity - must be 0 to 100")]
     Severity(Category),
-    /// A full share of nothing or more than everything.
+    /// A full share is 0 or above 1.
     #[error("categories.{0}.fullShare - must be above 0 and at most 1")]
     FullShare(Category),
-    /// An outgoing factor above 1.
+    /// An outgoing factor is above 1.
     #[error("categories.{0}.outgoing - must be 0 to 1")]
     Outgoing(Category),
-    /// A decay above 1.
+    /// The decay is above 1.
     #[error("hopDecay - must be 0 to 1")]
     HopDecay,
-    /// Sanctions made light of: a screening that may not be turned off.
+    /// The severity of sanctions is below 100. Merchants may not disable this screening.
     #[error("categories.sanctions.severity - must be 100")]
     Sanctions,
-    /// Thresholds out of order.
+    /// The thresholds are out of order.
     #[error("thresholds - medium, high and severe must not fall, and be at most 100")]
     Thresholds,
-    /// Too near, or too far.
+    /// The number of hops is out of range.
     #[error("following.maxHops - must be 1 to 20")]
     MaxHops,
-    /// Nothing would be followed.
+    /// Epsilon is above 1.
     #[error("following.epsilon - must be 0 to 1")]
     Epsilon,
-    /// None, or more than a screening may take.
+    /// The number of coins is out of range.
     #[error("following.maxNodes - must be 1 to 10000")]
     MaxNodes,
 }
@@ -180,7 +180,7 @@ impl Profile {
     /// The built-in profile.
     pub fn built_in() -> Profile {
         use Category as C;
-        /// Above and below the line.
+        /// Numerator and denominator.
         type Parts = (u8, u8);
         let rows: [(C, u8, Parts, Parts); 16] = [
             (C::Sanctions, 100, (1, 20), (1, 1)),
@@ -223,7 +223,7 @@ impl Profile {
         }
     }
 
-    /// A category's severity, 0 for one left out.
+    /// A category's severity; 0 for a missing one.
     pub fn severity(&self, category: Category) -> u8 {
         self.categories.get(&category).map_or(0, |weight| weight.severity)
     }
@@ -240,7 +240,7 @@ impl Profile {
         }
     }
 
-    /// How a trace follows money by this profile.
+    /// The options of a trace with this profile.
     pub fn options(&self) -> Options {
         Options {
             method: self.following.method,
@@ -251,10 +251,10 @@ impl Profile {
         }
     }
 
-    /// Checks a merchant's own profile.
+    /// Checks a merchant's profile.
     ///
     /// # Errors
-    /// The first thing wrong, naming the member.
+    /// The first error, with the name of the member.
     pub fn check(&self) -> Result<(), BadProfile> {
         let one = Share::one();
         if self.hop_decay.0 > one {
@@ -320,7 +320,7 @@ mod tests {
         ] {
             assert_eq!(built_in.rank(category), rank);
         }
-        // What a file leaves out is as built in.
+        // Members that a file omits have the built-in values.
         let short = r#"{"hopDecay": "1/2", "categories": {}, "following": {"method": "fifo"}}"#;
         let short: Profile = serde_json::from_str(short).unwrap();
         assert_eq!((short.version, short.thresholds), (0, Thresholds::default()));

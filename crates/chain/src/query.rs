@@ -1,6 +1,6 @@
-//! What a screening request asks (contract §4.9): one reading for the API and the command line.
+//! Parses a screening request (contract §4.9), for the API and the command line alike.
 //!
-//! A text that is refused is never part of an error: it may be a private key.
+//! An error never contains a refused text, because it may be a private key.
 
 use serde_json::{Map, Value};
 
@@ -10,42 +10,42 @@ use crate::hash::TransactionHash;
 use crate::screen::Subject;
 use crate::{hint, secret};
 
-/// The label of a request that brings none.
+/// The label of a request without one.
 pub const DEFAULT_LABEL: &str = "API Query";
 /// The longest query and label, in characters.
 const MAX_LENGTH: usize = 255;
 
-/// How much the answer says.
+/// The detail of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Report {
     /// The score only.
     #[default]
     Simple,
-    /// What explains it too.
+    /// The score and its explanation.
     Detailed,
 }
 
-/// What is screened, known to be possible on its chain.
+/// The subject of a screening, whose form is valid on its chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Screened {
-    /// KYA.
+    /// An address (KYA).
     Address(Address),
-    /// KYT.
+    /// A transaction (KYT).
     Transaction(TransactionHash),
 }
 
 /// A valid request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// The query as it was sent.
+    /// The query's text as it was sent.
     pub text: String,
     /// The chain.
     pub currency: Currency,
-    /// What it means.
+    /// The parsed address or transaction.
     pub screened: Screened,
-    /// How much to say.
+    /// The detail of the answer.
     pub report: Report,
-    /// The caller's own words.
+    /// The caller's label.
     pub label: String,
 }
 
@@ -55,12 +55,12 @@ pub enum QueryError {
     /// Every fault, as `<field> - <reason>`.
     #[error("Validation failed: {}", .0.join("; "))]
     Invalid(Vec<String>),
-    /// The chain is not screened here, or not for this account.
+    /// The chain is not supported, or not enabled for this account.
     #[error("{}", unsupported(.value.as_deref(), .accepted))]
     UnsupportedCurrency {
-        /// What was sent, if it has the form of a code.
+        /// The value of the request, if it has the form of a code.
         value: Option<String>,
-        /// What is accepted.
+        /// The supported codes.
         accepted: Vec<Currency>,
     },
 }
@@ -75,10 +75,11 @@ fn unsupported(value: Option<&str>, accepted: &[Currency]) -> String {
 }
 
 impl Query {
-    /// Reads a request; unknown members are ignored.
+    /// Parses a request; unknown members are ignored.
     ///
     /// # Errors
-    /// Every fault of the members' forms at once; then an unsupported currency; then why the query cannot exist.
+    /// All errors in the members' forms at once; then an unsupported currency; then why the query cannot
+    /// exist.
     pub fn parse(body: &Map<String, Value>, accepted: &[Currency]) -> Result<Query, QueryError> {
         let mut faults = Vec::new();
         let kind = text(body, "type", true, &mut faults);
@@ -143,7 +144,7 @@ impl Query {
         })
     }
 
-    /// What is screened, in canonical form.
+    /// The subject of the screening, in canonical form.
     pub fn subject(&self) -> Subject<'_> {
         match &self.screened {
             Screened::Address(address) => Subject::Address(&address.canonical),
@@ -151,7 +152,7 @@ impl Query {
         }
     }
 
-    /// The bytes that the address or the hash stands for.
+    /// The bytes of the address or the hash.
     pub fn bytes(&self) -> Vec<u8> {
         match &self.screened {
             Screened::Address(address) => address.payload.clone(),
@@ -172,7 +173,7 @@ fn impossible(error: AddressError) -> QueryError {
     QueryError::Invalid(vec![format!("query - {error}")])
 }
 
-/// A text member. Null counts as absent.
+/// A member of type text. Null counts as absent.
 fn text<'a>(
     body: &'a Map<String, Value>,
     field: &str,

@@ -1,7 +1,7 @@
-//! The sandbox's demo addresses: whatever the chain, an address (or transaction) whose bytes say
-//! `bonafide sandbox NNN` has the outcome NNN. Nobody has keys to them.
+//! The sandbox's demo addresses. On every chain, an address (or transaction) whose bytes are `bonafide
+//! sandbox NNN` has the outcome NNN. No private keys of them exist.
 //!
-//! Scores come from labels through the same engine as everybody's; only failures are pretended.
+//! Scores come from labels through the normal engine; only failures are simulated.
 
 use crate::address::Address;
 use crate::category::Category;
@@ -11,7 +11,7 @@ use crate::source::SourceError;
 
 const PREFIX: &[u8] = b"bonafide sandbox ";
 
-/// One label for each band of scores: the number in the address, and what makes that score.
+/// One label for each band of scores: the number in the address, then the label that gives this score.
 const SCORES: [(u16, Category, u8, bool); 4] = [
     (10, Category::Gambling, 25, false),
     (45, Category::Mixer, 60, false),
@@ -19,20 +19,20 @@ const SCORES: [(u16, Category, u8, bool); 4] = [
     (100, Category::Sanctions, 100, true),
 ];
 
-/// A failure that a demo query asks for.
+/// A failure that a demo query simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// 404.
     NotFound,
-    /// 502: the source answers nonsense.
+    /// 502: the source's response is not valid.
     Nonsense,
     /// 503: the source cannot be reached.
     Unreachable,
-    /// 504: the source takes too long.
+    /// 504: the source does not answer in time.
     TimedOut,
 }
 
-/// The failure that an address's payload or a transaction's bytes ask for, if they do.
+/// The failure that an address's payload or a transaction's bytes simulate, if any.
 pub fn failure(bytes: &[u8]) -> Option<Failure> {
     match number(bytes)? {
         404 => Some(Failure::NotFound),
@@ -54,13 +54,13 @@ impl From<Failure> for SourceError {
     }
 }
 
-/// Whether an address's payload or a transaction's bytes are a demo's, whatever its outcome.
+/// Whether an address's payload or a transaction's bytes belong to a demo, with any outcome.
 pub fn is_demo(bytes: &[u8]) -> bool {
     number(bytes).is_some()
 }
 
 fn number(bytes: &[u8]) -> Option<u16> {
-    // Cardano's payloads begin with a byte that says their type.
+    // Cardano's payloads begin with a byte for their type.
     let after = |bytes: &[u8]| {
         bytes
             .strip_prefix(PREFIX)
@@ -70,7 +70,7 @@ fn number(bytes: &[u8]) -> Option<u16> {
     std::str::from_utf8(&digits).ok()?.parse().ok()
 }
 
-/// The demo address of a chain with an outcome, in canonical form.
+/// A chain's demo address with an outcome, in canonical form.
 pub fn address(currency: Currency, outcome: u16) -> Option<Address> {
     let mut bytes = [0_u8; 32];
     bytes[..17].copy_from_slice(PREFIX);
@@ -78,7 +78,7 @@ pub fn address(currency: Currency, outcome: u16) -> Option<Address> {
     Address::demo(currency, &bytes)
 }
 
-/// The labels of the demo addresses, on all chains.
+/// The labels of the demo addresses on all chains.
 pub fn labels() -> LabelIndex {
     let rows = Currency::ALL.into_iter().flat_map(|currency| {
         SCORES

@@ -1,9 +1,13 @@
-//! The risk score, 0-100, as a pure function of exposures and a profile; anybody can reckon it again from the detail.
+//! The risk score, 0-100, as a pure function of exposures and a profile. It can be recomputed from its
+//! detail.
 //!
-//! Effective share of a category e = Σ share·decay^(hop−1); x = severity/100 · min(1, e/full) · direction;
-//! score = 100·(1 − Π(1−x)), at least the own label's severity × confidence, and 100 for an authority's sanctions label
-//! on the address itself. Exact fractions throughout; only points, which need logarithms, are floats. The fractions are not
-//! in lowest terms ([`parts::lowest`] writes them so): theirs are thousands of digits, and reducing them is slow.
+//! The effective share of a category is e = Σ share·decay^(hop−1); its risk is x = severity/100 · min(1,
+//! e/full) · direction. The score is 100·(1 − Π(1−x)). It is at least the own label's severity × confidence,
+//! and 100 for an authority's sanctions label on the address itself.
+//!
+//! All fractions are exact; only points are floats, because they need logarithms. The fractions are not in
+//! lowest terms ([`parts::lowest`] reduces them), because they have thousands of digits and reducing them is
+//! slow.
 
 mod bound;
 mod risk;
@@ -22,39 +26,39 @@ use crate::trace::Direction;
 
 pub use crate::screen::{Request, Screen, Subject, screen_address, screen_labels, screen_transaction};
 
-/// What was found at one distance in one direction.
+/// An exposure at one distance in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// What.
+    /// The category.
     pub category: Category,
-    /// How many parties away, from 1.
+    /// The distance in parties, from 1.
     pub hop: u32,
-    /// What part of the money.
+    /// The part of the money.
     pub share: Share,
 }
 
 /// A label of the screened address itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// What it says.
+    /// The label's category.
     pub category: Category,
-    /// How sure, 0-100.
+    /// The label's confidence, 0-100.
     pub confidence: u8,
-    /// Whether an authority's current sanctions list says it.
+    /// Whether the label comes from an authority's current sanctions list.
     pub authority: bool,
 }
 
-/// Where points come from.
+/// The origin of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The address's own label.
     Own,
-    /// Where its money came from.
+    /// The sources of its money.
     Incoming,
-    /// Where its money went.
+    /// The destinations of its money.
     Outgoing,
 }
 
@@ -70,46 +74,47 @@ impl From<Direction> for Origin {
 /// A category's part in a score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contribution {
-    /// Where the points come from.
+    /// The origin of the points.
     pub origin: Origin,
     /// The category.
     pub category: Category,
-    /// The effective share e; of an own label, its confidence.
+    /// The effective share e; for an own label, its confidence.
     pub effective: Share,
-    /// x, the category's risk alone.
+    /// The category's risk x.
     pub risk: Share,
-    /// Its points; all points sum to the score.
+    /// The category's points; the points of all contributions sum to the score.
     pub points: f64,
 }
 
-/// A score that shows its work.
+/// A score with its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// Exactly, 0 to 100.
+    /// The exact score, 0 to 100.
     pub exact: Share,
-    /// What it is made of, the most points first.
+    /// The contributions, from the most points to the fewest.
     pub contributions: Vec<Contribution>,
-    /// The highest score that any truth about the money without a name could make, however it mixes categories.
+    /// The highest score that is possible for any true sources of the unknown money, in any mixture of
+    /// categories.
     pub upper_bound: Share,
 }
 
 impl Score {
-    /// As a number for an answer.
+    /// The score as a float, for answers.
     pub fn value(&self) -> f64 {
         number(&self.exact)
     }
 }
 
-/// How much of the money in each direction has no name: it makes the upper bound.
+/// The unknown part of the money in each direction, which determines the upper bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unknown {
-    /// Of the money received.
+    /// The unknown part of the received money.
     pub incoming: Share,
-    /// Of the money sent.
+    /// The unknown part of the sent money.
     pub outgoing: Share,
 }
 
-/// Scores findings.
+/// Calculates the score of findings.
 pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown: &Unknown) -> Score {
     let effective = effective_shares(profile, findings);
     let exact = combined(profile, &effective);
@@ -125,7 +130,7 @@ pub fn score(profile: &Profile, findings: &[Finding], own: Option<Own>, unknown:
 }
 
 impl Score {
-    /// An own label makes the score at least its severity × confidence; an authority's sanction makes it 100 alone.
+    /// Raises the score to the own label's severity × confidence; an authority's sanction alone makes it 100.
     fn raise_to(&mut self, profile: &Profile, own: Own) {
         let hundred = Share::from_integer(100.into());
         let confidence = Share::new(own.confidence.min(100).into(), 100.into());
@@ -170,7 +175,7 @@ fn effective_shares(profile: &Profile, findings: &[Finding]) -> Effective {
     effective
 }
 
-/// What remains of a share at a distance.
+/// The share that remains at a distance.
 fn decayed(profile: &Profile, share: &Share, hop: u32) -> Share {
     let hops = hop.saturating_sub(1);
     let decay = &profile.hop_decay.0;
@@ -198,7 +203,7 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
             })
         })
         .collect();
-    // A risk of 1 outweighs all others; several share the score alike.
+    // A risk of 1 takes all points; several of them divide the points equally.
     let certain = found.iter().filter(|(_, weight)| weight.is_infinite()).count();
     let whole: f64 = found.iter().map(|(_, weight)| weight).sum();
     let score = number(exact);
@@ -213,20 +218,21 @@ fn contributions(profile: &Profile, effective: &Effective, exact: &Share) -> Vec
     found.into_iter().map(|(contribution, _)| contribution).collect()
 }
 
-/// How the severities of a transaction's sources are spread, weighted by value.
+/// The distribution of severities among a transaction's sources, weighted by value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The least grave source.
+    /// The lowest severity.
     pub low: f64,
-    /// The middle of the money: at least half of it is of sources no graver.
+    /// The median of the money: at least half of it has this severity or a lower one.
     pub median: f64,
-    /// The mean over the money.
+    /// The mean of the money.
     pub average: f64,
-    /// The gravest source.
+    /// The highest severity.
     pub high: f64,
 }
 
-/// Spreads severities. Money without a name counts as 0; nothing known at all is 0 throughout.
+/// Calculates the distribution of severities. Unknown money has severity 0; without any money all values are
+/// 0.
 pub fn spread(profile: &Profile, findings: &[Finding], unknown: &Share) -> Spread {
     let mut weights: BTreeMap<u8, Share> = BTreeMap::new();
     for finding in findings
@@ -351,7 +357,8 @@ mod tests {
         assert_eq!(paid.exact, fraction(20, 1));
     }
 
-    /// Two categories that fill at a twentieth: a tenth fills both, and neither alone is the worst.
+    /// Two categories have their full weight at a twentieth. A tenth fills both, and neither alone is the
+    /// worst case.
     #[test]
     fn a_mixture_may_be_worse_than_any_one_category() {
         let mut profile = Profile::built_in();
@@ -431,7 +438,7 @@ mod tests {
             prop_assert!(score(&profile, &all, None, &unknown).exact >= first.exact);
         }
 
-        /// Whatever mixture the unknown money turns out to be, at whatever distance.
+        /// The bound is valid for any mixture of the unknown money at any distance.
         #[test]
         fn nothing_scores_above_the_bound(
             findings in any_findings(),

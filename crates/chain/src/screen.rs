@@ -1,8 +1,8 @@
-//! A screening: an address or a transaction, a source, labels and a profile in; the score and everything that explains
-//! it out, in the members that the contract names (§2.7, §4.9).
+//! Screens an address or a transaction with a source, labels and a profile. The result is the score with its
+//! full explanation, in the members that the contract names (§2.7, §4.9).
 //!
-//! Here a history becomes seeds of a trace, and findings become an answer. Reckoning is [`crate::score`]'s, following
-//! money [`crate::trace`]'s.
+//! This module turns a history into seeds of a trace, and findings into an answer. [`crate::score`]
+//! calculates the score and [`crate::trace`] traces the money.
 
 mod detail;
 mod exposures;
@@ -42,7 +42,7 @@ use crate::trace::{Attribution, Direction, Options, Trace, trace};
 /// Screens an address.
 ///
 /// # Errors
-/// When the source cannot be asked and no label answers instead.
+/// When the source fails and no label gives an answer instead.
 pub fn screen_address(
     source: &dyn Source,
     labels: &dyn Labels,
@@ -80,15 +80,15 @@ fn traced_address(
     };
     let mut history = source.history(address, window)?;
     if history.transactions.is_empty() && history.totals.is_none() && !source.is_whole() {
-        // The source has not reached this address, which is not the same as an address that is new.
+        // The source may not have reached this address, which does not mean that the address is new.
         return Err(SourceError::NotFound);
     }
     if !history.complete && history.totals.is_none() {
-        // What part of the money the rest is, nobody knows: no score can be made of that.
+        // The size of the missing part is unknown, so no score is possible.
         return Err(SourceError::Unsupported("the history is too long to be weighed"));
     }
     if request.chain.ledger() == Ledger::Utxo {
-        // Not every source tells places within a block, and every source shall give the same answer.
+        // Not every source states positions within a block, and all sources must give the same answer.
         history.transactions.sort_by(|a, b| {
             let height = |transaction: &Transaction| transaction.position.map(|position| position.height);
             (height(a), &a.id).cmp(&(height(b), &b.id))
@@ -102,7 +102,8 @@ fn traced_address(
         },
     };
     let members: FxHashSet<Party> = cluster.members.iter().cloned().collect();
-    // What is known about another address of the same holder is known about this one, but no authority named it.
+    // Labels of the holder's other addresses apply to this one too, but without an authority, which named
+    // only the other address.
     for member in cluster.members.iter().filter(|member| ***member != *address) {
         let known = labels.labels(request.chain, member, request.at);
         own.extend(known.into_iter().map(|label| Label {
@@ -154,10 +155,10 @@ fn traced_address(
     })
 }
 
-/// Screens a transaction: where its money came from and whom it paid.
+/// Screens a transaction: the sources of its money and its recipients.
 ///
 /// # Errors
-/// [`SourceError::NotFound`] for a transaction that the source does not know; otherwise when it cannot be asked.
+/// [`SourceError::NotFound`] when the source does not have the transaction. Otherwise when the source fails.
 pub fn screen_transaction(
     source: &dyn Source,
     labels: &dyn Labels,
@@ -225,7 +226,7 @@ pub fn screen_transaction(
     })
 }
 
-/// A screening sees one state of the chain: up to the block asked for, or the newest at its beginning.
+/// A screening sees one state of the chain: up to the requested block, or up to the newest one at its start.
 fn pinned(source: &dyn Source, request: &Request<'_>, tip: &Tip) -> Result<(Options, u64), SourceError> {
     let block = match request.as_of_block {
         Some(block) => block.min(tip.height),
@@ -239,13 +240,13 @@ fn pinned(source: &dyn Source, request: &Request<'_>, tip: &Tip) -> Result<(Opti
     Ok((options, block))
 }
 
-/// The time of the newest block, where a screening is about now: only then it may be too old.
+/// The time of the newest block, for screenings of the present. Only these can have a block that is too old.
 fn newest(request: &Request<'_>, tip: &Tip) -> Option<i64> {
     let is_past = request.as_of_block.is_some() || request.as_of_time;
     tip.time.filter(|_| !is_past)
 }
 
-/// Labels as the trace asks for them: the gravest of a party, each party looked up once.
+/// The attribution of a party for a trace: its gravest label. Each party is looked up once.
 fn attributing<'a>(
     labels: &'a dyn Labels,
     request: &'a Request<'a>,
@@ -269,7 +270,7 @@ fn attributing<'a>(
     }
 }
 
-/// What traces found, by direction, category and hop.
+/// The exposures of traces, summed by direction, category and hop.
 fn findings(traces: &[Trace]) -> Vec<Finding> {
     let of = |trace: &Trace| {
         let mut sums: BTreeMap<(Category, u32), BigUint> = BTreeMap::new();

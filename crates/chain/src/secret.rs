@@ -1,8 +1,9 @@
-//! Private keys, seeds and their like, which people paste where an address belongs.
+//! Recognises private keys, seeds and similar secrets, which people sometimes paste instead of an address.
 //!
-//! Where an address belongs they are recognised by form, so that a mistyped one is recognised too; in a free text, which
-//! may hold anything else, by their checksums. Whoever gets `Some` must refuse the text without keeping, showing or
-//! logging it. A raw private key of 64 hexadecimal digits looks like any transaction hash and cannot be told from one.
+//! In a field for addresses they are recognised by form, so that mistyped ones are recognised too. In free
+//! text, which may contain anything, checksums decide. A caller that receives `Some` must refuse the text and
+//! must not store, show or log it. A raw private key of 64 hexadecimal digits cannot be distinguished from a
+//! transaction hash.
 
 mod refusal;
 
@@ -18,19 +19,20 @@ pub use self::refusal::refusal;
 use crate::address::{MAX_LENGTH, exists_anywhere};
 use crate::hint::is_unseen;
 
-/// The shortest text that is taken for a key: an XRP Ledger seed.
+/// The length of the shortest key, an XRP Ledger seed.
 const SHORTEST_KEY: usize = 27;
-/// The fewest words of a wallet's seed.
+/// The smallest number of words in a wallet's seed.
 const FEWEST_WORDS: usize = 12;
 const VIEWING_KEY: &str = "a Zcash viewing key";
 const HEXADECIMAL: &str = "a private key in hexadecimal";
 const SOLANA: &str = "a Solana key pair";
-/// Seeds' words in English, sorted (BIP 39, <https://github.com/bitcoin/bips/blob/master/bip-0039/english.txt>).
+/// The English seed words, sorted (BIP 39,
+/// <https://github.com/bitcoin/bips/blob/master/bip-0039/english.txt>).
 static SEED_WORDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("secret/bip39_english.txt").lines().collect());
 
-/// What kind of secret stands where an address or a hash belongs, or what looks like one: as [`within`], mistyped ones, keys
-/// that only show what a wallet holds, and any twelve to 24 words.
+/// The kind of secret in a field for an address or hash, or of a text that looks like one. In addition to the
+/// secrets of [`within`], it recognises mistyped ones, viewing keys, and any 12 to 24 words.
 pub fn recognise(text: &str) -> Option<&'static str> {
     tokens(text)
         .find_map(key)
@@ -39,8 +41,8 @@ pub fn recognise(text: &str) -> Option<&'static str> {
         .or_else(|| words(text))
 }
 
-/// What kind of secret that moves money a free text holds for certain, alone or among other words, also broken by what
-/// nobody sees.
+/// The kind of a secret that moves money, if a free text certainly contains one. The secret may be among
+/// other words or be interrupted by invisible characters.
 pub fn within(text: &str) -> Option<&'static str> {
     let unbroken = without(text, |c| c != ' ' && is_unseen(c));
     let closed_up = without(&unbroken, is_unseen);
@@ -51,7 +53,7 @@ pub fn within(text: &str) -> Option<&'static str> {
         .or_else(|| seed(text))
 }
 
-/// The words of a text; `-` and `_` once join and once part them, for some keys begin with a name that has them in it.
+/// The words of a text, once split at `-` and `_` and once not, because some keys have a prefix with them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let plain = |c: char| !c.is_ascii_alphanumeric();
     let joined = move |c: char| plain(c) && c != '-' && c != '_';
@@ -62,9 +64,9 @@ fn without(text: &str, left_out: impl Fn(char) -> bool) -> String {
     text.chars().filter(|c| !left_out(*c)).collect()
 }
 
-/// What kind of secret one word is or looks like, if it is no address of any chain.
+/// The kind of secret that one word is or looks like, unless it is an address of any chain.
 fn key(text: &str) -> Option<&'static str> {
-    // Reading base58 takes time by the square of the length, and no secret is longer.
+    // Decoding base58 takes time quadratic in the length, and no secret is longer.
     if !(SHORTEST_KEY..=MAX_LENGTH).contains(&text.len()) {
         return None;
     }
@@ -75,7 +77,7 @@ fn key(text: &str) -> Option<&'static str> {
     (!exists_anywhere(text)).then_some(kind)
 }
 
-/// What kind of secret that moves money one word is, to its checksum.
+/// The kind of secret that one word certainly is: one that moves money and has a valid checksum.
 fn certain(text: &str) -> Option<&'static str> {
     let base58 = |alphabet| {
         let decoded = bs58::decode(text).with_alphabet(alphabet).with_check(None);
@@ -83,7 +85,7 @@ fn certain(text: &str) -> Option<&'static str> {
     };
     let holds = |kind| match kind {
         EXTENDED_PUBLIC_KEY | VIEWING_KEY | HEXADECIMAL => false,
-        // Its second half is made of its first.
+        // The pair is its own check: the second half is derived from the first.
         SOLANA => true,
         _ => {
             base58(Alphabet::BITCOIN)
@@ -96,16 +98,16 @@ fn certain(text: &str) -> Option<&'static str> {
     key(text).filter(|kind| holds(*kind))
 }
 
-/// The text, if it is a code or a word and too short for a secret: others are not repeated where a code was expected.
+/// The text, if it is short and alphanumeric, so that an error may repeat it. Longer texts could be secrets.
 pub fn code(text: &str) -> Option<&str> {
     let short = text.len() <= 12 && text.bytes().all(|b| b.is_ascii_alphanumeric());
     short.then_some(text)
 }
 
-/// The words of a seed.
+/// The kind of a seed phrase.
 const WORDS: &str = "the words of a wallet's seed";
 
-/// BIP 39: 12 to 24 words, by threes; of any language that is written so, and mistyped ones.
+/// A BIP 39 phrase: 12, 15, 18, 21 or 24 words in Latin letters of any language, also mistyped.
 fn words(text: &str) -> Option<&'static str> {
     if text.len() > MAX_LENGTH {
         return None;
@@ -117,7 +119,7 @@ fn words(text: &str) -> Option<&'static str> {
     phrase.then_some(WORDS)
 }
 
-/// Twelve of BIP 39's English words one after the other, which no sentence has.
+/// Twelve consecutive words of BIP 39's English list, which no ordinary sentence has.
 fn seed(text: &str) -> Option<&'static str> {
     let mut following = 0;
     let words = text
@@ -178,10 +180,10 @@ fn base58(text: &str) -> Option<&'static str> {
     }
     let bytes = bs58::decode(text).into_vec().ok()?;
     match bytes.len() {
-        // Version, key, perhaps a mark for a compressed public key, checksum.
+        // Version, key, an optional mark for a compressed public key, checksum.
         37 => Some("a private key in wallet import format"),
         38 if bytes[33] == 1 => Some("a private key in wallet import format"),
-        // One character too many or too few of the 51 or 52.
+        // One character more or fewer than the usual 51 or 52.
         36..=39
             if matches!(
                 text.as_bytes()[0],
@@ -191,7 +193,8 @@ fn base58(text: &str) -> Option<&'static str> {
             Some("a private key in wallet import format")
         }
         43 if text.starts_with("6P") => Some("an encrypted private key (BIP 38)"),
-        // BIP 32: four bytes of version, depth, fingerprint, number, chain code, and the key, which 0 makes private.
+        // BIP 32: four bytes of version, depth, fingerprint, number, chain code, key. A private key begins
+        // with 0.
         82 if bytes[45] == 0 => Some("an extended private key"),
         82 => Some(EXTENDED_PUBLIC_KEY),
         64 if is_solana_key(&bytes) => Some(SOLANA),
@@ -202,7 +205,7 @@ fn base58(text: &str) -> Option<&'static str> {
     }
 }
 
-/// XRP Ledger: `s` and a family seed of 16 bytes, or `sEd` and more.
+/// An XRP Ledger seed: `s` and a family seed of 16 bytes, or a longer one that begins with `sEd`.
 fn xrp_seed(text: &str) -> Option<&'static str> {
     if !text.starts_with('s') || !(27..=33).contains(&text.len()) {
         return None;

@@ -1,19 +1,19 @@
-//! Where histories come from: one trait before every index, node and file, and what they all answer.
+//! The trait that every index, node and file implements to provide histories, and the types of their answers.
 //!
-//! A source says what happened on one chain; it knows no labels and judges nothing. Calls block: a server runs them on
-//! threads of its own.
+//! A source states what happened on one chain; it has no labels and judges nothing. Calls block, so a server
+//! makes them on blocking threads.
 
 use std::sync::Arc;
 
 use crate::coinjoin;
 pub use crate::transaction::{Input, Movement, Output, Party, Position, Totals, Transaction, Transfer, TxId};
 
-/// Which part of a history is wanted.
+/// The requested part of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Nothing after this place; `None`: up to the present, transactions in no block included.
+    /// The last position; `None` also includes transactions that are not in a block yet.
     pub up_to: Option<Position>,
-    /// At most so many transactions, the latest of those wanted.
+    /// The largest number of transactions; the latest ones are returned.
     pub limit: usize,
 }
 
@@ -22,17 +22,17 @@ pub struct Window {
 pub struct History {
     /// Transactions in the order of [`Transaction::order`].
     pub transactions: Vec<Arc<Transaction>>,
-    /// Whether nothing within the window was left out, but for tokens.
+    /// Whether the history has all transactions within the window, apart from tokens.
     pub complete: bool,
-    /// The index's own counters, if it has any for this window.
+    /// The index's own counters for this window, if it has any.
     pub totals: Option<Totals>,
-    /// The newest block whose token transfers were not all seen; transactions that moved nothing but tokens may be missing up
-    /// to there. `None`: all were seen.
+    /// The newest block whose token transfers were not all seen; up to it, transactions that moved only
+    /// tokens may be missing. `None` when all were seen.
     pub tokens_unseen_to: Option<u64>,
 }
 
 impl History {
-    /// Keeps what a party spent together with others, all of them one holder.
+    /// Retains the transactions in which a party spent together with others, all of whom count as one holder.
     pub fn keep_together(&mut self, party: &str) {
         self.transactions.retain(|transaction| {
             coinjoin::spenders(transaction)
@@ -42,101 +42,104 @@ impl History {
     }
 }
 
-/// The newest block that a source knows.
+/// The newest block of a source.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Tip {
     /// Its height.
     pub height: u64,
     /// Its hash.
     pub hash: String,
-    /// Its time, milliseconds since 1970, if known.
+    /// Its time in milliseconds since 1970, if it is known.
     pub time: Option<i64>,
 }
 
-/// Why a source gave no answer. Texts never hold an address, a hash or a credential.
+/// Why a source gave no answer. The texts never contain an address, a hash or a credential.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// It could not be reached, or failed (503).
+    /// The source could not be reached, or failed (503).
     #[error("the chain's source cannot be reached: {0}")]
     Unreachable(String),
-    /// It took too long (504).
+    /// The source did not answer in time (504).
     #[error("the chain's source took too long")]
     TimedOut,
-    /// It answered what makes no sense (502).
+    /// The source's response is not valid (502).
     #[error("the chain's source answered nonsense: {0}")]
     Nonsense(String),
-    /// It knows no such thing (404).
+    /// The source does not have the data (404).
     #[error("the chain's source knows no such thing")]
     NotFound,
-    /// It cannot answer this at all, such as a node asked for an address's history.
+    /// The source cannot answer such a query, for example a node without an index of addresses.
     #[error("the chain's source cannot tell: {0}")]
     Unsupported(&'static str),
-    /// The budget of this screening is spent; what is known is still an answer.
+    /// The budget of this screening is spent; partial results are still usable.
     #[error("the budget of requests or time is spent")]
     Budget,
 }
 
-/// Whoever knows what happened on one chain.
+/// Provides the history of one chain.
 pub trait Source: Send + Sync {
-    /// What answers should name as their origin, such as `graph`, `esplora`.
+    /// The source's name in answers, such as `graph` or `esplora`.
     fn name(&self) -> &str;
 
-    /// Whether it holds the chain from its first block to a recent one, so that an empty history means a new address.
+    /// Whether the source has the chain from its first block to a recent one. Only then an empty history is a
+    /// new address.
     fn is_whole(&self) -> bool {
         true
     }
 
-    /// The newest block known.
+    /// The newest block.
     ///
     /// # Errors
-    /// When the source cannot say.
+    /// When the source fails.
     fn tip(&self) -> Result<Tip, SourceError>;
 
     /// The height of the newest block at a time (milliseconds since 1970).
     ///
     /// # Errors
-    /// When the source cannot say; [`SourceError::NotFound`] before its first block.
+    /// When the source fails or cannot answer this; [`SourceError::NotFound`] before its first block.
     fn height_at(&self, _time: i64) -> Result<u64, SourceError> {
         Err(SourceError::Unsupported(
             "which block was the newest at a time: name the block",
         ))
     }
 
-    /// An address's history. An address never seen has an empty, complete one.
+    /// An address's history. An unused address has an empty, complete history.
     ///
     /// # Errors
-    /// When the source cannot say.
+    /// When the source fails.
     fn history(&self, party: &str, window: Window) -> Result<History, SourceError>;
 
-    /// The same without what no trace asks for: counters beyond the window where they are dear, and transactions that moved
-    /// nothing but tokens. Without these either, a history is whole where its coins are.
+    /// The history that a trace needs. It omits transactions that moved only tokens, and expensive counters
+    /// beyond the window. It is complete if no movement of coins is missing.
     ///
     /// # Errors
-    /// When the source cannot say.
+    /// When the source fails.
     fn latest(&self, party: &str, window: Window) -> Result<History, SourceError> {
         self.history(party, window)
     }
 
-    /// Of the same window only what the party spent together with others, all of them one holder: what tells its cluster.
+    /// The transactions of the window in which the party spent together with others, all of whom count as one
+    /// holder. They determine the party's cluster.
     ///
     /// # Errors
-    /// When the source cannot say.
+    /// When the source fails.
     fn together(&self, party: &str, window: Window) -> Result<History, SourceError> {
         let mut history = self.latest(party, window)?;
         history.keep_together(party);
         Ok(history)
     }
 
-    /// A transaction, with what its inputs were worth.
+    /// A transaction with the owners and amounts of its inputs.
     ///
     /// # Errors
-    /// [`SourceError::NotFound`] for one never seen, or whatever kept the source from answering.
+    /// [`SourceError::NotFound`] when the source does not have it; otherwise when the source fails.
     fn transaction(&self, id: &str) -> Result<Arc<Transaction>, SourceError>;
 
-    /// By which transaction each output of a transaction was spent, in the outputs' order.
+    /// The transaction that spent each output of a transaction, in the outputs' order; none for an unspent
+    /// output.
     ///
     /// # Errors
-    /// As for [`Source::transaction`]; [`SourceError::Unsupported`] where the source keeps no spends.
+    /// As for [`Source::transaction`]; [`SourceError::Unsupported`] when the source has no spends.
     fn spends(&self, id: &str) -> Result<Vec<Option<TxId>>, SourceError>;
 
     /// The transaction that spent one output.

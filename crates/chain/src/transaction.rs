@@ -1,6 +1,7 @@
-//! What happened on a chain: transactions, what they moved and between whom, in the shapes that every source gives.
+//! Transactions, their movements and parties, in the types that every source returns.
 //!
-//! Describes only: where transactions come from is [`crate::source`]'s, who stands behind a party [`crate::cluster`]'s.
+//! This module only describes them: [`crate::source`] provides transactions and [`crate::cluster`] finds
+//! holders.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -14,17 +15,17 @@ pub type Party = Arc<str>;
 /// A transaction's id in canonical text.
 pub type TxId = Arc<str>;
 
-/// Where a transaction stands in its chain.
+/// The position of a transaction in its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The block's height.
     pub height: u64,
-    /// The place in the block.
+    /// The index in the block.
     pub index: u32,
 }
 
 impl Position {
-    /// The last place of a block.
+    /// The last position of a block.
     pub const fn end_of(height: u64) -> Position {
         Position {
             height,
@@ -36,48 +37,48 @@ impl Position {
 /// A spent output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The transaction that made the output.
+    /// The transaction that created the output.
     pub transaction: TxId,
     /// The output's number there.
     pub output: u32,
-    /// Who held it, if its script names an address.
+    /// The owner, if the script contains an address.
     pub party: Option<Party>,
-    /// What it was worth.
+    /// The amount.
     pub amount: Amount,
 }
 
-/// A made output.
+/// A created output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Who holds it, if its script names an address.
+    /// The owner, if the script contains an address.
     pub party: Option<Party>,
-    /// What it is worth.
+    /// The amount.
     pub amount: Amount,
 }
 
-/// A movement between accounts.
+/// A transfer between accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Who paid; nobody for newly made money.
+    /// The sender; none for newly created money.
     pub from: Option<Party>,
-    /// Who was paid; nobody for what was burnt.
+    /// The recipient; none for burnt money.
     pub to: Option<Party>,
     /// How much.
     pub amount: Amount,
-    /// The token's contract; `None`: the chain's own money.
+    /// The token's contract; `None` for the chain's own money.
     pub asset: Option<Arc<str>>,
 }
 
-/// What a transaction moved.
+/// The movements of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Movement {
-    /// Outputs were spent and made.
+    /// Outputs were spent and created.
     Outputs {
-        /// Whether the money is newly mined (then there are no inputs).
+        /// Whether the money is newly mined; there are no inputs then.
         coinbase: bool,
-        /// What was spent.
+        /// The spent outputs.
         inputs: Vec<Input>,
-        /// What was made.
+        /// The created outputs.
         outputs: Vec<Output>,
     },
     /// Balances changed, in this order.
@@ -89,22 +90,22 @@ pub enum Movement {
 pub struct Transaction {
     /// Its id.
     pub id: TxId,
-    /// Where it stands; `None` until it is in a block.
+    /// The position; `None` until the transaction is in a block.
     pub position: Option<Position>,
-    /// Its block's time, milliseconds since 1970.
+    /// The block's time in milliseconds since 1970.
     pub time: Option<i64>,
-    /// What was paid for it, in the chain's own money.
+    /// The fee in the chain's own money.
     pub fee: Option<Amount>,
-    /// Who paid the fee, on account chains.
+    /// The account that paid the fee, on account chains.
     pub fee_payer: Option<Party>,
-    /// What it moved.
+    /// The movements.
     pub movement: Movement,
-    /// What only some chains say, as the contract names it (`solBalChange`, `listSigner`, …).
+    /// Members that only some chains have, by the contract's names (`solBalChange`, `listSigner`, …).
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Transaction {
-    /// A transaction of spent and made outputs.
+    /// A transaction that spends and creates outputs. The fee is the difference, unless it is a coinbase.
     pub fn of_outputs(id: TxId, inputs: Vec<Input>, outputs: Vec<Output>) -> Transaction {
         let paid: Amount = inputs.iter().map(|input| &input.amount).sum();
         let made: Amount = outputs.iter().map(|output| &output.amount).sum();
@@ -137,7 +138,7 @@ impl Transaction {
         }
     }
 
-    /// What everybody concerned received and sent, in the chain's own money.
+    /// The amounts that each party received and sent, in the chain's own money.
     pub fn sides(&self) -> FxHashMap<&Party, Totals> {
         let mut sides: FxHashMap<&Party, Totals> = FxHashMap::default();
         match &self.movement {
@@ -177,7 +178,7 @@ impl Transaction {
         sides
     }
 
-    /// Whom it moved nothing but tokens for: no coin of theirs, and no fee that they paid.
+    /// The parties for which the transaction moved only tokens: no coins, and no fee that they paid.
     pub fn only_tokens(&self) -> FxHashSet<&Party> {
         let Movement::Transfers(transfers) = &self.movement else {
             return FxHashSet::default();
@@ -197,7 +198,7 @@ impl Transaction {
         only
     }
 
-    /// Everyone who paid or was paid, each once, in order of their text.
+    /// All parties that sent or received, each once, sorted by text.
     pub fn parties(&self) -> Vec<Party> {
         let mut parties: Vec<Party> = match &self.movement {
             Movement::Outputs { inputs, outputs, .. } => {
@@ -217,20 +218,20 @@ impl Transaction {
         parties
     }
 
-    /// Orders transactions as they happened: those in no block last, equals by id.
+    /// The sort key of transactions: by position, unconfirmed ones last, then by id.
     pub fn order(&self) -> (bool, Option<Position>, &str) {
         (self.position.is_none(), self.position, &self.id)
     }
 }
 
-/// Counters that an index keeps for an address, whatever part of its history was asked for.
+/// An index's counters for an address. They cover its whole history, not only the requested part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Everything ever received.
+    /// The amount ever received.
     pub received: Amount,
-    /// Everything ever spent.
+    /// The amount ever sent.
     pub sent: Amount,
-    /// Transactions.
+    /// The number of transactions.
     pub transactions: u64,
 }
 
@@ -242,7 +243,7 @@ impl AddAssign<&Totals> for Totals {
     }
 }
 
-/// A transaction of these inputs and outputs, for tests.
+/// A transaction with these inputs and outputs, for tests.
 #[cfg(test)]
 pub(crate) fn of_parties(inputs: &[(&str, u64)], outputs: &[(&str, u64)]) -> Transaction {
     let inputs = inputs

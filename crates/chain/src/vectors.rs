@@ -1,6 +1,7 @@
-//! Runs vectors of the scoring engine and compares: `bonafide eval scores FILE`, `bonafide score --fixture FILE`.
+//! Runs vectors of the scoring engine and compares: `bonafide eval scores FILE`, `bonafide score --fixture
+//! FILE`.
 //!
-//! Each case's outcome has the members of the vectors' own `expect`, so that it can be compared by anybody.
+//! Each case's outcome has the members of the vectors' own `expect`, so that any tool can compare them.
 
 use num_traits::{ToPrimitive, Zero};
 use serde::Deserialize;
@@ -14,19 +15,19 @@ use crate::profile::{Fraction, Profile};
 use crate::score::{Finding, Own, Score, Unknown, score};
 use crate::trace::Direction;
 
-/// A vector's outcome.
+/// The outcome of one vector.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Its name.
     pub name: String,
-    /// What the engine says, as the vectors write it; or why it could not.
+    /// The engine's result in the vectors' format, or why the vector cannot be run.
     pub found: Result<Value, BadFixture>,
-    /// What was expected, if the vector says.
+    /// The expected result, if the vector states one.
     pub expected: Option<Value>,
 }
 
 impl Outcome {
-    /// Members that differ from what was expected; empty when all agree.
+    /// The members that differ from the expected ones; empty when all agree.
     pub fn differences(&self) -> Vec<String> {
         let Some(Value::Object(expected)) = &self.expected else {
             return Vec::new();
@@ -47,7 +48,8 @@ impl Outcome {
     }
 }
 
-/// Whether two values agree: lists in any order, texts exactly, decimals to the four places that vectors are written with.
+/// Whether two values agree: lists in any order, texts exactly, and decimals to the four places that vectors
+/// have.
 fn agrees(found: &Value, expected: &Value) -> bool {
     match (found, expected) {
         (Value::Array(found), Value::Array(expected)) => {
@@ -72,7 +74,7 @@ fn agrees(found: &Value, expected: &Value) -> bool {
 /// Runs every vector of a file: `cases`, `score_only` and `pool_example`, or a single case.
 ///
 /// # Errors
-/// When the file is no JSON object. What is wrong with one case is in its outcome.
+/// When the file is not a JSON object or its profile is not valid. A case's own error is in its outcome.
 pub fn run(file: &Value, profile: &Profile) -> Result<Vec<Outcome>, BadFixture> {
     let Value::Object(file) = file else {
         return Err(BadFixture::Member(
@@ -127,7 +129,7 @@ fn outcome(case: &Value, found: Result<Value, BadFixture>) -> Outcome {
     }
 }
 
-/// A file may bring its own `category_table` and `hop_decay`.
+/// The profile with the file's own `category_table` and `hop_decay`, if it has them.
 fn own_profile(file: &Map<String, Value>, profile: &Profile) -> Result<Profile, BadFixture> {
     #[derive(Deserialize)]
     struct Row {
@@ -246,7 +248,7 @@ fn scored(case: &Value, profile: &Profile) -> Result<Value, BadFixture> {
     Ok(Value::Object(found))
 }
 
-/// `"own": [category, confidence]`; sanctions are an authority's.
+/// Reads `"own": [category, confidence]`; a label of sanctions counts as an authority's.
 fn own(case: &Value) -> Result<Option<Own>, BadFixture> {
     let Some(own) = case.get("own") else {
         return Ok(None);
@@ -294,7 +296,7 @@ fn scores(score: &Score) -> Map<String, Value> {
     found
 }
 
-/// Three tainted of ten coins, spent as the example's rows say.
+/// Three tainted and seven clean coins, spent as the example's rows state.
 fn pool_example(example: &Value) -> Outcome {
     let mut found = Map::new();
     let mut expected = Map::new();

@@ -1,4 +1,4 @@
-//! Bitcoin's base58 with a four-byte checksum: version bytes and a hash of 20 bytes.
+//! Bitcoin's base58 with a checksum of four bytes: version bytes and a hash of 20 bytes.
 //!
 //! Sources: each chain's `chainparams.cpp` (`base58Prefixes`), Zcash protocol specification §5.6.
 
@@ -8,7 +8,7 @@ use bs58::decode::Error;
 use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
-/// Decodes base58 whose last four bytes are the checksum of the others.
+/// Decodes base58 and checks the checksum in the last four bytes.
 pub(super) fn decode(text: &str, alphabet: &Alphabet) -> Result<Vec<u8>, AddressError> {
     match bs58::decode(text)
         .with_alphabet(alphabet)
@@ -31,7 +31,8 @@ pub(super) fn encode(version: &[u8], payload: &[u8]) -> String {
         .into_string()
 }
 
-/// The version bytes of a chain's key hashes and script hashes, the first of each being the one written today.
+/// The version bytes of a chain's key hashes and script hashes. Encoders write the first of several script
+/// versions.
 pub(super) struct Versions {
     pub(super) key: &'static [u8],
     pub(super) script: &'static [&'static [u8]],
@@ -51,7 +52,7 @@ pub(super) fn versions(currency: Currency) -> Option<Versions> {
     }
 }
 
-/// Reads an address of one of Bitcoin's relatives.
+/// Parses an address of a Bitcoin-like chain.
 pub(super) fn parse(currency: Currency, text: &str) -> Result<Address, AddressError> {
     const OTHER: AddressError = AddressError::Form("has a version that this chain's addresses do not have");
     let bytes = decode(text, Alphabet::BITCOIN)?;
@@ -75,7 +76,7 @@ pub(super) fn of_key_hash(currency: Currency, versions: &Versions, hash: &[u8]) 
 }
 
 pub(super) fn of_script_hash(currency: Currency, versions: &Versions, hash: &[u8]) -> Address {
-    // Litecoin wrote script hashes with Bitcoin's version once; they are the same scripts.
+    // Litecoin first wrote script hashes with Bitcoin's version; both forms are the same script.
     let canonical = encode(versions.script[0], hash);
     Address::new(currency, Kind::P2sh, canonical, hash)
 }

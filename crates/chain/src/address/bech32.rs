@@ -1,4 +1,4 @@
-//! The bech32 and bech32m encodings (BIP 173, BIP 350) as far as addresses share them.
+//! The parts of bech32 and bech32m (BIP 173, BIP 350) that several address formats share.
 
 use ::bech32::primitives::decode::{CheckedHrpstring, UncheckedHrpstring};
 use ::bech32::{Bech32, Bech32m};
@@ -11,13 +11,13 @@ pub(super) enum Variant {
     Bech32m,
 }
 
-/// A decoded text: which checksum holds, and its data in groups of five bits.
+/// A decoded text: the variant of its checksum, and its data in groups of five bits.
 pub(super) struct Decoded {
     pub(super) variant: Variant,
     pub(super) data: Vec<u8>,
 }
 
-/// The human-readable part, in lower case, of what is bech32 by its characters.
+/// The human-readable part in lower case, if the text's characters suit bech32.
 pub(super) fn hrp(text: &str) -> Option<String> {
     let (hrp, data) = text.rsplit_once('1')?;
     let plausible = !hrp.is_empty() && data.len() >= 6 && data.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -47,7 +47,7 @@ pub(super) fn decode(text: &str) -> Result<Decoded, AddressError> {
     })
 }
 
-/// Groups of five bits as bytes; what is left over must be fewer than five bits and zero.
+/// Converts groups of five bits to bytes. The remaining bits must be fewer than five and zero.
 pub(super) fn bytes(groups: &[u8]) -> Result<Vec<u8>, AddressError> {
     let mut out = Vec::with_capacity(groups.len() * 5 / 8);
     let (mut bits, mut count) = (0_u32, 0);

@@ -4,7 +4,7 @@ use super::bech32::{self, Decoded, Variant};
 use super::form::{Address, AddressError, Kind};
 use crate::currency::Currency;
 
-/// The main network's protocol magic; Byron addresses there leave it out.
+/// The main network's protocol magic, which its Byron addresses omit.
 const MAIN_MAGIC: u64 = 764_824_073;
 
 pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
@@ -57,20 +57,20 @@ fn shelley(hrp: &str, text: &str) -> Result<Address, AddressError> {
     ))
 }
 
-/// The text of an enterprise address of a key's hash.
+/// The text of the enterprise address of a key hash.
 pub(super) fn enterprise(hash: &[u8; 28]) -> Option<String> {
     let hrp = ::bech32::Hrp::parse("addr").ok()?;
     let bytes = [&[0x61], hash.as_slice()].concat();
     ::bech32::encode::<::bech32::Bech32>(hrp, &bytes).ok()
 }
 
-/// Three numbers of variable length (slot, transaction, certificate), and nothing else.
+/// Whether the bytes are exactly three numbers of variable length (slot, transaction, certificate).
 fn is_pointer(mut bytes: &[u8]) -> bool {
     for _ in 0..3 {
         let Some(last) = bytes.iter().position(|byte| byte & 0x80 == 0) else {
             return false;
         };
-        // Ten groups of seven bits hold any 64-bit number.
+        // Ten groups of seven bits suffice for any 64-bit number.
         if last >= 10 {
             return false;
         }
@@ -120,7 +120,7 @@ fn byron(text: &str) -> Result<Address, AddressError> {
     Ok(Address::new(Currency::Ada, Kind::Byron, text, bytes))
 }
 
-/// As much of CBOR (RFC 8949) as Byron addresses use.
+/// A reader of the part of CBOR (RFC 8949) that Byron addresses use.
 struct Cbor<'a>(&'a [u8]);
 
 impl<'a> Cbor<'a> {

@@ -15,8 +15,8 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
         Some((prefix, data)) => (Some(prefix), data),
         None => (None, text),
     };
-    // Both forms have characters of their own; a legacy address begins with 1 or 3, which cashaddr's alphabet lacks
-    // in the place of the type.
+    // The first character distinguishes the forms: a legacy address begins with 1 or 3, and cashaddr's
+    // alphabet does not use these for the type.
     if prefix.is_none()
         && !matches!(
             data.as_bytes().first(),
@@ -85,7 +85,7 @@ fn legacy(text: &str) -> Result<Address, AddressError> {
     })
 }
 
-/// The canonical form: with prefix, in lower case, without the token flag, which says nothing of whose it is.
+/// The canonical form: with prefix, in lower case, without the token flag, which does not change the owner.
 pub(super) fn encode(kind: Kind, hash: &[u8]) -> String {
     let script = matches!(kind, Kind::P2sh | Kind::P2shLegacy | Kind::P2shToken);
     let version = (u8::from(script) << 3) | if hash.len() == 32 { 3 } else { 0 };
@@ -125,7 +125,7 @@ fn groups(data: &str) -> Result<Vec<u8>, AddressError> {
     }
 }
 
-/// Zero for a right address.
+/// The checksum, which is zero for a valid address.
 fn checksum(prefix: &str, groups: &[u8]) -> u64 {
     const GENERATOR: [u64; 5] = [
         0x98_f2bc_8e61,

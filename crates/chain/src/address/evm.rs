@@ -1,6 +1,6 @@
-//! Accounts of the EVM family: 20 bytes in hexadecimal whose case may be a checksum (EIP-55).
+//! Accounts of EVM chains: 20 bytes in hexadecimal, whose case may be a checksum (EIP-55).
 //!
-//! The same text is another account on each chain.
+//! The same text is a different account on each chain.
 
 use sha3::{Digest as _, Keccak256};
 
@@ -44,7 +44,7 @@ pub(super) fn address(currency: Currency, account: [u8; 20]) -> Address {
     Address::new(currency, Kind::Account, canonical, account)
 }
 
-/// The 40 digits with the case that EIP-55 gives them.
+/// The 40 digits in the case that EIP-55 defines.
 pub fn checksummed(account: &[u8; 20]) -> String {
     let lower = hex::encode(account);
     let hash = Keccak256::digest(lower.as_bytes());

@@ -1,19 +1,20 @@
-//! Which family of encodings reads a chain's addresses.
+//! Selects the family of encodings that parses a chain's addresses.
 //!
-//! Gives the family's own verdict; secrets, other chains and other mistakes are told apart in [`super::Address::parse`].
+//! It returns the family's own result. [`super::Address::parse`] explains secrets, other chains and other
+//! mistakes.
 
 use super::form::{Address, AddressError};
 use super::{base58, cardano, cashaddr, evm, segwit, solana, stacks, stellar, tron, xrp, zcash};
 use crate::currency::Currency;
 
-/// Whether some chain has this address, whatever else the text may look like.
+/// Whether the text is an address of some chain.
 pub(crate) fn exists_anywhere(text: &str) -> bool {
     Currency::ALL
         .into_iter()
         .any(|currency| parse(currency, text).is_ok())
 }
 
-/// The family's own verdict.
+/// Parses an address with the chain's family of encodings.
 pub(super) fn parse(currency: Currency, text: &str) -> Result<Address, AddressError> {
     match currency {
         Currency::Btc | Currency::Ltc => match segwit::parse(currency, text) {

@@ -1,13 +1,13 @@
-//! What an address is, and why a text is none: the types that all families of encodings share.
+//! The types that all families of encodings share: an address, and why a text is not one.
 //!
-//! Reads nothing: that is each family's.
+//! This module parses nothing; each family does.
 
 use std::borrow::Cow;
 
 use crate::currency::Currency;
 use crate::secret::refusal;
 
-/// The longest text that is looked at: the longest query of the contract (§8).
+/// The longest text that is parsed, in bytes: the longest query of the contract (§8).
 pub const MAX_LENGTH: usize = 255;
 
 /// An address that can exist on its chain.
@@ -15,16 +15,17 @@ pub const MAX_LENGTH: usize = 255;
 pub struct Address {
     /// The chain.
     pub currency: Currency,
-    /// What it stands for.
+    /// The kind of the address.
     pub kind: Kind,
-    /// The one form of the account under which labels and histories are kept: another encoding of the same account
-    /// (legacy and new Bitcoin Cash, X-address and classic XRP, muxed and plain Stellar, TEX and t1 Zcash) has the same.
+    /// The canonical text of the account, under which labels and histories are stored. Other encodings of the
+    /// same account have the same text, such as legacy Bitcoin Cash, X-addresses of XRP, muxed Stellar and
+    /// TEX Zcash addresses.
     pub canonical: String,
-    /// What the text encodes, without version bytes and checksums: a hash of a key or script, a public key.
+    /// The encoded data without version bytes and checksums: a hash of a key or script, or a public key.
     pub payload: Vec<u8>,
 }
 
-/// What an address stands for.
+/// The kind of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The hash of a public key.
@@ -35,9 +36,9 @@ pub enum Kind {
     P2pkhLegacy,
     /// Bitcoin Cash in Bitcoin's encoding: the hash of a script.
     P2shLegacy,
-    /// Bitcoin Cash: the hash of a public key, by a wallet that takes tokens.
+    /// Bitcoin Cash: the hash of a public key, from a wallet that accepts tokens.
     P2pkhToken,
-    /// Bitcoin Cash: the hash of a script, by a wallet that takes tokens.
+    /// Bitcoin Cash: the hash of a script, from a wallet that accepts tokens.
     P2shToken,
     /// Witness version 0, the hash of a public key.
     P2wpkh,
@@ -45,7 +46,7 @@ pub enum Kind {
     P2wsh,
     /// Witness version 1, a taproot key.
     P2tr,
-    /// Any other witness program, by its version.
+    /// Any other witness program, with its version.
     Witness(u8),
     /// Litecoin's MimbleWimble extension block.
     Mweb,
@@ -53,9 +54,9 @@ pub enum Kind {
     Account,
     /// XRP Ledger's usual form.
     Classic,
-    /// XRP Ledger's form that carries a destination tag.
+    /// XRP Ledger's form with a destination tag.
     XAddress,
-    /// Stellar: an account with an id of the holder's own.
+    /// Stellar: an account with an id that its owner chose.
     Muxed,
     /// Stellar: a contract.
     Contract,
@@ -73,7 +74,7 @@ pub enum Kind {
     Stake,
     /// Cardano: from before Shelley.
     Byron,
-    /// Zcash: a transparent address that takes transparent money only (ZIP 320).
+    /// Zcash: a transparent address that accepts only transparent money (ZIP 320).
     Tex,
     /// Zcash: several receivers in one (ZIP 316).
     Unified,
@@ -84,7 +85,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name in answers.
+    /// The kind's name in answers.
     pub fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Kind::P2pkh => "p2pkh",
@@ -118,32 +119,33 @@ impl Kind {
     }
 }
 
-/// Why a text is no address (or transaction hash) of the chain. The texts follow a field's name: "query - …".
+/// Why a text is not an address (or transaction hash) of the chain. The texts follow a field's name: "query -
+/// …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// A private key, a seed or what looks like one. Whoever holds the text must not keep, show or log it.
+    /// A private key, a seed, or a text that looks like one. Callers must not store, show or log the text.
     #[error("{}", refusal(.0))]
     Secret(&'static str),
-    /// Right, but elsewhere.
+    /// The text is a valid address of other chains.
     #[error("is an address of {}, not of {}", names(.found), .asked.name())]
     OtherChain {
-        /// The chain that was asked for.
+        /// The requested chain.
         asked: Currency,
-        /// Where the address can exist.
+        /// The chains on which the address can exist.
         found: Vec<Currency>,
     },
-    /// Of the chain's test network.
+    /// The address belongs to the chain's test network.
     #[error("is an address of a test network")]
     TestNetwork,
-    /// The checksum does not hold.
+    /// The checksum is wrong.
     #[error("has a wrong checksum: a character is wrong, missing or added")]
     Checksum,
-    /// It has another form than the chain's addresses.
+    /// The text does not have the form of the chain's addresses.
     #[error("{0}")]
     Form(&'static str),
 }
 
-/// `Bitcoin, Bitcoin Cash or Bitcoin SV`.
+/// Joins chains' names: `Bitcoin, Bitcoin Cash or Bitcoin SV`.
 fn names(chains: &[Currency]) -> String {
     let mut text = String::new();
     for (at, chain) in chains.iter().enumerate() {

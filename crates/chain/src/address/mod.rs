@@ -1,7 +1,7 @@
-//! Addresses: what can exist on each chain, in one canonical form, and why what cannot exist cannot.
+//! Addresses: the forms that can exist on each chain, one canonical form, and the reasons for refusals.
 //!
-//! One file a family of encodings. A text that is refused is never part of the error: it may be a private key pasted by
-//! mistake ([`crate::secret`]).
+//! Each family of encodings has one file. An error never contains the refused text, because it may be a
+//! private key that was pasted by mistake ([`crate::secret`]).
 
 mod base58;
 mod bech32;
@@ -27,10 +27,10 @@ pub(crate) use family::exists_anywhere;
 pub use form::{Address, AddressError, Kind, MAX_LENGTH};
 
 impl Address {
-    /// Reads an address of a chain, checksums included.
+    /// Parses an address of a chain, including checksums.
     ///
     /// # Errors
-    /// Why it cannot exist there; the text itself is never part of it.
+    /// Why the address cannot exist on the chain. The error never contains the text.
     pub fn parse(currency: Currency, text: &str) -> Result<Address, AddressError> {
         checked(text)?;
         let error = match family::parse(currency, text) {
@@ -42,7 +42,7 @@ impl Address {
         }
         let found: Vec<Currency> = Currency::ALL
             .into_iter()
-            // Any 32 bytes are an address of Solana, so it is no explanation.
+            // Any 32 bytes are an address of Solana, so this would explain nothing.
             .filter(|other| *other != currency && *other != Currency::Sol)
             .filter(|other| family::parse(*other, text).is_ok())
             .collect();
@@ -55,23 +55,23 @@ impl Address {
         Err(hint::instead_of_address(text).map_or(error, AddressError::Form))
     }
 
-    /// The account's address on a chain of the EVM family (Syscoin's EVM side too), with its checksum.
+    /// The account's address on an EVM chain (or Syscoin's EVM), with its checksum.
     pub fn evm(currency: Currency, account: [u8; 20]) -> Address {
         evm::address(currency, account)
     }
 
-    /// The address that an output script pays, where it has one: P2PKH, P2SH, witness programs. A script that pays a
-    /// bare public key is shown as the hash of that key, as explorers do.
+    /// The address that an output script pays, if it has one: P2PKH, P2SH, witness programs. A script that
+    /// pays a bare public key gets the address of the key's hash, as in explorers.
     pub fn of_script(currency: Currency, script: &[u8]) -> Option<Address> {
         script::address(currency, script)
     }
 
-    /// The output script that pays this address, on the chains that have such scripts.
+    /// The output script that pays this address, on chains with such scripts.
     pub fn script(&self) -> Option<Vec<u8>> {
         script::of(self)
     }
 
-    /// An address made of given bytes, of as many of them as the chain's addresses hold: for demonstrations.
+    /// A demo address of the given bytes; it uses only as many bytes as the chain's addresses have.
     pub(crate) fn demo(currency: Currency, bytes: &[u8; 32]) -> Option<Address> {
         let (hash, _) = bytes.split_first_chunk::<20>()?;
         let text = match currency {
@@ -90,7 +90,7 @@ impl Address {
     }
 }
 
-/// Refuses what no parser needs to see, a secret by its name.
+/// Refuses a text that no parser needs to see; a secret gets its own error.
 pub(crate) fn checked(text: &str) -> Result<(), AddressError> {
     checked_form(text).map_err(|reason| match secret::recognise(text) {
         Some(kind) => AddressError::Secret(kind),

@@ -1,4 +1,4 @@
-//! Output scripts and the addresses that stand for them, on Bitcoin and its relatives.
+//! Converts between output scripts and addresses on Bitcoin-like chains.
 
 use ripemd::Ripemd160;
 use sha2::{Digest as _, Sha256};
@@ -35,7 +35,7 @@ pub(super) fn address(currency: Currency, script: &[u8]) -> Option<Address> {
             Some(key_hash(&hash160(key)))
         }
         [65, key @ .., CHECKSIG] if key.len() == 65 && key[0] == 4 => Some(key_hash(&hash160(key))),
-        // A version, a push, a program.
+        // A version, a push and a program.
         [version @ (0 | 0x51..=0x60), length @ 2..=40, program @ ..]
             if program.len() == usize::from(*length) =>
         {

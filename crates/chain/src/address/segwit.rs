@@ -17,7 +17,7 @@ pub(super) fn hrp(currency: Currency) -> Option<&'static str> {
 
 const TEST_HRPS: [&str; 8] = ["tb", "bcrt", "tltc", "rltc", "tsys", "scrt", "tmweb", "tb4"];
 
-/// The verdict, or `None` when the text does not begin as this chain's bech32 does.
+/// The parsed address or its error; `None` when the text does not begin like this chain's bech32.
 pub(super) fn parse(currency: Currency, text: &str) -> Option<Result<Address, AddressError>> {
     let found = bech32::hrp(text)?;
     if TEST_HRPS.contains(&found.as_str()) {
@@ -56,7 +56,7 @@ fn program(currency: Currency, text: &str) -> Result<Address, AddressError> {
     ))
 }
 
-/// The address of a witness program, if there can be one.
+/// The address of a witness program, if its version and length are valid.
 pub(super) fn address(currency: Currency, version: u8, program: &[u8]) -> Option<Address> {
     let kind = match (version, program.len()) {
         (0, 20) => Kind::P2wpkh,

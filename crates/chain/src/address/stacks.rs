@@ -1,4 +1,4 @@
-//! Stacks: c32check, Crockford's base32 with a version and four bytes of checksum (SIP-005).
+//! Stacks: c32check, which is Crockford's base32 with a version and a checksum of four bytes (SIP-005).
 
 use sha2::{Digest as _, Sha256};
 
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
     if checksum(version, hash) != sum {
         return Err(AddressError::Checksum);
     }
-    // One number has one right text: as many leading zeros as there are leading zero bytes.
+    // Each number has only one valid text, with as many leading zeros as leading zero bytes.
     if encode(&bytes) != digits {
         return Err(LENGTH);
     }
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
     Ok(Address::new(Currency::Stx, kind, text, hash))
 }
 
-/// The text of a key hash's address.
+/// The text of the address of a key hash.
 pub(super) fn of_key_hash(hash: &[u8; 20]) -> String {
     let mut bytes = [0; 24];
     bytes[..20].copy_from_slice(hash);
@@ -58,7 +58,7 @@ pub(super) fn of_key_hash(hash: &[u8; 20]) -> String {
     ['S', 'P'].into_iter().chain(digits).collect()
 }
 
-/// Digits of five bits as a number of 24 bytes, if it fits.
+/// Converts digits of five bits to a number of 24 bytes, if it fits.
 fn decode(digits: &[u8]) -> Option<[u8; 24]> {
     let mut bytes = [0_u8; 24];
     for digit in digits {
@@ -77,7 +77,7 @@ fn decode(digits: &[u8]) -> Option<[u8; 24]> {
 
 fn encode(bytes: &[u8; 24]) -> Vec<u8> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    // 39 digits of five bits hold 24 bytes, the first digit's upper three bits being zero.
+    // 24 bytes fit into 39 digits of five bits; the first digit's upper three bits are zero.
     let bit = |at: usize| {
         at.checked_sub(3)
             .map_or(0, |at| bytes[at / 8] >> (7 - at % 8) & 1)

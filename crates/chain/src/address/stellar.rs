@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str) -> Result<Address, AddressError> {
     }
 }
 
-/// The text of an account's public key.
+/// The text of the address of a public key.
 pub(super) fn account(key: &[u8; 32]) -> String {
     ed25519::PublicKey(*key).to_string().as_str().to_owned()
 }

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Examples of the specifications: BIP 173/350, CashAddr, EIP-55, CIP-19, SEP-23, XLS-5d, SIP-005, ZIP 316/320.
+/// Examples from the specifications: BIP 173/350, CashAddr, EIP-55, CIP-19, SEP-23, XLS-5d, SIP-005, ZIP
+/// 316/320.
 const VALID: &[(Currency, &str, &str)] = &[
     (Currency::Btc, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "p2pkh"),
     (Currency::Btc, "3P14159f73E4gFr7JterCCQh9QjiTjiZrG", "p2sh"),
@@ -240,7 +241,7 @@ fn what_cannot_exist_is_explained() {
 fn secrets_are_refused_and_not_repeated() {
     for text in [
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
-        // A mistyped one is as secret.
+        // A mistyped key is as secret as a correct one.
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK",
         "KwdMAjGmerYanjeui5SHS7JkmpZvVipYvB2LJGU1ZxJwYvP98617",
         "6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg",
@@ -260,7 +261,7 @@ fn secrets_are_refused_and_not_repeated() {
     }
 }
 
-/// ZIP 316's unified addresses are checked by building one.
+/// Builds unified addresses with the receivers that ZIP 316 allows and forbids.
 #[test]
 fn unified_addresses_hold_what_the_specification_allows() {
     use ::bech32::{Bech32m, Hrp};
@@ -308,7 +309,7 @@ fn a_bare_public_key_is_shown_as_its_hash() {
     assert!(Address::of_script(Currency::Eth, &script).is_none());
 }
 
-/// Whether one wrong character is always noticed: not without a checksum (Solana, EVM in one case).
+/// Whether one wrong character is always detected. Solana and EVM addresses in one case have no checksum.
 fn is_checksummed(address: &Address, text: &str) -> bool {
     let hex = text.trim_start_matches("0x").trim_start_matches("xdc");
     let one_case = hex == hex.to_lowercase() || hex == hex.to_uppercase();
@@ -354,7 +355,8 @@ proptest! {
         prop_assume!(is_checksummed(&address, text));
         let at = at.index(text.len());
         let mut bytes = text.as_bytes().to_vec();
-        // Case is free in some encodings; EIP-55's checksum lives in nothing else and is four bits a letter at most.
+        // Case is free in some encodings. EIP-55's checksum consists only of case and has at most four bits
+        // per letter.
         prop_assume!(!bytes[at].eq_ignore_ascii_case(&to));
         prop_assume!(!currency.is_evm());
         bytes[at] = to;

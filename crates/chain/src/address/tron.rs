@@ -1,4 +1,4 @@
-//! TRON: base58check of the byte 0x41 and 20 bytes of a key's hash, as Ethereum's.
+//! TRON: base58check of the byte 0x41 and the 20 bytes of a key's hash, which is computed like Ethereum's.
 
 use bs58::Alphabet;
 

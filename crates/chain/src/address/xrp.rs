@@ -1,4 +1,4 @@
-//! XRP Ledger: classic addresses (`r…`) and X-addresses, which carry a destination tag (XLS-5d).
+//! XRP Ledger: classic addresses (`r…`) and X-addresses, which contain a destination tag (XLS-5d).
 
 use bs58::Alphabet;
 

@@ -32,7 +32,7 @@ fn transparent_or_sprout(text: &str) -> Result<Address, AddressError> {
     }
 }
 
-/// The same key hash as a t1 address: same money, same history.
+/// A TEX address has the same key hash as a t1 address, so it has the same money and history.
 fn tex(text: &str) -> Result<Address, AddressError> {
     let Decoded { variant, data } = bech32::decode(text)?;
     let hash = bech32::bytes(&data)?;
@@ -63,7 +63,7 @@ fn sapling(text: &str) -> Result<Address, AddressError> {
     ))
 }
 
-/// Shortest and longest jumbled text (ZIP 316).
+/// The allowed lengths of a jumbled text in bytes (ZIP 316).
 const JUMBLED: std::ops::RangeInclusive<usize> = 48..=4_194_368;
 
 fn unified(text: &str) -> Result<Address, AddressError> {
@@ -93,7 +93,8 @@ fn unified(text: &str) -> Result<Address, AddressError> {
     ))
 }
 
-/// Type, length and bytes of each receiver, the types ascending; at most one transparent and at least one that is not.
+/// Checks the receivers, each with type, length and bytes. Types must ascend, with at most one transparent
+/// receiver and at least one shielded or other.
 fn check_receivers(mut bytes: &[u8]) -> Option<()> {
     let mut before = None;
     let mut shielded = false;
@@ -103,12 +104,12 @@ fn check_receivers(mut bytes: &[u8]) -> Option<()> {
         let (_, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
         bytes = rest;
         let right = match kind {
-            // Key hash; script hash, which excludes it.
+            // A key hash, or a script hash, which excludes the key hash.
             0 => length == 20,
             1 => length == 20 && before != Some(0),
-            // Sapling; Orchard.
+            // Sapling and Orchard.
             2 | 3 => length == 43,
-            // What must be understood cannot be skipped.
+            // These types may not be skipped by software that does not support them.
             0xe0..=0xfc => false,
             _ => kind <= 0x0200_0000,
         };
@@ -165,7 +166,7 @@ fn g_round(round: u8, left: &[u8], right: &mut [u8]) {
     for (at, part) in right.chunks_mut(64).enumerate() {
         let mut personal = *b"UA_F4Jumble_G\0\0\0";
         personal[13] = round;
-        // 4,194,368 bytes are fewer than 2^16 parts.
+        // 4,194,368 bytes have fewer than 2^16 parts.
         personal[14..].copy_from_slice(&(at as u16).to_le_bytes());
         xor(part, &blake2b(&personal, 64, left));
     }

@@ -1,6 +1,7 @@
-//! Label files: TagPack YAML, CSV, and JSON lines; which one it is, its first characters say.
+//! Parses label files: TagPack YAML, CSV, and JSON lines. The first line determines the format.
 //!
-//! An address that cannot exist is rejected with its place in the file and the reason, never guessed; the rest counts.
+//! An address that cannot exist is rejected with its row and the reason, never guessed; the other rows are
+//! imported.
 
 use std::io::Read;
 
@@ -12,12 +13,12 @@ use serde::Deserialize;
 use super::rows::{ImportError, Imported, Raw};
 use super::tagpack;
 
-/// The largest label file that is read.
+/// The largest label file in bytes.
 const MAX_FILE: u64 = 512 * 1024 * 1024;
 /// Reads a label file.
 ///
 /// # Errors
-/// [`ImportError`] when nothing of it can be used; single bad rows are rejects.
+/// [`ImportError`] when the file as a whole cannot be used. A single bad row is a reject, not an error.
 pub fn read(input: impl Read) -> Result<Imported, ImportError> {
     let mut text = Vec::new();
     input.take(MAX_FILE + 1).read_to_end(&mut text)?;
@@ -40,7 +41,7 @@ pub fn read(input: impl Read) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-/// A column or member, under the names that files use for it.
+/// A row; aliases are the other names of columns and members in common files.
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(alias = "currency", alias = "network", borrow)]
@@ -105,7 +106,7 @@ fn json_lines(text: &str) -> Imported {
         }
         match serde_json::from_str::<Line<'_>>(line) {
             Ok(line) => imported.line(row, &line),
-            // serde_json's texts may quote what they stumbled over.
+            // serde_json's error may quote the text.
             Err(error) => imported.reject(row, format!("not a label (column {})", error.column())),
         }
     }
@@ -148,10 +149,10 @@ fn table(text: &str) -> Result<Imported, ImportError> {
     }
 }
 
-/// Milliseconds since 1970 of a day (its beginning, UTC) or an instant.
+/// Parses a day (its beginning in UTC) or an instant, as milliseconds since 1970.
 ///
 /// # Errors
-/// When it is neither.
+/// When the text is neither.
 pub fn time(text: &str) -> Result<i64, jiff::Error> {
     let text = text.trim();
     if let Ok(at) = text.parse::<Timestamp>() {

@@ -1,4 +1,5 @@
-//! Half a million labels in little memory: texts once, rows of fixed size, and a hash table of row numbers.
+//! Stores half a million labels in little memory: each text once, rows of fixed size, and a hash table of row
+//! numbers.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -10,16 +11,16 @@ use super::{Label, Labels, gravest_first, holds};
 use crate::category::Category;
 use crate::currency::Currency;
 
-/// Labels by chain and canonical address; immutable, so any number of threads may ask.
+/// Labels by chain and canonical address. The index is immutable, so threads can share it.
 #[derive(Default)]
 pub struct LabelIndex {
-    /// All addresses, one after the other.
+    /// All addresses, concatenated.
     addresses: String,
     /// Names and sources, each once.
     texts: Vec<Box<str>>,
-    /// Sorted by address, so that the labels of one follow each other.
+    /// Sorted by chain and address, so that the labels of one address are adjacent.
     rows: Vec<Row>,
-    /// The first row of an address, plus one; 0 is an empty place. Its length is a power of two.
+    /// The number of an address's first row plus one; 0 is an empty slot. The length is a power of two.
     table: Vec<u32>,
     version: String,
 }
@@ -34,13 +35,14 @@ struct Row {
     category: Category,
     confidence: u8,
     authority: bool,
-    /// `i64::MIN` and `i64::MAX` stand for no bound.
+    /// `i64::MIN` and `i64::MAX` mean no bound.
     from: i64,
     to: i64,
 }
 
 impl LabelIndex {
-    /// Builds the index. `version` names the state of knowledge; the same rows in any order give the same answers.
+    /// Builds the index. Its version is a hash of the rows, which are sorted by chain and address. Addresses
+    /// of more than 255 bytes are left out.
     pub fn new(rows: impl IntoIterator<Item = (Currency, String, Label)>) -> LabelIndex {
         let mut rows: Vec<(Currency, String, Label)> = rows.into_iter().collect();
         rows.retain(|(_, address, _)| address.len() <= usize::from(u8::MAX));
@@ -163,22 +165,22 @@ impl LabelIndex {
         }
     }
 
-    /// Whether anything holds about an address at a time.
+    /// Whether an address has any label that is valid at a time.
     pub fn contains(&self, chain: Currency, address: &str, at: i64) -> bool {
         self.rows(chain, address).iter().any(|row| row.holds(at))
     }
 
-    /// How many labels there are, ended ones included.
+    /// The number of labels, including ended ones.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no labels.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Bytes of memory that the index holds.
+    /// The index's memory in bytes.
     pub fn bytes(&self) -> usize {
         let texts: usize = self
             .texts

@@ -1,8 +1,9 @@
-//! What is known about addresses: labels with provenance, confidence and validity, from sanctions lists, TagPacks, CSV
-//! files and a merchant's own address book.
+//! Labels of addresses with source, confidence and validity, from sanctions lists, TagPacks, CSV files and a
+//! merchant's own address book.
 //!
-//! A label is found by chain and canonical address ([`crate::address::Address`]). Answers depend on the day that they
-//! are asked for, so an old decision can be repeated. Nothing here reads the network or a database.
+//! A label is found by chain and canonical address ([`crate::address::Address`]). Look-ups state a time, so
+//! that an old decision can be repeated. This module reads label files, but neither the network nor a
+//! database.
 
 mod import;
 mod index;
@@ -23,31 +24,31 @@ pub use rows::{ImportError, Imported, LabelRow, Reject};
 pub use sanctions::sanctions_labels;
 pub use store::{Fingerprint, LabelStore, LabelStoreError, SetReport, SetStatus};
 
-/// How sure a label of one's own file is, in percent, when the file does not say.
+/// The confidence of a label from an imported file that states none, in percent.
 pub const DEFAULT_CONFIDENCE: u8 = 50;
 
-/// What one source says about one address.
+/// One source's statement about one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Label {
-    /// Whom the address belongs to, or what it took part in.
+    /// The owner of the address, or the event that it took part in.
     pub name: String,
-    /// What that is.
+    /// The category of the owner or event.
     pub category: Category,
-    /// Where it is said: a list's name, a page, a file.
+    /// The origin of the label: a list's name, a page, a file.
     pub source: String,
-    /// How sure, 0-100.
+    /// The confidence, 0-100.
     pub confidence: u8,
-    /// From when it holds (milliseconds since 1970); `None`: always did.
+    /// The start of its validity (milliseconds since 1970); `None` for no start.
     pub valid_from: Option<i64>,
-    /// Until when it held, exclusive; `None`: still does.
+    /// The end of its validity, exclusive; `None` for no end.
     pub valid_to: Option<i64>,
-    /// Whether an authority's current sanctions list says it: such a label makes the score 100.
+    /// Whether the label comes from an authority's current sanctions list. Such a label makes the score 100.
     pub authority: bool,
 }
 
 impl Label {
-    /// Whether it holds at a time (milliseconds since 1970).
+    /// Whether the label is valid at a time (milliseconds since 1970).
     pub fn holds(&self, at: i64) -> bool {
         holds(self.valid_from, self.valid_to, at)
     }
@@ -57,17 +58,17 @@ fn holds(from: Option<i64>, to: Option<i64>, at: i64) -> bool {
     from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to)
 }
 
-/// Whoever knows labels.
+/// Provides labels.
 pub trait Labels: Sync {
-    /// All labels of an address, given in canonical form, that hold at a time (milliseconds since 1970), an
-    /// authority's first, then the gravest and surest. Empty when nothing is known.
+    /// All labels of an address in canonical form that are valid at a time (milliseconds since 1970). An
+    /// authority's come first, then the gravest and most certain ones. Empty when there are none.
     fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label>;
 
-    /// Names this state of knowledge; the same text for the same labels.
+    /// The version of the labels; the same labels have the same version.
     fn version(&self) -> String;
 }
 
-/// Several indexes as one.
+/// Several indexes combined.
 pub struct Together<'a>(pub Vec<&'a LabelIndex>);
 
 impl Labels for Together<'_> {
@@ -82,9 +83,9 @@ impl Labels for Together<'_> {
     }
 }
 
-/// What several sources say about one address, as one answer. Only an authority's list says who is sanctioned now: others
-/// may say so of an address that it holds; of any other, delisted ones above all, their label is a name
-/// ([`Category::Other`]) and no more.
+/// Combines the labels that several sources have for one address. Sanctions need a label from an authority's
+/// list. If there is none, other sources' sanctions labels, such as those of delisted addresses, become
+/// [`Category::Other`].
 pub fn together(mut said: Vec<Label>) -> Vec<Label> {
     let is_sanction = |label: &Label| label.category == Category::Sanctions;
     if !said.iter().any(|label| label.authority && is_sanction(label)) {
@@ -96,7 +97,7 @@ pub fn together(mut said: Vec<Label>) -> Vec<Label> {
     said
 }
 
-/// Puts an authority's labels first, then the gravest and surest.
+/// Sorts an authority's labels first, then the gravest and most certain ones.
 fn gravest_first(labels: &mut [Label]) {
     labels.sort_by(|a, b| {
         (b.authority, a.category, b.confidence).cmp(&(a.authority, b.category, a.confidence))

@@ -1,6 +1,6 @@
-//! Rows of label files, whatever the form of the file: each is checked and becomes labels, or a reject with its reason.
+//! Rows of label files in any format. Each row is checked and becomes labels, or a reject with its reason.
 //!
-//! An address that cannot exist is rejected, never guessed; no reason repeats it.
+//! An address that cannot exist is rejected, never guessed, and no reason repeats it.
 
 use std::collections::BTreeMap;
 
@@ -12,64 +12,65 @@ use crate::category::Category;
 use crate::currency::Currency;
 use crate::secret;
 
-/// How many rejects are told apart; more are only counted.
+/// The number of rejects that are listed; further ones are only counted.
 const REJECTS_TOLD: usize = 20;
-/// How many unknown categories are told apart.
+/// The number of unknown categories that are listed.
 const UNKNOWN_TOLD: usize = 100;
-/// The longest name or source that is kept.
+/// The longest name or source in characters; longer ones are cut.
 const MAX_TEXT: usize = 200;
 
-/// One label and the address that it is about.
+/// A label with its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRow {
     /// The chain.
     pub currency: Currency,
-    /// The address, canonical.
+    /// The address in canonical form.
     pub address: String,
-    /// What is said.
+    /// The label.
     pub label: Label,
 }
 
-/// A row that could not be read.
+/// A row that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reject {
-    /// Which row of the file, from 1.
+    /// The row's number in the file, from 1.
     pub row: usize,
-    /// Why. Never the address itself, which may be a private key.
+    /// The reason. It never contains the address, which may be a private key.
     pub reason: String,
 }
 
-/// What a file holds.
+/// The content of a label file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// The readable rows.
+    /// The valid rows.
     pub rows: Vec<LabelRow>,
-    /// How many were not.
+    /// The number of rejected rows.
     pub rejected: usize,
-    /// Some of them.
+    /// The first rejected rows.
     pub rejects: Vec<Reject>,
-    /// Words for categories that mean nothing here, and how many readable rows have each; the first hundred of them.
+    /// Unknown words for categories, with the number of valid rows that have each. Only the first hundred are
+    /// listed.
     pub unknown_categories: BTreeMap<String, usize>,
 }
 
-/// Why a file is no label file.
+/// Why a file cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// It is of none of the known forms, or broken as a whole.
+    /// The file has an unknown format, or is broken as a whole.
     #[error("is no label file (TagPack YAML, CSV with a header, or JSON lines): {0}")]
     Form(String),
 }
 
-/// A row as a file gives it.
+/// A row with the file's values.
 #[derive(Debug, Default)]
 pub(super) struct Raw<'a> {
     pub(super) chain: &'a str,
     pub(super) address: &'a str,
     pub(super) name: &'a str,
-    /// Words for what it is, in our or another taxonomy.
+    /// Words for the category, in our or another taxonomy.
     pub(super) words: Vec<&'a str>,
     pub(super) source: &'a str,
     pub(super) confidence: Option<u8>,
@@ -124,7 +125,7 @@ impl Imported {
                     confidence: raw.confidence.unwrap_or(DEFAULT_CONFIDENCE).min(100),
                     valid_from: raw.valid_from,
                     valid_to: raw.valid_to,
-                    // A file is no authority's list, whatever it says of itself.
+                    // A file is never an authority's list, even if it claims to be one.
                     authority: false,
                 },
             });
@@ -157,7 +158,7 @@ fn short(text: &str) -> String {
         .collect()
 }
 
-/// The address, on the chain that is named or, for a token, where its syntax says.
+/// The address on the named chain. For a token's name, the address's syntax determines the chain.
 fn address(chain: &str, text: &str) -> Result<Address, String> {
     let text = text.trim();
     if taxonomy::is_token(chain) {

@@ -1,13 +1,13 @@
-//! Wallets of sanctioned parties, straight from the imported lists: the syntax says on which chains they are, for
-//! authorities' currency tags name tokens.
+//! Labels for wallets of sanctioned parties from the imported lists. The address's syntax determines the
+//! chains, because authorities' currency tags name tokens.
 
 use super::Label;
 use crate::address::Address;
 use crate::category::Category;
 use crate::currency::Currency;
 
-/// Labels for each chain on which a listed wallet can exist: the same key rules the address on all of them. Nothing for
-/// an address of a chain that is not screened here. The source is the list's name.
+/// The labels of a listed wallet, one for each chain on which it can exist. The same key controls the address
+/// on all of them. Empty for an address of no supported chain. The label's source is the list's name.
 pub fn sanctions_labels(wallet: &str, party: &str, list: &str) -> Vec<(Currency, String, Label)> {
     let label = Label {
         name: party.to_owned(),

@@ -1,8 +1,8 @@
-//! Imported label files, kept in a folder: one set a file, a header line and one label a line.
+//! Stores imported label files in a folder: one file per set, with a header line and one label per line.
 //!
-//! A set that is imported again replaces what it said before without forgetting it: a label that is new holds from the
-//! import on (unless the file says since when), one that is gone ends with it. Files are written beside and renamed, so a
-//! reader sees the old set or the new one, whole.
+//! Importing a set again replaces its labels and retains its history. A new label is valid from the import
+//! on, unless the file states a start; a removed label ends with the import. Files are written under a
+//! temporary name and renamed, so a reader sees either the old set or the new one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -27,10 +27,10 @@ pub struct LabelStore {
     folder: PathBuf,
 }
 
-/// Why a label set cannot be kept or read.
+/// Why a label set cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LabelStoreError {
-    /// The file holds no labels.
+    /// The file cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The folder cannot be read or written.
@@ -41,38 +41,38 @@ pub enum LabelStoreError {
     Damaged(String),
 }
 
-/// What an import found.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetReport {
     /// The set's name.
     pub set: String,
-    /// Labels that hold now.
+    /// The number of labels that are valid now.
     pub labels: usize,
-    /// How many are new.
+    /// The number of new labels.
     pub added: usize,
-    /// How many ended, being gone from the file.
+    /// The number of labels that ended because the file no longer has them.
     pub ended: usize,
-    /// Rows that could not be read.
+    /// The number of rejected rows.
     pub rejected: usize,
-    /// Some of them.
+    /// The first rejected rows.
     pub rejects: Vec<Reject>,
-    /// Words for categories that mean nothing here, and how many rows have each: read as `other`, unless another word of the
-    /// row says more. The first hundred of them.
+    /// Unknown words for categories, with the number of rows that have each. They count as `other`, unless
+    /// another word of the row is known. Only the first hundred are listed.
     pub unknown_categories: BTreeMap<String, usize>,
 }
 
-/// One set in the folder.
+/// The status of one set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SetStatus {
-    /// Its name.
+    /// The set's name.
     pub set: String,
-    /// Labels, ended ones included.
+    /// The number of labels, including ended ones.
     pub labels: usize,
-    /// How many of them hold no longer.
+    /// The number of ended labels.
     pub ended: usize,
-    /// When it was imported.
+    /// The time of the import.
     pub imported_at: String,
 }
 
@@ -86,7 +86,7 @@ struct Header {
     ended: usize,
 }
 
-/// A label on its line.
+/// A label in the set's file.
 #[derive(Serialize, Deserialize)]
 struct Line {
     chain: Currency,
@@ -95,10 +95,10 @@ struct Line {
     label: Label,
 }
 
-/// Tells one state of the folder from another.
+/// The times and sizes of the folder's files, to detect changes.
 pub type Fingerprint = BTreeMap<PathBuf, (Option<Duration>, u64)>;
 
-/// What makes two labels the same in two versions of a set.
+/// The identity of a label across versions of a set.
 fn key(row: &LabelRow) -> (Currency, String, String, crate::category::Category, String, u8) {
     let label = &row.label;
     (
@@ -112,14 +112,15 @@ fn key(row: &LabelRow) -> (Currency, String, String, crate::category::Category, 
 }
 
 impl LabelStore {
-    /// Opens the folder, and makes it if there is none.
+    /// Opens the folder, or creates it.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn open(folder: &Path) -> Result<LabelStore, LabelStoreError> {
         if !folder.exists() {
             fs::create_dir_all(folder)?;
-            // Without its entry a new folder is gone after a power cut, and with it every file in it.
+            // A power failure could otherwise remove the new folder's entry, and with it every file in the
+            // folder.
             File::open(folder.join(".."))?.sync_all()?;
         }
         Ok(LabelStore {
@@ -127,10 +128,10 @@ impl LabelStore {
         })
     }
 
-    /// Imports a file as the set of that name, at a time (milliseconds since 1970).
+    /// Imports a file as the set with this name, at a time (milliseconds since 1970).
     ///
     /// # Errors
-    /// When the file holds no labels or the folder cannot be written; then the set stays as it was.
+    /// When the file has no usable label or the folder cannot be written; the set is then unchanged.
     pub fn import(&self, set: &str, input: impl Read, now: i64) -> Result<SetReport, LabelStoreError> {
         let imported = import::read(input)?;
         if imported.rows.is_empty() {
@@ -149,11 +150,11 @@ impl LabelStore {
         })
     }
 
-    /// Makes rows the set of that name: what is new holds from `now` on (in a set that is new itself, from `first` on),
-    /// what is gone ends now.
+    /// Replaces the labels of a set. New labels are valid from `now` on, or from `first` on if the set itself
+    /// is new. Removed labels end now.
     ///
     /// # Errors
-    /// When the folder cannot be written; then the set stays as it was.
+    /// When the folder cannot be written; the set is then unchanged.
     pub fn replace(
         &self,
         set: &str,
@@ -240,7 +241,7 @@ impl LabelStore {
         Ok(written?)
     }
 
-    /// Forgets a set, its history included; whether there was one of that name.
+    /// Removes a set with its history; returns whether it existed.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -255,7 +256,7 @@ impl LabelStore {
     /// The sets in the folder.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the folder cannot be read or a set is damaged.
     pub fn status(&self) -> Result<Vec<SetStatus>, LabelStoreError> {
         self.files()?
             .iter()
@@ -273,7 +274,7 @@ impl LabelStore {
             .collect()
     }
 
-    /// Reads all sets into one index. What names no source is said by its set.
+    /// Reads all sets into one index. A label without a source gets the set's name as its source.
     ///
     /// # Errors
     /// When the folder cannot be read or a set is damaged.
@@ -291,7 +292,7 @@ impl LabelStore {
         Ok(LabelIndex::new(rows))
     }
 
-    /// The folder's state, to see whether [`LabelStore::load`] would say something new.
+    /// The folder's state; if it changes, [`LabelStore::load`] may return other labels.
     ///
     /// # Errors
     /// When the folder cannot be read.

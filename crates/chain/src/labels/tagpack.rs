@@ -1,11 +1,12 @@
-//! GraphSense TagPacks (<https://github.com/graphsense/graphsense-tagpacks>): YAML, a header whose fields each tag inherits.
+//! Parses GraphSense TagPacks (<https://github.com/graphsense/graphsense-tagpacks>): YAML with a header whose
+//! fields each tag inherits.
 
 use serde::Deserialize;
 
 use super::rows::{ImportError, Imported, Raw};
 use super::taxonomy;
 
-/// The header and the tags; what is not named here says nothing that a label holds.
+/// The header and the tags. Labels do not need the other fields.
 #[derive(Deserialize)]
 struct Pack {
     title: Option<String>,
@@ -37,7 +38,8 @@ struct Tag {
 
 pub(super) fn read(text: &str) -> Result<Imported, ImportError> {
     let options = serde_saphyr::options! {
-        // The largest public pack has 3 million scalars; what YAML can blow up (anchors, depth) keeps its limits.
+        // The largest public pack has 3 million scalars. Anchors and depth can inflate YAML, so their limits
+        // remain the defaults.
         budget: serde_saphyr::budget! {
             max_events: 40_000_000,
             max_nodes: 20_000_000,

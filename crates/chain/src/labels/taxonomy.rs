@@ -1,8 +1,9 @@
-//! Other people's words for what an address is, in ours: GraphSense's and INTERPOL's taxonomies, Etherscan's word clouds.
+//! Translates other words for categories into ours: the taxonomies of GraphSense and INTERPOL, Etherscan's
+//! word clouds.
 
 use crate::category::Category;
 
-/// Our category of a word, however it is spelt (case, spaces, hyphens, one or many); `None` for one that is not known here.
+/// Our category for a word; case, spaces, hyphens and a plural s do not matter. `None` for an unknown word.
 pub(super) fn category(word: &str) -> Option<Category> {
     let word: String = word
         .chars()
@@ -12,7 +13,7 @@ pub(super) fn category(word: &str) -> Option<Category> {
     one(&word).or_else(|| one(word.strip_suffix('s')?))
 }
 
-/// The same of a word in small letters, without anything between them.
+/// The same for a word in lower case without separators.
 fn one(word: &str) -> Option<Category> {
     let ours = Category::ALL
         .into_iter()
@@ -44,7 +45,7 @@ fn others(word: &str) -> Option<Category> {
         "bridge" | "crosschainbridge" => Category::DefiBridge,
         "cex" | "hostedexchange" | "atm" | "otc" | "broker" => Category::Exchange,
         "miner" | "miningservice" | "miningpool" => Category::Mining,
-        // Known, and no risk by itself.
+        // Known, but not a risk in itself.
         "alternativefunding"
         | "charity"
         | "custodian"
@@ -80,8 +81,7 @@ fn others(word: &str) -> Option<Category> {
     })
 }
 
-/// The categories of a label that may say two things at once: whom it belongs to, and what crime it is part of.
-/// Never empty.
+/// The categories of a label, which may state both the owner and a crime. Never empty.
 pub(super) fn categories<'a>(words: impl IntoIterator<Item = &'a str>, text: &str) -> Vec<Category> {
     let mut found: Vec<Category> = words.into_iter().filter_map(category).collect();
     if text.to_ascii_lowercase().contains("sanction") {
@@ -98,7 +98,8 @@ pub(super) fn categories<'a>(words: impl IntoIterator<Item = &'a str>, text: &st
     found
 }
 
-/// How sure GraphSense's words for the origin of a tag are, in percent; [`UNKNOWN_ORIGIN`] for an unknown one.
+/// The confidence of GraphSense's words for a tag's origin, in percent; [`UNKNOWN_ORIGIN`] for an unknown
+/// word.
 pub(super) fn confidence(word: &str) -> u8 {
     match word.trim() {
         "ownership" | "proven" => 100,
@@ -113,10 +114,11 @@ pub(super) fn confidence(word: &str) -> u8 {
     }
 }
 
-/// The confidence of a tag whose pack does not say where it comes from.
+/// The confidence of a tag whose pack does not state its origin, in percent.
 pub(super) const UNKNOWN_ORIGIN: u8 = 5;
 
-/// The chain that a currency's or network's name means, native currencies only: a token's holder is told by syntax.
+/// The chain of a currency's or network's name. It has native currencies only; for tokens the address's
+/// syntax decides.
 pub(super) fn chain(word: &str) -> Option<crate::currency::Currency> {
     use crate::currency::Currency;
     let word = word.trim().to_ascii_lowercase();
@@ -143,7 +145,7 @@ pub(super) fn chain(word: &str) -> Option<crate::currency::Currency> {
     })
 }
 
-/// Tokens that live on several chains, so that only the address says on which.
+/// Tokens that exist on several chains, so that only the address determines the chain.
 pub(super) fn is_token(word: &str) -> bool {
     matches!(
         word.trim().to_ascii_uppercase().as_str(),

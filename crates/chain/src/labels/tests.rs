@@ -104,7 +104,8 @@ fn private_keys_in_label_files_are_not_told() {
     let swapped = read_ok(&format!("chain,address,name\n{key},{BTC},me\nxmr,{BTC},me\n"));
     assert!(!swapped.rejects[0].reason.contains(key));
     assert!(swapped.rejects[1].reason.contains("xmr"));
-    // In any text of a row: it names itself by row and field, and is told nowhere.
+    // Secrets in any text of a row are rejected. The reject names row and field and does not repeat the
+    // secret.
     let seed = "legal winner thank year wave sausage worth useful legal winner thank yellow";
     for secret in [key, &format!("Ann's {key}"), seed] {
         let row = |name, category, source| format!("btc,{BTC},{name},{category},{source}\n");

@@ -1,4 +1,4 @@
-//! How high a score could be if the money without a name came from the worst places.
+//! The highest possible score if the unknown money came from the worst sources.
 
 use num_traits::{Signed, Zero};
 
@@ -8,12 +8,16 @@ use crate::parts::{self, Share, number};
 use crate::profile::Profile;
 use crate::trace::Direction;
 
-/// The highest score that any truth about the unknown money could make: of that received, and of that sent.
+/// The highest score for any true origin of the unknown money: the share of received money, and of sent
+/// money.
 ///
-/// The money counts most next door, where nothing has decayed. Of a category with the effective share e it adds
-/// −ln(1 − a·(e+u)/full) to the score's logarithm, a convex function of its amount u up to full − e and constant beyond. The
-/// sum of convex functions is greatest at a corner of what may be: some categories filled up, at most one filled in part,
-/// the others empty. Every corner is tried. The directions' money is apart, and so are their factors.
+/// Unknown money counts most at the first hop, where no decay applies. A category with effective share e adds
+/// −ln(1 − a·(e+u)/full) to the score's logarithm. This is convex in its amount u up to full − e, and
+/// constant beyond.
+///
+/// A sum of convex functions is greatest at a corner of the feasible region. There some categories are full,
+/// at most one is partly full, and the others are empty. Every corner is tried. The two directions have
+/// separate money and separate factors.
 pub(super) fn upper_bound(profile: &Profile, effective: &Effective, unknown: [&Share; 2]) -> Share {
     let mut worst = effective.clone();
     for (direction, share) in [Direction::Incoming, Direction::Outgoing]
@@ -45,13 +49,13 @@ pub(super) fn upper_bound(profile: &Profile, effective: &Effective, unknown: [&S
     combined(profile, &worst)
 }
 
-/// A category that unknown money could be of.
+/// A category to which unknown money could belong.
 struct Vessel {
     category: Category,
-    /// The share that fills it up, exactly and about.
+    /// The share that makes the category full, exactly and as a float.
     room: Share,
     fills: f64,
-    /// The risk for each unit of share, and the risk that is there.
+    /// The risk per unit of share, and the risk of the known share.
     slope: f64,
     risk: f64,
 }
@@ -79,7 +83,7 @@ impl Vessel {
         })
     }
 
-    /// What pouring adds to −ln(1−x).
+    /// The increase of −ln(1−x) by an added share.
     fn gain(&self, poured: f64) -> f64 {
         let risk = (self.risk + poured * self.slope).min(1.0);
         (-self.risk).ln_1p() - (-risk).ln_1p()
@@ -89,7 +93,7 @@ impl Vessel {
 /// The search for the corner with the greatest gain.
 struct Search<'a> {
     vessels: &'a [Vessel],
-    /// Filled up in this order; the last takes what is left.
+    /// The categories in the order in which they are filled; the last one receives the rest.
     best: Vec<usize>,
     gain: f64,
 }
@@ -99,7 +103,7 @@ impl Search<'_> {
         self.note(filled, gain);
         let next = filled.last().map_or(0, |last| last + 1);
         for place in 0..self.vessels.len() {
-            // Nothing is worse than certain.
+            // An infinite gain cannot be exceeded.
             if self.gain.is_infinite() || filled.contains(&place) {
                 continue;
             }

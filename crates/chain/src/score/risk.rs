@@ -1,4 +1,5 @@
-//! The risk of exposures by category and all of it together, in exact fractions that are not in lowest terms.
+//! The risk of exposures by category, and of all categories together, in exact fractions that are not in
+//! lowest terms.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub(super) fn minus(a: &Share, b: &Share) -> Share {
     left
 }
 
-/// x of one category.
+/// The risk x of one category.
 pub(super) fn risk(profile: &Profile, direction: Direction, category: Category, effective: &Share) -> Share {
     let Some(weight) = profile.categories.get(&category) else {
         return Share::zero();
@@ -37,7 +38,7 @@ pub(super) fn risk(profile: &Profile, direction: Direction, category: Category, 
     }
 }
 
-/// The score of all categories together, without an own label.
+/// The score of all categories together, 0 to 100, without an own label.
 pub(super) fn combined(profile: &Profile, effective: &Effective) -> Share {
     let mut safe = Share::one();
     for ((direction, category), share) in effective {

@@ -1,6 +1,8 @@
-//! The detailed report: the contract's members. What makes the score recomputable is in `exposures`.
+//! The contract's members of the detailed report. `exposures` has the data from which the score can be
+//! recomputed.
 //!
-//! Amounts are decimal strings, percentages 0-100, times ISO 8601. What the chain does not give is left out.
+//! Amounts are decimal strings, percentages 0-100, times ISO 8601. Members that a chain does not provide are
+//! omitted.
 
 use serde::Serialize;
 
@@ -18,14 +20,14 @@ use crate::source::{History, Movement, Transaction};
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Detail {
-    /// Of an address.
+    /// The report of an address.
     Address(Box<AddressDetail>),
-    /// Of a transaction.
+    /// The report of a transaction.
     Transaction(Box<TransactionDetail>),
 }
 
 impl Detail {
-    /// Its exposures.
+    /// The report's exposures.
     pub fn exposures(&self) -> &Exposures {
         match self {
             Detail::Address(detail) => &detail.exposures,
@@ -34,7 +36,7 @@ impl Detail {
     }
 }
 
-/// A name and what it is.
+/// A name with its category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entity {
     /// The name.
@@ -43,12 +45,12 @@ pub struct Entity {
     pub category: Category,
 }
 
-/// A party and an amount.
+/// A party with an amount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
-    /// The address; `null` when a script names none.
+    /// The address; `null` when a script has none.
     pub address: Option<String>,
-    /// In whole coins.
+    /// The amount in whole coins.
     pub amount: String,
 }
 
@@ -86,14 +88,14 @@ pub struct AddressDetail {
     pub exposures: Exposures,
 }
 
-/// The addresses that one holder controls with the screened one.
+/// The addresses that one holder controls together with the screened one.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClusterDetail {
-    /// How many are known.
+    /// The number of known addresses.
     pub size: usize,
-    /// The first of them in order, at most 100.
+    /// The first addresses in order, at most 100.
     pub addresses: Vec<String>,
-    /// Whether all were looked for.
+    /// Whether the search for members was complete.
     pub complete: bool,
 }
 
@@ -121,7 +123,7 @@ pub struct TransactionDetail {
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Labels as entities (every label once) and flags (those that weigh).
+/// Converts labels to entities (each label once) and flags (categories that add risk).
 fn named(labels: &[Label]) -> (Vec<Entity>, Vec<Entity>) {
     let mut entities: Vec<Entity> = Vec::new();
     for label in labels {
@@ -151,7 +153,7 @@ fn named(labels: &[Label]) -> (Vec<Entity>, Vec<Entity>) {
 }
 
 impl AddressDetail {
-    /// Nothing but labels is known.
+    /// The report when only labels are known.
     pub(super) fn unknown(own: &[Label], exposures: Exposures) -> AddressDetail {
         let (entities, flags) = named(own);
         AddressDetail {
@@ -189,7 +191,8 @@ impl AddressDetail {
             .collect();
         let received = sides.iter().filter(|side| side.receives).count() as u64;
         let sent = sides.iter().filter(|side| side.sends).count() as u64;
-        // Of transactions: a trace may be whole where tokens are missing.
+        // These count transactions: a history may be complete for a trace although token transfers are
+        // missing.
         let unseen_to = history.tokens_unseen_to;
         let counted = history.complete && unseen_to.is_none();
         let seen = |chosen: fn(&&Side) -> bool, last: bool| {
@@ -232,7 +235,7 @@ impl AddressDetail {
             balance: totals
                 .as_ref()
                 .map(|totals| totals.received.saturating_sub(&totals.sent).to_coins(decimals)),
-            // An index's own counter counts those that it did not show.
+            // An index's own counter includes the transactions that the history lacks.
             number_of_transactions: totals
                 .filter(|_| unseen_to.is_none() || history.totals.is_some())
                 .map(|totals| totals.transactions),
@@ -301,7 +304,7 @@ impl Side {
 }
 
 impl TransactionDetail {
-    /// Nothing is known.
+    /// The report when nothing is known.
     pub(super) fn unknown(exposures: Exposures) -> TransactionDetail {
         TransactionDetail {
             entities: Vec::new(),

@@ -1,5 +1,5 @@
-//! What a score is made of, as answers tell it: exposures by entity, category and rank, each category's points, and coverage. The
-//! score can be recomputed from it. Weighs nothing itself.
+//! The explanation of a score in answers: exposures by entity, category and rank, each category's points, and
+//! coverage. The score can be recomputed from it. This module calculates no risk.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::profile::Profile;
 use crate::score::{Origin, Score};
 use crate::trace::{Cut, Direction, Exposure, Trace, Via};
 
-/// The breakdown that a score can be recomputed from.
+/// The breakdown from which the score can be recomputed.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exposures {
@@ -28,27 +28,27 @@ pub struct Exposures {
     pub flag: Vec<Exposed>,
     /// By rank.
     pub rank: Vec<Ranked>,
-    /// Each category's part in the score; the points sum to it.
+    /// Each category's part of the score; the points sum to the score.
     pub contributions: Vec<Contributed>,
-    /// What the trace saw and did not see.
+    /// What the trace covered.
     pub coverage: Coverage,
-    /// How mixed money was told apart.
+    /// How the sources of mixed money were determined.
     pub method: Method,
-    /// Up to which block.
+    /// The last block that was considered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of_block: Option<u64>,
-    /// When that block was made (ISO 8601), where it was the newest known and the source tells its time.
+    /// The time of that block (ISO 8601), if it was the newest known block and the source states its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of_time: Option<String>,
-    /// By which state of the labels.
+    /// The version of the labels.
     pub label_set_version: String,
-    /// By which version of the merchant's profile; 0 is built in.
+    /// The version of the merchant's profile; 0 is the built-in one.
     pub profile_version: u32,
-    /// Who said what happened on the chain; `labels` when nobody did.
+    /// The source of the chain's data; `labels` when there was none.
     pub source: String,
 }
 
-/// An entity or a category that money came from or went to.
+/// An entity or a category from which money came or to which it went.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exposed {
@@ -56,24 +56,24 @@ pub struct Exposed {
     pub name: String,
     /// The category.
     pub category: Category,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// `direct` at one hop, `indirect` beyond.
     pub r#type: &'static str,
-    /// In whole coins, rounded down.
+    /// The amount in whole coins, rounded down.
     pub amount: String,
-    /// Of the money in that direction.
+    /// The percentage of the money in that direction.
     pub percentage: f64,
-    /// The nearest hop.
+    /// The smallest number of hops.
     pub min_hops: u32,
-    /// How sure the label is, 0-100.
+    /// The confidence of the label, 0-100.
     pub confidence: u8,
-    /// Its part of the score.
+    /// The points in the score.
     pub points: f64,
-    /// The way of the largest part (entities only).
+    /// The path of the largest part (entities only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<Via>,
-    /// The exact shares at each hop: what the score is reckoned from.
+    /// The exact shares at each hop, from which the score is calculated.
     pub shares: Vec<ShareAt>,
 }
 
@@ -86,20 +86,20 @@ pub struct ShareAt {
     pub share: String,
 }
 
-/// Money by the gravity of its other side.
+/// Money by the rank of its counterparties.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ranked {
     /// `low`, `medium`, `high` or `severe`, by the profile's thresholds.
     pub rank: &'static str,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// In whole coins, rounded down.
+    /// The amount in whole coins, rounded down.
     pub amount: String,
-    /// Of the money in that direction.
+    /// The percentage of the money in that direction.
     pub percentage: f64,
 }
 
-/// A category's part in the score.
+/// A category's part of the score.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contributed {
@@ -107,70 +107,72 @@ pub struct Contributed {
     pub direction: Origin,
     /// The category.
     pub category: Category,
-    /// The effective share, hops counted; of an own label, its confidence.
+    /// The effective share with decay; for an own label, its confidence.
     pub effective_share: f64,
-    /// x: its risk alone, 0-1.
+    /// The category's risk x alone, 0-1.
     pub risk: f64,
-    /// Its points.
+    /// The category's points.
     pub points: f64,
 }
 
-/// What a trace saw. Percentages of the money received, or, under `outgoing`, of the money sent.
+/// The coverage of a trace. Percentages refer to the received money or, under `outgoing`, to the sent money.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Ended at a label or a miner.
+    /// Money that ended at a label or a miner.
     pub attributed: f64,
-    /// Ended where nobody has a name for it.
+    /// Money that ended at an unknown party.
     pub unattributed: f64,
-    /// Was not followed to its end.
+    /// Money that was not traced to its end.
     pub unresolved: f64,
-    /// The highest score that the rest could make.
+    /// The highest score that is possible given the unknown money.
     pub score_upper_bound: f64,
-    /// How many coins were followed.
+    /// The number of coins that were traced.
     pub transactions_examined: usize,
-    /// How many parties without a label were looked up by their cluster.
+    /// The number of parties without a label whose cluster was searched.
     pub clusters_examined: usize,
-    /// Whether a limit, not a definition, ended the trace.
+    /// Whether a limit ended the trace, and not its definition.
     pub truncated: bool,
-    /// The newest block known was too old for its chain ([`crate::freshness`]): what happened since is not seen.
+    /// Whether the newest known block was too old for its chain ([`crate::freshness`]), so that recent events
+    /// are missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
-    /// Transactions that moved nothing but tokens may be missing from the address's history; tokens are not traced.
+    /// Whether transactions that moved only tokens may be missing from the address's history. Tokens are not
+    /// traced.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub token_transfers_incomplete: bool,
-    /// Why money was not followed, in percent by reason.
+    /// Why money was not traced, in percent by reason.
     pub cuts: BTreeMap<Cut, f64>,
-    /// The same of the money sent.
+    /// The coverage of the sent money.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outgoing: Option<Rest>,
 }
 
-/// Coverage of the money sent.
+/// The coverage of the sent money.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Rest {
-    /// Ended at a label.
+    /// Money that ended at a label.
     pub attributed: f64,
-    /// Rests where nobody has a name for it.
+    /// Money that remains with an unknown party.
     pub unattributed: f64,
-    /// Was not followed to its end.
+    /// Money that was not traced to its end.
     pub unresolved: f64,
-    /// Why, in percent by reason.
+    /// The reasons, in percent by reason.
     pub cuts: BTreeMap<Cut, f64>,
 }
 
-/// What a report is made with.
+/// The data for a report.
 pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
     pub(super) request: &'a Request<'a>,
     pub(super) source: &'a str,
     pub(super) block: u64,
-    /// The time of the newest block, where the report is about now.
+    /// The time of the newest block, if the report is about the present.
     pub(super) newest: Option<i64>,
     pub(super) label_version: String,
-    /// The money in each trace.
+    /// The amount of money in each trace.
     pub(super) totals: [&'a Amount; 2],
-    /// Whether histories were read whole.
+    /// Whether the histories were complete.
     pub(super) complete: bool,
 }
 
@@ -178,7 +180,7 @@ fn percent(share: &Share) -> f64 {
     parts::to_f64(&(share.numer().magnitude() * 100u8), share.denom().magnitude())
 }
 
-/// A part of money.
+/// A part of the traced money.
 struct Piece<'a> {
     part: BigUint,
     whole: &'a BigUint,
@@ -189,14 +191,14 @@ impl Piece<'_> {
         parts::to_f64(&(&self.part * 100u8), self.whole)
     }
 
-    /// In whole coins, rounded down.
+    /// The amount in whole coins, rounded down.
     fn coins(&self, total: &Amount, decimals: u8) -> String {
         Amount::from(total.units() * &self.part / self.whole).to_coins(decimals)
     }
 }
 
 impl Exposures {
-    /// Nothing was traced.
+    /// The explanation when nothing was traced.
     pub(super) fn untraced(label_set_version: String, profile: &Profile, request: &Request<'_>) -> Exposures {
         Exposures {
             entity: Vec::new(),
@@ -259,7 +261,7 @@ impl Exposures {
         exposures
     }
 
-    /// Fills in what depends on the score and the traces as a whole.
+    /// Adds the data that depends on the score and the traces as a whole.
     pub(super) fn finish(&mut self, score: &Score, traces: &[Trace]) {
         self.contributions = score
             .contributions
@@ -304,14 +306,14 @@ impl Exposures {
     }
 }
 
-/// Exposures of one name, category and distance class.
+/// Exposures with the same name, category and distance class.
 struct Group {
     name: String,
     category: Category,
     direct: bool,
     /// Parts by hop.
     parts: BTreeMap<u32, BigUint>,
-    /// With distance counted: for dividing points.
+    /// The effective share with decay, by which points are divided.
     effective: f64,
     confidence: u8,
     path: Vec<Via>,

@@ -1,4 +1,4 @@
-//! Times as answers write them.
+//! The format of times in answers.
 
 /// Milliseconds since 1970 as ISO 8601 with milliseconds, UTC.
 pub(super) fn iso(time: i64) -> Option<String> {

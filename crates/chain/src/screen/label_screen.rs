@@ -1,6 +1,6 @@
-//! Screening by labels alone, for a chain without a source, or one that failed.
+//! Screens by labels alone, for a chain without a source or with one that failed.
 //!
-//! Nothing is traced here, and the answer says so: everything is unresolved.
+//! Nothing is traced here, so the answer reports all money as unresolved.
 
 use num_traits::One;
 
@@ -33,8 +33,8 @@ pub fn screen_labels(labels: &dyn Labels, profile: &Profile, request: &Request<'
     }
 }
 
-/// The score when no money was followed. A category that makes 100 alone makes it the upper bound, too; only for a
-/// profile without one the bound must be searched.
+/// The score without a trace. If some category alone can make 100, the upper bound is 100. The bound must be
+/// searched only for a profile without such a category.
 fn untraced(profile: &Profile, own: Option<Own>) -> Score {
     let certain = profile
         .categories

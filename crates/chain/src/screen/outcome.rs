@@ -1,4 +1,4 @@
-//! What a screening answers: the score with everything that explains it.
+//! The result of a screening: the score with its full explanation.
 
 use super::detail::Detail;
 use crate::labels::Label;
@@ -6,17 +6,17 @@ use crate::score::Score;
 use crate::source::SourceError;
 use crate::trace::Trace;
 
-/// A screening's outcome.
+/// The result of a screening.
 #[derive(Clone, Debug)]
 pub struct Screen {
     /// The score.
     pub score: Score,
-    /// What explains it, serialisable; the members of the contract's detailed report.
+    /// The explanation in a serialisable form: the members of the contract's detailed report.
     pub detail: Detail,
-    /// The traces behind it, for the picture.
+    /// The traces behind the score, for the picture.
     pub traces: Vec<Trace>,
-    /// Labels of the address itself (or of a transaction's parties).
+    /// The labels of the address itself (or of a transaction's parties).
     pub labels: Vec<Label>,
-    /// Why the source gave no answer, where labels alone gave one instead.
+    /// Why the source gave no answer, if only labels gave one.
     pub failed: Option<SourceError>,
 }

@@ -1,7 +1,7 @@
-//! One screening's view of a source: what was read is not read again, and no more is read than its budget.
+//! One screening's view of a source. It caches what was read, and limits reading to a budget.
 //!
-//! The budget counts inputs, outputs and transfers, because that is what time and memory go into; it does not look at a
-//! clock, so that the same screening ends at the same place again.
+//! The budget counts inputs, outputs and transfers, which determine time and memory. It does not depend on a
+//! clock, so the same screening always ends at the same point.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ pub(super) struct Reading<'a> {
     left: AtomicUsize,
     transactions: Mutex<FxHashMap<TxId, Arc<Transaction>>>,
     histories: Mutex<Histories>,
-    /// Of histories only what was spent together with others.
+    /// Histories that contain only joint spends.
     together: Mutex<Histories>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether anything may still be read. The reading that goes beyond the budget is answered and is the last.
+    /// Whether anything may still be read. The read that exceeds the budget succeeds and is the last one.
     fn open(&self) -> Result<(), SourceError> {
         if self.left.load(Ordering::Relaxed) == 0 {
             return Err(SourceError::Budget);
@@ -75,7 +75,7 @@ impl<'a> Reading<'a> {
             Some(history) => history,
             None => {
                 let history = read()?;
-                // Of equals by id, which only the first blocks of Bitcoin have, the latest counts.
+                // The first blocks of Bitcoin have transactions with equal ids; the latest one counts.
                 let mut known = locked(&self.transactions);
                 for transaction in history.transactions.iter().rev() {
                     let id = transaction.id.clone();

@@ -1,9 +1,9 @@
-//! What is asked of a screening. Reads nothing and weighs nothing.
+//! The request for a screening. This module reads nothing and calculates nothing.
 
 use crate::currency::Currency;
 use crate::trace::Options;
 
-/// What is screened.
+/// The subject of a screening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// An address in canonical form (KYA).
@@ -17,22 +17,22 @@ pub enum Subject<'a> {
 pub struct Request<'a> {
     /// The chain.
     pub chain: Currency,
-    /// What is screened.
+    /// The subject of the screening.
     pub subject: Subject<'a>,
-    /// The labels of which time (milliseconds since 1970).
+    /// The time of the labels (milliseconds since 1970).
     pub at: i64,
-    /// Up to which block; `None`: the source's newest. With `at`, it repeats an old decision.
+    /// The last block; `None` for the source's newest one. Together with `at` it repeats an old decision.
     pub as_of_block: Option<u64>,
-    /// Without a block: the newest at `at`, instead of the newest of all.
+    /// Without `as_of_block`: whether the last block is the newest at `at`, instead of the newest of all.
     pub as_of_time: bool,
-    /// How far the trace goes. Its `up_to` is set from `as_of_block`.
+    /// The limits of the trace. Its `up_to` is derived from `as_of_block`.
     pub options: Options,
-    /// At most so many histories are read to find the address's cluster.
+    /// The largest number of histories that are read to find the address's cluster.
     pub cluster_budget: usize,
 }
 
 impl<'a> Request<'a> {
-    /// A request with the defaults, about now.
+    /// A request about the present, with the defaults.
     pub fn new(chain: Currency, subject: Subject<'a>) -> Request<'a> {
         Request {
             chain,

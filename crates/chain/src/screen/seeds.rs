@@ -1,6 +1,6 @@
-//! What a trace begins with: what an address received and sent, what a transaction's sides were worth.
+//! The starting points of traces: what an address received and sent, and both sides of a transaction.
 //!
-//! Follows nothing itself: that is [`crate::trace`]'s.
+//! This module traces nothing; [`crate::trace`] does.
 
 use num_bigint::BigUint;
 use rustc_hash::FxHashSet;
@@ -13,13 +13,13 @@ use crate::source::{History, Source, SourceError};
 use crate::trace::{Coin, Cut, Seeds, Start, Step, all_known};
 use crate::transaction::{Movement, Party, Transaction, Transfer, TxId};
 
-/// Money to be traced, and how much it is.
+/// The money to trace, and its amount.
 pub(super) struct Flows {
     pub(super) seeds: Seeds,
     pub(super) total: Amount,
 }
 
-/// A transfer from or to a party; nobody, for new or burnt money, ends the way.
+/// A transfer from or to a party. Without a party the money is new or burnt, and the path ends.
 fn of_transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
     Start::Step(Step {
         transaction: transaction.clone(),
@@ -28,7 +28,7 @@ fn of_transfer(transaction: &TxId, number: u32, party: Option<&Party>) -> Start 
     })
 }
 
-/// An output that was made for a party.
+/// An output for a party.
 fn of_output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
     Start::Step(Step {
         transaction: transaction.clone(),
@@ -37,7 +37,7 @@ fn of_output(transaction: &TxId, number: u32, party: Option<&Party>) -> Start {
     })
 }
 
-/// Amounts as masses, with what a history does not show.
+/// Turns amounts into masses, together with the amount that a history does not show.
 fn flows(sums: Vec<(Start, Amount)>, more: &Amount) -> Flows {
     let total = sums.iter().map(|(_, amount)| amount).sum::<Amount>() + more;
     let unseen = (Start::Unseen(Cut::History), more.clone());
@@ -51,7 +51,7 @@ fn flows(sums: Vec<(Start, Amount)>, more: &Amount) -> Flows {
     }
 }
 
-/// What an address received, without what it returned to itself.
+/// The money that an address received, without its own change.
 pub(super) fn received(history: &History, address: &str) -> Flows {
     let mut sums = Vec::new();
     let mut seen = Amount::default();
@@ -91,15 +91,16 @@ pub(super) fn received(history: &History, address: &str) -> Flows {
     )
 }
 
-/// What an address paid to others. Of an output that several paid for, its part; of a payment whose inputs are not all
-/// known, nobody knows what part that is.
+/// The money that an address paid to others. If several parties paid for an output, the address's part
+/// counts. If the inputs of a payment are not all known, that part is unknown.
 pub(super) fn sent(
     source: &dyn Source,
     history: &History,
     address: &str,
     members: &FxHashSet<Party>,
 ) -> Result<Flows, SourceError> {
-    // Outputs with the part of them that was paid for, over one denominator, which stops growing well before that of a trace.
+    // Outputs with the part that the address paid for, over one denominator. It may use only half the bits of
+    // a trace's.
     let mut scale = Scale::within(parts::MOST_BITS / 2);
     let mut sums: Vec<(Start, Part, Amount)> = Vec::new();
     let mut lost = Amount::default();
@@ -157,7 +158,7 @@ pub(super) fn sent(
         .collect();
     let total: BigUint = masses.iter().map(|(_, mass)| mass).sum::<BigUint>() / scale.whole();
     masses.push((Start::Unseen(Cut::History), more.units() * scale.whole()));
-    // A part that was rounded down lacks less than one of its denominator.
+    // A part that was rounded down lacks less than one unit of its denominator.
     masses.push((Start::Unseen(Cut::Precision), lost.units()));
     Ok(Flows {
         seeds: Seeds::of(masses),
@@ -165,7 +166,7 @@ pub(super) fn sent(
     })
 }
 
-/// Transfers of the chain's own money, with their numbers.
+/// The transfers of the chain's own money, with their numbers.
 fn native(transfers: &[Transfer]) -> impl Iterator<Item = (&Transfer, u32)> {
     transfers
         .iter()
@@ -173,7 +174,7 @@ fn native(transfers: &[Transfer]) -> impl Iterator<Item = (&Transfer, u32)> {
         .filter(|(transfer, _)| transfer.asset.is_none())
 }
 
-/// What the index's counters hold beyond an incomplete history.
+/// The amount in the index's counters that an incomplete history does not show.
 fn unseen(history: &History, more: impl Fn(&crate::source::Totals) -> Amount) -> Amount {
     match &history.totals {
         Some(totals) if !history.complete => more(totals),
@@ -199,7 +200,7 @@ impl Sides {
         match &transaction.movement {
             Movement::Outputs { inputs, outputs, .. } => {
                 payers.extend(inputs.iter().filter_map(|input| input.party.clone()));
-                // Pro rata, every output has the same origins: they are followed once for all.
+                // Pro rata, every output has the same sources, so one trace serves all outputs.
                 let alike = matches!(method, Method::Haircut | Method::Poison);
                 if alike {
                     let whole: Amount = outputs.iter().map(|output| &output.amount).sum();

@@ -1,4 +1,4 @@
-//! Whole screenings over fixtures: the members of the answer, and that the score can be recomputed from them.
+//! Whole screenings of fixtures: the members of the answer, and the recomputation of the score from them.
 
 use num_traits::ToPrimitive;
 use serde_json::{Value, json};
@@ -10,7 +10,8 @@ use crate::parts::Share;
 use crate::profile::Fraction;
 use crate::trace::Cut;
 
-/// The mixer pays P, P pays A and keeps change, A pays a sanctioned party from two coins and keeps change.
+/// The mixer pays P, P pays A and keeps the change. A pays a sanctioned party from two coins and keeps the
+/// change.
 fn chain() -> Fixture {
     Fixture::from_json(&json!({
         "txs": {
@@ -42,7 +43,7 @@ fn screened(subject: Subject<'_>, change: impl FnOnce(&mut Request<'_>)) -> (Scr
     (screen, json)
 }
 
-/// Reckons a score again from `exposures` alone, in floats.
+/// Recomputes a score from `exposures` alone, in floats.
 fn recomputed(exposures: &Value) -> f64 {
     let profile = Profile::built_in();
     let mut effective: std::collections::BTreeMap<(String, String), f64> = std::collections::BTreeMap::new();
@@ -126,7 +127,8 @@ fn an_address_is_told_whole() {
 #[test]
 fn an_old_decision_is_repeated_with_the_block_of_its_day() {
     let (screen, detail) = screened(Subject::Address("A"), |request| request.as_of_block = Some(4));
-    // Half the money is mined, half came from a mixer over one private hop: e = 0.5 * 0.8 is above a quarter.
+    // Half the money is mined, half came from a mixer over one private hop. The share e = 0.5 * 0.8 is above
+    // a quarter.
     assert_eq!(screen.score.value(), 75.0);
     assert_eq!(detail["exposures"]["asOfBlock"], 4);
     assert_eq!(detail["sentAmount"], "0");
@@ -164,7 +166,7 @@ fn a_transaction_is_told_whole() {
     assert_eq!(detail["timestamp"], "2020-09-13T12:56:40.000Z");
     assert_eq!(detail["inputs"], json!([{"address": "P", "amount": "0.9"}]));
     assert_eq!(detail["outputs"][1], json!({"address": "P", "amount": "0.39"}));
-    // Where A paid on to a sanctioned party is one hop further than A.
+    // A's later payment to a sanctioned party is one hop further than A.
     let outgoing = detail["exposures"]["coverage"]["outgoing"]["attributed"]
         .as_f64()
         .unwrap();
@@ -251,7 +253,7 @@ fn input(transaction: &str, output: u32, party: Option<&str>, amount: u64) -> cr
     }
 }
 
-/// A chain of transactions, one a block.
+/// A chain of transactions, one per block.
 fn chain_of(
     transactions: Vec<(&str, Vec<crate::source::Input>, Vec<crate::source::Output>)>,
     labels: &Value,
@@ -280,7 +282,7 @@ fn entity_share(screen: &Screen, name: &str) -> Option<Share> {
 
 #[test]
 fn parts_of_a_satoshi_are_not_lost() {
-    // A holds one of the three that pay a sanctioned party one and a shop one: two thirds of a satoshi leave A.
+    // A pays one of three satoshis and B two. A third of a satoshi of A's goes to each of S, X and C.
     let chain = chain_of(
         vec![
             ("a", vec![], vec![output("A", 1)]),
@@ -303,7 +305,7 @@ fn parts_of_a_satoshi_are_not_lost() {
 
 #[test]
 fn what_an_unknown_input_paid_for_stays_unknown() {
-    // The graph begins after `old` was made: nobody knows what A's ten were beside it.
+    // The graph begins after `old` was created, so the amounts of the other inputs are unknown.
     let old = input("old", 0, None, 0);
     let chain = chain_of(
         vec![
@@ -328,7 +330,7 @@ fn what_an_unknown_input_paid_for_stays_unknown() {
 
 #[test]
 fn a_screening_reads_no_more_than_its_budget() {
-    // Everybody was paid by one transaction of 20,000 inputs and 20,000 outputs, and A by a thousand of those.
+    // One transaction with 20,000 inputs and 20,000 outputs paid all parties, and a thousand of them paid A.
     let many = 20_000u32;
     let inputs = (0..many)
         .map(|n| input("c", n, Some(&format!("i{n}")), 10))

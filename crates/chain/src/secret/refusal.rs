@@ -1,10 +1,10 @@
-//! What the holder of a secret is told who sent it where something else belongs. Never repeats the secret.
+//! The error text for a user who sent a secret. It never repeats the secret.
 
-/// A key that moves no money, and shows whose all of it is.
+/// A key that cannot move money but reveals every address of its wallet.
 pub(super) const EXTENDED_PUBLIC_KEY: &str =
     "an extended public key, which shows every address of its wallet";
 
-/// Why a field's text is refused; follows the field's name.
+/// Why a field's text is refused; the text follows the field's name.
 pub fn refusal(kind: &str) -> String {
     if kind == EXTENDED_PUBLIC_KEY {
         return format!("is {kind}: send one of those addresses, and keep the key to yourself");

@@ -1,10 +1,12 @@
-//! Follows money from an address or a transaction, back to where it came from or on to where it went, until labelled
-//! parties absorb it.
+//! Traces money from an address or a transaction, back to its sources or on to its destinations, until
+//! labelled parties absorb it.
 //!
-//! The definition (`docs/decisions/0019-risk-score.md`): mass moves pro rata to value; a labelled party absorbs what reaches it; own
-//! change costs no hop; the largest mass goes first; what lies beyond the hops, below ε or behind the budget is
-//! unresolved. Masses are exact parts ([`crate::parts`]) and sum to 1: what their bounded size cannot hold is told as
-//! [`Cut::Precision`]. Nothing here weighs risk.
+//! `docs/decisions/0019-risk-score.md` defines the method. Mass moves pro rata to value, and a labelled party
+//! absorbs the mass that reaches it. Own change costs no hop, and the largest mass is traced first. Mass
+//! beyond the hop limit, below ε or beyond the budget is unresolved.
+//!
+//! Masses are exact parts ([`crate::parts`]) and sum to 1; what their bounded size cannot express is reported
+//! as [`Cut::Precision`]. Nothing here calculates risk.
 
 mod step;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use crate::parts;
 pub use crate::pool::{Method, Share};
 use crate::source::{Party, Position, TxId};
 
-/// Which way money is followed.
+/// The direction of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -34,27 +36,27 @@ pub enum Direction {
     Outgoing,
 }
 
-/// How far and how a trace goes.
+/// The method and the limits of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How mixed money is told apart.
+    /// How the sources of mixed money are determined.
     pub method: Method,
-    /// The farthest hop whose parties are asked for.
+    /// The farthest hop whose parties are looked up.
     pub max_hops: u32,
-    /// Masses below this are not followed.
+    /// Masses below this are not traced.
     pub epsilon: Share,
-    /// At most so many coins are followed.
+    /// The largest number of coins to trace.
     pub max_nodes: usize,
-    /// At most so many transactions of an account's history are replayed.
+    /// The largest number of transactions of an account's history that are replayed.
     pub max_history: usize,
-    /// At most so many inputs, outputs and transfers are read for one screening, whatever it asks for.
+    /// The largest number of inputs, outputs and transfers that one screening reads, in all its queries.
     pub max_entries: usize,
-    /// Whether inputs spent together share a label, and CoinJoins absorb what they mixed.
+    /// Whether inputs spent together share a label, and CoinJoins absorb the money that they mixed.
     pub heuristics: bool,
-    /// At most so many histories are read in each direction to see whether a party without a label has one by its
-    /// cluster (needs `heuristics`).
+    /// The largest number of histories, in each direction, that are read to find a label in the cluster of an
+    /// unlabelled party (needs `heuristics`).
     pub max_clusters: usize,
-    /// Nothing after this place is known: for repeating an old decision.
+    /// The last position that counts, for repeating an old decision.
     pub up_to: Option<Position>,
 }
 
@@ -74,39 +76,39 @@ impl Default for Options {
     }
 }
 
-/// Whom a party belongs to.
+/// The entity to which a party belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribution {
     /// The entity's name.
     pub name: String,
-    /// What it is.
+    /// The entity's category.
     pub category: Category,
-    /// How sure, 0-100.
+    /// The confidence, 0-100.
     pub confidence: u8,
 }
 
-/// Where following money begins.
+/// The starting point of a trace.
 #[derive(Clone, Debug)]
 pub enum Start {
-    /// A coin whose other side is not yet known.
+    /// A coin whose other side is not known yet.
     Coin(Coin),
     /// A coin that is known to have come from, or gone to, a party.
     Step(Step),
-    /// Money of which is known only that it is there, and why.
+    /// Money that is known to exist but cannot be traced, for this reason.
     Unseen(Cut),
 }
 
-/// Money to be followed.
+/// The money to trace.
 #[derive(Clone, Debug, Default)]
 pub struct Seeds {
-    /// What the masses are parts of: their sum, if nothing is left aside.
+    /// The denominator of the masses. It is their sum, unless some money is left out.
     pub whole: BigUint,
-    /// Where each mass begins.
+    /// The starting point of each mass.
     pub starts: Vec<(Start, BigUint)>,
 }
 
 impl Seeds {
-    /// Masses that make up their whole. Nothing is nowhere.
+    /// Masses that sum to their whole; zero masses are dropped.
     pub fn of(starts: impl IntoIterator<Item = (Start, BigUint)>) -> Seeds {
         let starts: Vec<(Start, BigUint)> = starts.into_iter().filter(|(_, mass)| !mass.is_zero()).collect();
         Seeds {
@@ -116,7 +118,7 @@ impl Seeds {
     }
 }
 
-/// Where a path led, from the screened address outwards.
+/// One step of a path, from the screened address outwards.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Via {
     /// The transaction that moved the money.
@@ -125,76 +127,76 @@ pub struct Via {
     pub address: Option<String>,
 }
 
-/// What a labelled party absorbed at one distance.
+/// The mass that one labelled party absorbed at one distance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exposure {
-    /// Its category.
+    /// The party's category.
     pub category: Category,
-    /// Its name.
+    /// The party's name.
     pub entity: String,
-    /// How many parties away, 1 for a direct counterparty.
+    /// The distance in parties; 1 for a direct counterparty.
     pub hop: u32,
-    /// What part of the traced money: of [`Trace::whole`].
+    /// The part of the traced money, over [`Trace::whole`].
     pub part: BigUint,
-    /// How sure the label is, 0-100: the greatest of those met.
+    /// The confidence of the label, 0-100; the highest one if there are several.
     pub confidence: u8,
-    /// The way of the largest part.
+    /// The path of the largest part.
     pub path: Vec<Via>,
 }
 
-/// Why some money was not followed to its end.
+/// Why some money was not traced to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cut {
-    /// Beyond the farthest hop.
+    /// It is beyond the farthest hop.
     Hops,
-    /// Too small a part.
+    /// Its part is too small.
     Epsilon,
-    /// Too many coins.
+    /// There are too many coins.
     Nodes,
     /// The source's budget of requests or time was spent.
     Budget,
-    /// A history too long, or not known to the source.
+    /// The history is too long, or the source does not have it.
     History,
-    /// Parts too fine to be written exactly.
+    /// Its parts are too fine to be expressed exactly.
     Precision,
 }
 
-/// One edge of what was traced, for the picture.
+/// One edge of a trace, for the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The edge that led here; `None`: the screened address itself.
+    /// The preceding edge; `None` when it is the screened address itself.
     pub parent: Option<usize>,
     /// The transaction.
     pub transaction: TxId,
-    /// The party reached.
+    /// The party that was reached.
     pub party: Option<Party>,
     /// The hop.
     pub hop: u32,
-    /// The mass that moved, about: for drawing.
+    /// The approximate mass that moved, for drawing.
     pub share: f64,
-    /// What absorbed it, if that was its end.
+    /// The category and name that absorbed the mass, if the path ended here.
     pub absorbed: Option<(Category, String)>,
 }
 
-/// What a trace found. Shares are parts of `whole` as they come, not in lowest terms.
+/// The result of a trace. Shares are parts of `whole` that are not in lowest terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// What the exposures' parts are parts of.
+    /// The denominator of the exposures' parts.
     pub whole: BigUint,
-    /// By category, entity and hop.
+    /// The exposures by category, entity and hop.
     pub exposures: Vec<Exposure>,
-    /// Followed to an end that nobody has labelled (an unspent output, a script without an address).
+    /// The mass that ended without a label (an unspent output, a script without an address).
     pub unattributed: Share,
-    /// Not followed to an end, by reason.
+    /// The mass that was not traced to an end, by reason.
     pub cuts: BTreeMap<Cut, Share>,
-    /// How many coins were followed.
+    /// The number of coins that were traced.
     pub expansions: usize,
-    /// How many parties' clusters were looked for.
+    /// The number of parties whose clusters were searched.
     pub clusters: usize,
-    /// Every edge met.
+    /// All edges of the trace.
     pub nodes: Vec<Node>,
 }
 
@@ -213,7 +215,7 @@ impl Trace {
         }
     }
 
-    /// What was not followed to an end.
+    /// The mass that was not traced to an end.
     pub fn unresolved(&self) -> Share {
         let mut sum = Share::zero();
         for share in self.cuts.values() {
@@ -222,12 +224,12 @@ impl Trace {
         sum
     }
 
-    /// What part an exposure is.
+    /// An exposure's share of the traced money.
     pub fn share(&self, exposure: &Exposure) -> Share {
         parts::fraction(&exposure.part, &self.whole)
     }
 
-    /// What labelled parties (and miners) absorbed.
+    /// The share that labelled parties (and miners) absorbed.
     pub fn attributed(&self) -> Share {
         let attributed = self.exposures.iter().map(|exposure| &exposure.part).sum();
         parts::fraction(&attributed, &self.whole)

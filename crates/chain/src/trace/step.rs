@@ -1,4 +1,4 @@
-//! One step of a trace: from a coin to the parties on its other side, on chains of outputs and of accounts.
+//! One step of a trace: from a coin to the parties on its other side, on UTXO and account chains.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,13 @@ use crate::parts::{Part, Scale};
 use crate::pool::{self, Event, Method};
 use crate::source::{Input, Movement, Party, Source, SourceError, Transaction, Transfer, TxId, Window};
 
-/// Money that can be followed from a transaction.
+/// Money that can be traced from a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Coin {
-    /// An output. Backwards: what funded it. Onwards: what it was spent on.
+    /// An output. Backwards: its funding. Onwards: its spending.
     Output(TxId, u32),
-    /// A transfer between accounts. Backwards: the payer's pool before it. Onwards: what the payee did with it.
+    /// A transfer between accounts. Backwards: the payer's pool before it. Onwards: what the payee paid with
+    /// it.
     Payment(TxId, u32),
 }
 
@@ -31,38 +32,38 @@ impl Coin {
     }
 }
 
-/// A party that money came from or went to.
+/// A party from which money came or to which it went.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The transaction between.
+    /// The transaction between the two parties.
     pub transaction: TxId,
     /// The party, if known.
     pub party: Option<Party>,
-    /// Where the trace would go on; `None`: newly made money, or nowhere.
+    /// The coin with which the trace continues; `None` for newly created money, or where the path ends.
     pub next: Option<Coin>,
 }
 
-/// What lies on the other side of a coin.
+/// The other side of a coin.
 pub(super) struct Ends {
-    /// What everything here is parts of.
+    /// The denominator of all parts.
     pub(super) whole: BigUint,
     /// The parties with their parts.
     pub(super) steps: Vec<(BigUint, Step)>,
-    /// What stays where it is: unspent, burnt, paid as a fee.
+    /// The part that does not move: unspent, burnt, or paid as a fee.
     pub(super) resting: BigUint,
-    /// What nobody knows.
+    /// The part whose other side is unknown.
     pub(super) missing: BigUint,
-    /// Everything is absorbed by this.
+    /// The category, name and confidence of the absorber of everything, if there is one.
     pub(super) absorbed: Option<(Category, &'static str, u8)>,
-    /// Whether all steps are inputs that one holder signed for.
+    /// Whether all steps are inputs of one holder.
     pub(super) one_spender: bool,
 }
 
-/// How sure it is that a transaction of a CoinJoin's shape is one.
+/// The confidence that a transaction with the shape of a CoinJoin is one.
 const COINJOIN_CONFIDENCE: u8 = 80;
 
 impl Ends {
-    /// Nothing yet of a whole.
+    /// A side without any steps yet.
     fn of(whole: BigUint) -> Ends {
         Ends {
             whole,
@@ -96,11 +97,11 @@ impl Ends {
     }
 }
 
-/// Whether a source knows what every input was worth. A graph that begins in the middle of a chain does not know what was
-/// made before.
+/// Whether a source has the owners and amounts of all inputs. A graph that begins in the middle of a chain
+/// lacks older outputs.
 ///
 /// # Errors
-/// When the source cannot be asked.
+/// When the source fails.
 pub(crate) fn all_known(source: &dyn Source, inputs: &[Input]) -> Result<bool, SourceError> {
     for input in inputs {
         if input.party.is_none() && input.amount.is_zero() {
@@ -114,7 +115,7 @@ pub(crate) fn all_known(source: &dyn Source, inputs: &[Input]) -> Result<bool, S
     Ok(true)
 }
 
-/// Who funded a coin.
+/// The parties that funded a coin.
 pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Result<Ends, SourceError> {
     let transaction = source.transaction(coin.transaction())?;
     match (coin, &transaction.movement) {
@@ -136,7 +137,7 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
                     COINJOIN_CONFIDENCE,
                 ));
             }
-            // Of a sum with an unknown part nobody knows what part of it the others are.
+            // If one input's amount is unknown, the parts of the others are unknown too.
             if !all_known(source, inputs)? {
                 return Ok(Ends::unknown());
             }
@@ -150,7 +151,7 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
                     inputs[input].output,
                 )),
             });
-            // What an output has beyond its inputs came from nowhere.
+            // A part of an output that no input funds has no known source.
             ends.missing = std::mem::take(&mut ends.resting);
             ends.one_spender = cluster::one_spender(&transaction);
             Ok(ends)
@@ -165,7 +166,7 @@ pub(super) fn back(source: &dyn Source, coin: &Coin, options: &Options) -> Resul
     }
 }
 
-/// Where a coin went.
+/// The parties to which a coin went.
 pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<Ends, SourceError> {
     match coin {
         Coin::Output(made_by, output) => {
@@ -201,7 +202,7 @@ pub(super) fn on(source: &dyn Source, coin: &Coin, options: &Options) -> Result<
     }
 }
 
-/// Where one input of a transaction went.
+/// The parties to which one input of a transaction went.
 fn through(
     source: &dyn Source,
     spender: &Transaction,
@@ -214,7 +215,7 @@ fn through(
     let Some(spent) = inputs.iter().position(is_it) else {
         return Ok(Ends::unknown());
     };
-    // Pro rata, an input goes where all go; in order, it matters how much the others were.
+    // Pro rata, every input goes to all outputs alike. In order, the amounts of the other inputs matter.
     let in_order = matches!(method, Method::Fifo | Method::Lifo);
     if in_order && !all_known(source, inputs)? {
         return Ok(Ends::unknown());
@@ -230,8 +231,8 @@ fn through(
     }))
 }
 
-/// How one of `from` is spread over `to`, both being the sides of one transaction: by value, or by matching the two rows
-/// of money from the front (or the back). What finds nothing on the other side rests: a fee.
+/// Divides one amount of `from` among `to`, the two sides of a transaction. It divides by value, or matches
+/// the two rows of money from the front or the back. Money without a match is a fee and rests.
 fn spread(
     from: &[&Amount],
     which: usize,
@@ -287,7 +288,7 @@ struct Moved<'a> {
     transfer: &'a Transfer,
 }
 
-/// An account's history in one asset, in order: transfers, and `None` with an amount for a fee.
+/// An account's history in one asset, in order: `Ok` for a transfer, `Err` with the amount of a fee.
 fn moves<'a>(
     transactions: &'a [std::sync::Arc<Transaction>],
     account: &'a str,
@@ -317,7 +318,7 @@ fn moves<'a>(
     })
 }
 
-/// What a payment consisted of: the payer's balance before it, replayed.
+/// The sources of a payment: the payer's balance before it, replayed.
 fn pool_behind(
     source: &dyn Source,
     transaction: &Transaction,
@@ -337,7 +338,7 @@ fn pool_behind(
         },
     )?;
     if !history.complete {
-        // What the balance held before is not known, so nothing can be said about the mixture.
+        // The earlier balance is not known, so nothing can be stated about the mixture.
         return Ok(Ends::unknown());
     }
     let mut lots: Vec<Moved<'_>> = Vec::new();
@@ -384,7 +385,7 @@ fn pool_behind(
     })
 }
 
-/// What a payee did with a payment afterwards.
+/// The payments that a payee made with a payment.
 fn spent_after(
     source: &dyn Source,
     transaction: &Transaction,
@@ -450,16 +451,16 @@ fn spent_after(
     })
 }
 
-/// A balance in which one payment is watched.
+/// A balance in which one payment is tracked.
 struct Purse {
     method: Method,
     scale: Scale,
     received: bool,
     value: Amount,
-    /// Lots, watched or not; for haircut only the balance counts.
+    /// Lots, each with whether it is the tracked payment. Haircut uses only the balance.
     lots: VecDeque<(bool, Amount)>,
     balance: Amount,
-    /// What part of the watched payment is still there.
+    /// The part of the tracked payment that is still in the balance.
     left: Part,
 }
 
@@ -487,7 +488,7 @@ impl Purse {
         }
     }
 
-    /// Takes an amount out; answers what part of the watched payment went with it.
+    /// Pays an amount out and returns the part of the tracked payment that went with it.
     fn pay(&mut self, amount: &Amount) -> Part {
         let before = self.balance.clone();
         self.balance = before.saturating_sub(amount);
@@ -527,7 +528,7 @@ impl Purse {
         }
     }
 
-    /// Divides a part into what goes and what stays.
+    /// Divides a part into what leaves and what stays.
     fn cut(&mut self, part: &Part, gone: &Amount, kept: &Amount, of: &Amount) -> Part {
         let mut pieces = self
             .scale

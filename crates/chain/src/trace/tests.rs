@@ -1,4 +1,4 @@
-//! Traces over small chains, reckoned by hand, and properties over random ones.
+//! Traces of small chains with results calculated by hand, and properties of random chains.
 
 use num_traits::{One, Zero};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn share(text: &str) -> Share {
     text.parse::<crate::profile::Fraction>().unwrap().0
 }
 
-/// A thief's 20 and an exchange's 30 are mixed by P, who pays A first and Q second.
+/// P mixes a thief's 20 and an exchange's 30, then pays first A and then Q.
 fn mixed(options: Value) -> Value {
     json!({
         "txs": {
@@ -226,7 +226,7 @@ fn twenty_thousand_inputs_are_one_step() {
     assert_eq!(trace.expansions, 1);
 }
 
-/// A pays itself again and again (no hop), each time together with somebody's coin; all sums are coprime.
+/// A pays itself repeatedly (no hop), each time together with another party's coin; all sums are coprime.
 fn mixing(steps: u64) -> Value {
     let mut transactions = serde_json::Map::new();
     transactions.insert("t0".to_owned(), json!({"in": [], "out": [["A", 1_000_003]]}));
@@ -300,7 +300,7 @@ fn a_label_of_the_cluster_absorbs() {
 
 #[test]
 fn a_duplicated_id_and_empty_outputs_end() {
-    // Both spend and make the same id; everything else is worth nothing.
+    // Both transactions spend and create the same id; all other amounts are zero.
     let case = json!({
         "txs": {
             "zero": {"in": [], "out": [["thief", 0], ["A", 0]]},
@@ -345,7 +345,7 @@ fn amounts_beyond_64_bits_are_exact() {
     assert_eq!(shares(&run(&case))[1].2, "1/2");
 }
 
-/// A random chain of spends: each transaction spends some earlier outputs and pays some of eight parties.
+/// A random chain, in which each transaction spends some earlier outputs and pays some of eight parties.
 fn any_chain() -> impl Strategy<Value = Value> {
     prop::collection::vec(
         (

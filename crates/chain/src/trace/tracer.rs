@@ -1,4 +1,4 @@
-//! The trace itself: the largest mass first, until labels, ends and limits have taken everything.
+//! Runs a trace: the largest mass first, until labels, ends and limits have absorbed everything.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,10 +15,10 @@ use crate::parts::{Part, Scale};
 use crate::pool::Method;
 use crate::source::{Party, Source, SourceError, TxId, Window};
 
-/// A coin waiting to be followed. The largest mass goes first; equals in the order that they were met.
+/// A coin in the queue. The largest mass is first; equal masses are in the order in which they were queued.
 struct Waiting {
     mass: Part,
-    /// Of the mass, for quick comparison.
+    /// The sort key of the mass, for quick comparison.
     key: u128,
     order: Reverse<usize>,
     hop: u32,
@@ -46,20 +46,20 @@ impl Ord for Waiting {
 
 type ExposureKey = (Category, String, u32);
 
-/// An exposure in progress.
+/// An exposure during the trace.
 struct Met {
     by: Attribution,
     hop: u32,
     mass: Part,
-    /// The largest mass of one way, and that way.
+    /// The largest mass of one path, and that path.
     largest: Part,
     path: Vec<Via>,
 }
 
-/// At most so many transactions, the latest, tell a party's cluster.
+/// The number of a party's latest transactions that determine its cluster.
 const CLUSTER_HISTORY: usize = 100;
 
-/// One trace in progress.
+/// A trace in progress.
 struct Tracer<'a> {
     source: &'a dyn Source,
     attribute: &'a dyn Fn(&str) -> Option<Attribution>,
@@ -71,19 +71,20 @@ struct Tracer<'a> {
     exposures: BTreeMap<(&'static str, String, u32), Met>,
     unattributed: Part,
     cuts: BTreeMap<Cut, Part>,
-    /// Labels that parties have by their clusters.
+    /// The labels of parties by their clusters.
     clusters: FxHashMap<Party, Option<Attribution>>,
     waiting: BinaryHeap<Waiting>,
     met: usize,
-    /// Poison counts each source once for each seed.
+    /// Poison counts each end once for each seed.
     counted: FxHashSet<(usize, Option<ExposureKey>)>,
     followed: FxHashSet<(usize, Coin, u32)>,
 }
 
-/// Follows seeds whose masses are parts of one whole.
+/// Traces seeds whose masses are parts of one whole.
 ///
 /// # Errors
-/// When the source cannot be reached, answers nonsense or times out. A spent budget is no error: its mass is cut.
+/// When the source cannot be reached, sends an invalid response or times out. A spent budget is not an error:
+/// its mass is cut.
 pub fn trace(
     source: &dyn Source,
     attribute: &dyn Fn(&str) -> Option<Attribution>,
@@ -101,7 +102,7 @@ pub fn trace(
         own,
         options,
         trace: Trace::empty(direction),
-        // Only compared with: on a scale of its own.
+        // Epsilon is only compared, so it needs no place on the trace's scale.
         epsilon: Scale::default().hold(&options.epsilon),
         exposures: BTreeMap::new(),
         unattributed: scale.nothing(),
@@ -143,7 +144,7 @@ impl Tracer<'_> {
         Ok(self.told(money))
     }
 
-    /// The trace, its parts over one denominator. What rounding lost is what the money lacks.
+    /// The finished trace with all parts over one denominator. The mass that rounding lost becomes a cut.
     fn told(mut self, money: &Part) -> Trace {
         let scale = &self.scale;
         let mut trace = self.trace;
@@ -245,7 +246,7 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    /// The label that inputs spent together share: that of those labelled, if they agree.
+    /// The label that inputs spent together share: the label of the labelled ones, if they agree.
     fn shared_label(&self, steps: &[(BigUint, Step)]) -> Option<Attribution> {
         let mut found: Option<Attribution> = None;
         for (_, step) in steps {
@@ -265,8 +266,8 @@ impl Tracer<'_> {
         step.party.as_ref().is_some_and(|party| self.own.contains(party))
     }
 
-    /// The gravest label among those that spent together with a party: one holder's. Looked for in its own history, as
-    /// often as the options allow.
+    /// The gravest label among the parties that spent together with a party, who count as one holder. It
+    /// comes from the party's own history; the options limit how many histories are read.
     fn cluster_label(&mut self, party: &Party) -> Result<Option<Attribution>, SourceError> {
         if let Some(known) = self.clusters.get(party) {
             return Ok(known.clone());
@@ -298,7 +299,7 @@ impl Tracer<'_> {
         Ok(label)
     }
 
-    /// Money reached a party: it is absorbed, or waits to be followed on.
+    /// Handles money that reached a party: it is absorbed, or queued for the next step.
     fn arrive(
         &mut self,
         step: Step,
@@ -421,13 +422,13 @@ impl Tracer<'_> {
         }
     }
 
-    /// Whether poison was counted already: it counts each end once for each seed.
+    /// Whether poison counted this end before: it counts each end once for each seed.
     fn spoilt_already(&mut self, seed: usize, end: Option<ExposureKey>) -> bool {
         self.options.method == Method::Poison && !self.counted.insert((seed, end))
     }
 }
 
-/// The way from the screened address to an edge.
+/// The path from the screened address to an edge.
 fn path(nodes: &[Node], node: usize) -> Vec<Via> {
     let mut path = Vec::new();
     let mut at = Some(node);
