@@ -1,7 +1,8 @@
-//! Prints how many photographs of a licence's barcode are read, by tilt, and how long that takes.
+//! Prints how many photographs of a licence's barcode are read, by tilt, and the time that this takes.
 //!
-//! `cargo run -p documents --example barcode_table` photographs its own specimens. With paths of pictures as arguments
-//! (their expected text beside them as `.txt` or `.bin`) it reads those, with `--tilt` before them photographs of those.
+//! `cargo run -p documents --example barcode_table` photographs its own specimens. With paths of pictures as
+//! arguments it reads those; the expected text is next to each as `.txt` or `.bin`. With `--tilt` before the
+//! paths, it photographs those pictures at several tilts.
 
 #[path = "../src/barcode/specimen.rs"]
 mod specimen;
@@ -13,7 +14,7 @@ use documents::barcode::{RawBarcode, Work, read_barcodes};
 use imaging::Picture;
 use specimen::{PAYLOAD, Shot, photograph, shoot};
 
-/// What the engine spends where a barcode is expected.
+/// The engine's work limit for an expected barcode.
 const WORK: Work = Work::pixels(60_000_000);
 
 const PERSPECTIVES: [(f64, f64); 4] = [(0.0, 0.0), (25.0, 0.0), (0.0, -25.0), (-18.0, 18.0)];
@@ -50,7 +51,8 @@ fn main() -> std::io::Result<()> {
         tilts(&mut out, |tilt| {
             known.iter().flat_map(move |(path, picture, expected)| {
                 let luma = picture.luma();
-                // On a white sheet: a dark table right beside a symbol would leave it no quiet zone.
+                // The picture gets a white margin, because a dark table next to the symbol would leave it no
+                // quiet zone.
                 let margin = f64::from(picture.width.max(picture.height)) * 0.1;
                 let size = [picture.width, picture.height].map(|side| f64::from(side) + 2.0 * margin);
                 PERSPECTIVES.into_iter().map(move |(yaw, pitch)| {
@@ -83,7 +85,7 @@ fn main() -> std::io::Result<()> {
     }
 }
 
-/// One line for each tilt.
+/// Prints one line for each tilt.
 fn tilts<I: Iterator<Item = (String, Picture, Vec<u8>)>>(
     out: &mut impl Write,
     cases: impl Fn(f64) -> I,
@@ -95,7 +97,7 @@ fn tilts<I: Iterator<Item = (String, Picture, Vec<u8>)>>(
     Ok(())
 }
 
-/// Reads each picture, says which were missed when `VERBOSE` is set, and sums up.
+/// Reads each picture, prints the missed ones if `VERBOSE` is set, and prints the totals.
 fn tally(
     out: &mut impl Write,
     cases: impl Iterator<Item = (String, Picture, Vec<u8>)>,
@@ -123,7 +125,7 @@ fn tally(
     ))
 }
 
-/// A picture and what its barcode says.
+/// A picture with the expected text of its barcode.
 fn known(path: &str) -> Option<(String, Picture, Vec<u8>)> {
     let bytes = std::fs::read(path).ok()?;
     let stem = std::path::Path::new(path).with_extension("");

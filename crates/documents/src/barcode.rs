@@ -1,9 +1,12 @@
-//! Barcodes in a picture: finding, deskewing and decoding. Never understands a payload: that is `aamva`'s.
+//! Finds, straightens and decodes barcodes in a picture. It never parses a payload; `aamva` does.
 //!
-//! PDF417 (ISO/IEC 15438), the symbology of North American licences. Libraries read it within about 3° of upright;
-//! hand-held photographs are tilted more. So [`regions`] finds areas of parallel stripes and their direction,
-//! [`guards`] finds the start and stop patterns along the stripes of such an area turned upright and fits the symbol's
-//! quadrilateral through them, and what the quadrilateral holds, cut out square, goes to `rxing` in [`symbol`].
+//! The symbology is PDF417 (ISO/IEC 15438), which North American licences use. Libraries read it within about
+//! 3° of upright, but hand-held photographs are tilted more. The steps are therefore:
+//!
+//! 1. [`regions`] finds areas of parallel stripes and their direction.
+//! 2. [`guards`] finds the start and stop patterns in such an area turned upright, and fits the symbol's
+//!    quadrilateral.
+//! 3. [`symbol`] decodes the straightened quadrilateral with `rxing`.
 
 mod guards;
 mod regions;
@@ -13,12 +16,13 @@ mod symbol;
 
 use imaging::{Homography, Luma, Picture, Point};
 
-/// A barcode as decoded: what it says, not what that means.
+/// A decoded barcode whose payload is not parsed yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawBarcode {
     /// `PDF417`.
     pub symbology: &'static str,
-    /// The payload as text; bytes beyond ASCII as ISO 8859-1 unless the symbol names another character set.
+    /// The payload as text. Bytes beyond ASCII are ISO 8859-1, unless the symbol specifies another character
+    /// set.
     pub text: String,
     /// The payload's bytes.
     pub bytes: Vec<u8>,
@@ -26,29 +30,31 @@ pub struct RawBarcode {
     pub corners: [Point; 4],
 }
 
-/// Pictures with no more pixels than this may be all barcode, so they count as a region too.
+/// In a picture with at most this many pixels, the barcode may fill everything, so the whole picture is a
+/// region too.
 const SMALL_PICTURE: u32 = 400_000;
-/// Longest side of the picture that is read as a whole when nothing else helped.
+/// The longest side, in pixels, of the picture that is decoded as a whole if no region was decoded.
 const WHOLE_SIDE: u32 = 1600;
 
-/// How much work a search may do, in pixels: those of every region turned upright, and of every picture given to the decoder.
+/// The work that a search may still do, in pixels. Each region turned upright and each picture given to the
+/// decoder counts.
 ///
-/// Time would make a reading depend on how busy the machine is. Pixels are the same everywhere, and one costs about the same
-/// time in every step.
+/// A limit in time would make a reading depend on the machine's load. A pixel costs about the same time in
+/// every step.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
     left: u64,
 }
 
 impl Work {
-    /// A bound of so many pixels.
+    /// A limit of this many pixels.
     #[must_use]
     pub const fn pixels(most: u64) -> Self {
         Self { left: most }
     }
 
-    /// Takes the work of one step; whether the step may be done. A step begins while anything is left, so the last one may exceed
-    /// the bound by its own work.
+    /// Subtracts the work of one step and returns whether the step may run. A step may begin while any work
+    /// remains, so the last one may exceed the limit by its own work.
     fn take(&mut self, width: u32, height: u32) -> bool {
         let may = self.left > 0;
         self.left = self.left.saturating_sub(u64::from(width) * u64::from(height));
@@ -56,9 +62,9 @@ impl Work {
     }
 }
 
-/// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a bound of work.
+/// Reads every PDF417 symbol in a picture, at any tilt, turned or mirrored, within a limit of work.
 ///
-/// The bound is checked before each step; what was read until then is returned.
+/// The limit is checked before each step. When it is reached, the symbols read so far are returned.
 pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
     let luma = picture.luma();
     let mut found: Vec<RawBarcode> = Vec::new();
@@ -87,17 +93,17 @@ pub fn read_barcodes(picture: &Picture, mut work: Work) -> Vec<RawBarcode> {
     found
 }
 
-/// What became of a region.
+/// The outcome of reading a region.
 enum Attempt {
     Read(RawBarcode),
-    /// There is a guard pattern, so probably a symbol.
+    /// The region has a guard pattern, so it probably contains a symbol.
     Unreadable,
     Nothing,
-    /// The bound was reached.
+    /// The work limit was reached.
     OutOfWork,
 }
 
-/// Turns a region upright, straightens the symbol in it by its guards, and decodes it.
+/// Turns a region upright, straightens its symbol by the guard patterns, and decodes it.
 fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attempt {
     let (width, height) = region.upright_size();
     if !work.take(width, height) {
@@ -110,7 +116,7 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attemp
             let Some((square, to_upright)) = quad.square(&upright, width, height) else {
                 continue;
             };
-            // A mirrored symbol has its rows in reverse order once its start pattern is on the left.
+            // A mirrored symbol whose start pattern is on the left has its rows in reverse order.
             for flip in [false, true] {
                 if !work.take(square.width, square.height) {
                     return Attempt::OutOfWork;
@@ -136,8 +142,8 @@ fn read_region(luma: &Luma, region: &regions::Region, work: &mut Work) -> Attemp
     })
 }
 
-/// Reads a picture as it is, and enlarged when it is small: its barcode has a guard pattern, but was too odd to be
-/// straightened.
+/// Decodes the whole picture, also enlarged if it is small. This is for barcodes with a guard pattern that
+/// could not be straightened.
 fn read_whole(luma: &Luma, work: &mut Work) -> Option<RawBarcode> {
     let longest = luma.width.max(luma.height);
     let mut scales = vec![f64::from(WHOLE_SIDE.min(longest)) / f64::from(longest)];
@@ -155,7 +161,7 @@ fn read_whole(luma: &Luma, work: &mut Work) -> Option<RawBarcode> {
     })
 }
 
-/// A white border: symbols cut to their edge lack their quiet zone.
+/// Adds a white border, because a symbol that is cut out at its edge lacks its quiet zone.
 fn padded(luma: &Luma) -> Luma {
     const BORDER: u32 = 16;
     let shift = Homography([

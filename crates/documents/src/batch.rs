@@ -1,5 +1,8 @@
-//! `bonafide read-document --batch`: one line of NDJSON in, one out (docs: the command line's data formats). Never panics,
-//! never stops the rest of a batch, and says of a file only its name and what is wrong with it.
+//! `bonafide read-document --batch`: answers each line of NDJSON with one line (docs: the command line's data
+//! formats).
+//!
+//! It never panics and never stops the batch. An error contains only the file's name and what is wrong with
+//! the file.
 
 use std::io::Read;
 use std::time::Instant;
@@ -11,7 +14,7 @@ use serde_json::{Value, json};
 use crate::read::{DocumentEngine, ReadError, ReadHints, milliseconds};
 use crate::reading::DocumentReading;
 
-/// Files beyond this are not read into memory: it is more than any upload may be.
+/// Larger files are not read into memory. The limit is above the size of any permitted upload.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -44,7 +47,7 @@ impl FileError {
     }
 }
 
-/// Answers one line `{"file"}` with one line: the file's reading, or `error` saying why there is none.
+/// Answers a line `{"file"}` with one line: the file's reading, or `error` with the reason why there is none.
 pub fn answer_line(engine: &DocumentEngine, line: &str) -> String {
     let answer = match serde_json::from_str::<Request>(line) {
         Ok(request) => match read_file(engine, &request.file) {
@@ -86,7 +89,7 @@ fn answer(file: Value, error: Value, reading: &DocumentReading) -> Value {
     answer
 }
 
-/// An answer without a reading has the same keys.
+/// An answer without a reading, which has the same keys as one with a reading.
 fn failure(file: Value, code: &str, message: &str) -> Value {
     answer(
         file,

@@ -1,8 +1,10 @@
-//! Submitted data held against what documents say, and the two sides of a card held against each other.
+//! Compares submitted data with a document's data, and the two sides of a card with each other.
 //!
-//! Everything is compared as an MRZ would write it (ICAO 9303-3 §6), since the same name is `Müller` to its bearer,
-//! `MUELLER` in the zone and `Muller` on a keyboard. It says what agrees and how well; what follows from that is
-//! `verification`'s to decide.
+//! Names are compared in their MRZ transliteration (ICAO 9303-3 §6). The same name is `Müller` on a form,
+//! `MUELLER` in the zone and `Muller` on some keyboards.
+//!
+//! This module reports which fields agree and how well. It never decides what follows from that; the crate
+//! `verification` does.
 
 mod names;
 mod sides;
@@ -17,46 +19,48 @@ use values::filled;
 pub use values::{Claimed, Said};
 use verdict::{NEARLY, Verdict};
 
-/// One submitted field held against one source.
+/// The comparison of one submitted field with one source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldResult {
-    /// The submission's name of the field: `firstName`, `middleName`, `lastName`, `dob`, `documentNumber`, `nationality`.
+    /// The field's name in the submission: `firstName`, `middleName`, `lastName`, `dob`, `documentNumber` or
+    /// `nationality`.
     pub field: &'static str,
     /// The source.
     pub source: Source,
-    /// The index of the source among those that were given.
+    /// The index of the source in the slice that was passed to [`compare`].
     #[serde(skip)]
     pub said: usize,
-    /// What was submitted.
+    /// The submitted value.
     pub submitted: String,
-    /// What was read; `None` when nothing was.
+    /// The value that was read; `None` if the source has none.
     pub extracted: Option<String>,
-    /// Whether they agree; `None` when that cannot be told.
+    /// Whether the values agree; `None` if that is unclear.
     #[serde(rename = "match")]
     pub matches: Option<bool>,
-    /// How well, 0–100.
+    /// How well the values agree, 0–100.
     pub score: f64,
 }
 
-/// Everything submitted held against everything read.
+/// The comparison of all submitted fields with all sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Something was compared, and nothing contradicts.
+    /// Whether something was compared and no field contradicts.
     #[serde(rename = "match")]
     pub matches: bool,
-    /// 0–100, the mean over what was compared.
+    /// The mean score of the compared fields, 0–100.
     pub match_score: f64,
-    /// Field by field, source by source.
+    /// The results by source, and for each source by field.
     pub field_results: Vec<FieldResult>,
-    /// Names of the fields that contradict.
+    /// Names of the fields with a contradiction.
     pub mismatches: Vec<String>,
-    /// What a reader should know. Never holds values.
+    /// Remarks for the reviewer. They never contain values of fields.
     pub warnings: Vec<String>,
 }
 
-/// Compares what was submitted with each source.
+/// Compares the submitted data with each source.
 ///
-/// Where a certain source agrees with a field, a small difference in the visual zone counts as misread.
+/// A small difference in the visual zone counts as a misreading if the MRZ or a barcode agrees with the same
+/// field.
 pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
     let mut results: Vec<(FieldResult, Option<&'static str>)> = Vec::new();
     for (index, said) in said.iter().enumerate() {
@@ -137,7 +141,7 @@ pub fn compare(claimed: &Claimed, said: &[Said]) -> Comparison {
     conclude(results)
 }
 
-/// Small differences in the visual zone are unclear where a certain source agrees.
+/// Marks a small difference in the visual zone as unclear if the MRZ or a barcode agrees with the field.
 fn excuse_misread(results: &mut [(FieldResult, Option<&'static str>)]) {
     let confirmed: Vec<&str> = results
         .iter()
@@ -204,7 +208,7 @@ fn dates(claimed: Option<PartialDate>, said: Option<PartialDate>, certain: bool)
     })
 }
 
-/// Letters and digits only, capitals.
+/// The number's ASCII letters and digits, in capitals.
 fn plain_number(number: &str) -> String {
     number
         .chars()
@@ -213,7 +217,7 @@ fn plain_number(number: &str) -> String {
         .collect()
 }
 
-/// Letters that look like digits made digits.
+/// Replaces letters that look like digits by those digits.
 fn look(number: &str) -> String {
     let like = |c| match c {
         'O' | 'Q' | 'D' => '0',

@@ -1,5 +1,7 @@
-//! The best value per field over all sources, and payloads of barcodes understood. Sources are ordered, never mixed
-//! within a field, and never compared here (`compare` does).
+//! Parses barcode payloads and selects the best value per field from all sources.
+//!
+//! Sources have a fixed order. A value is never combined from two sources, and sources are never compared
+//! here (`compare` does that).
 
 use std::collections::BTreeMap;
 
@@ -7,12 +9,13 @@ use crate::aamva::parse_aamva;
 use crate::barcode::RawBarcode;
 use crate::reading::{Aamva, BarcodeReading, Field, MrzReading, PartialDate, PayloadKind, Source, field};
 
-/// Confidence of a zone's field: accepted, valid only, neither.
+/// Confidence of a zone's field: of an accepted zone, of one that is only valid, and of one that is neither.
 const MRZ_CONFIDENCE: [f32; 3] = [0.99, 0.85, 0.5];
-/// A barcode's own error correction vouches for it.
+/// Confidence of a barcode's field: the barcode's error correction has verified it.
 const BARCODE_CONFIDENCE: f32 = 0.99;
 
-/// Fields by source: an accepted or valid zone before the barcode before the visual zone before a zone that fails.
+/// Merges fields by source. A valid zone comes first, then the barcode, then the visual zone; an invalid zone
+/// comes last.
 pub(crate) fn merged(
     mrz: Option<&MrzReading>,
     card: Option<&Aamva>,
@@ -29,7 +32,8 @@ pub(crate) fn merged(
     let mut merged = BTreeMap::new();
     let mut has_names = false;
     for source in sources {
-        // Names belong together: a middle name of one source beside the first name of another may say it twice.
+        // All names come from one source: a middle name from a second source could repeat part of the first
+        // name.
         let names = source.contains_key(field::LAST_NAME) || source.contains_key(field::FIRST_NAME);
         for (name, value) in source {
             let is_name = matches!(
@@ -120,7 +124,7 @@ fn collected<const N: usize>(
         .collect()
 }
 
-/// The first given name and the others.
+/// Splits given names into the first one and the others.
 fn split_given(names: &str) -> (Option<String>, Option<String>) {
     let mut parts = names
         .splitn(2, ' ')
@@ -129,7 +133,7 @@ fn split_given(names: &str) -> (Option<String>, Option<String>) {
     (parts.next(), parts.next())
 }
 
-/// A decoded barcode with its payload understood, as far as it can be.
+/// Parses a decoded barcode's payload as far as possible.
 pub(crate) fn barcode(raw: RawBarcode) -> BarcodeReading {
     let (payload, aamva) = match parse_aamva(&raw.bytes) {
         Ok(card) => (PayloadKind::Aamva, Some(card)),

@@ -1,8 +1,12 @@
-//! Pixels to a [`reading::DocumentReading`]: machine-readable zone, PDF417 with AAMVA payload, visual-zone text, quality.
+//! Reads a picture of a document into a [`reading::DocumentReading`]: machine-readable zone, PDF417 barcode
+//! with AAMVA payload, visual-zone text and picture quality.
 //!
-//! The optical half turns a picture into lines and payloads ([`locate`], [`ocr`], [`barcode`]), the parsing half
-//! ([`mrz`], [`aamva`]) turns those into fields, [`compare`] holds fields against what a person submitted, and
-//! [`read`] is the way through all of them. It never decides whether a person passes: that is `verification`'s.
+//! - [`locate`], [`ocr`] and [`barcode`] turn a picture into lines of text and barcode payloads.
+//! - [`mrz`] and [`aamva`] parse those into fields.
+//! - [`compare`] compares fields with the data that a person submitted.
+//! - [`read`] runs all stages.
+//!
+//! This crate never decides whether a person passes; the crate `verification` does.
 
 pub mod aamva;
 pub mod barcode;

@@ -1,26 +1,27 @@
-//! Finding things among lines of text: which way up the page is, and which lines are a machine-readable zone.
+//! Finds a page's orientation and the rows of its machine-readable zone among lines of text.
 //!
-//! Works on quadrilaterals and recognised text only; it never looks at pixels and never decides what a zone says.
+//! It uses quadrilaterals and recognised text only. It never reads pixels to locate anything, and never
+//! parses a zone.
 
 use imaging::{Picture, Point};
 
 use crate::ocr::{Quad, Recognised, TextRegion};
 
-/// A line of text: where, and what it says.
+/// A line of text with its position.
 #[derive(Debug, Clone)]
 pub struct Line {
     /// Its corners, top left first as the text is read.
     pub quad: Quad,
-    /// What was recognised.
+    /// The recognised text.
     pub read: Recognised,
 }
 
-/// How a picture must be turned so that its text stands upright: mirrored first, then turned clockwise.
+/// The turn that makes a picture's text upright: first mirroring, then quarter turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turn {
     /// Quarter turns, clockwise.
     pub quarter_turns: u32,
-    /// Left and right exchanged.
+    /// Whether left and right are exchanged first.
     pub mirrored: bool,
 }
 
@@ -34,7 +35,7 @@ impl Turn {
         }
     }
 
-    /// Where a point of a picture of that size (width, height) lies after the turn.
+    /// Maps a point of a picture of that size (width, height) to the turned picture.
     pub fn point(self, p: Point, size: (u32, u32)) -> Point {
         let (w, h) = (size.0 as f32, size.1 as f32);
         let p = if self.mirrored {
@@ -50,10 +51,10 @@ impl Turn {
         }
     }
 
-    /// What must be done so that text reading along `quad`'s own sense stands upright.
+    /// The turn that makes upright a text whose corners are in `quad`'s order.
     pub fn for_sense_of(quad: &Quad) -> Self {
         let [a, b, _, d] = quad.0;
-        // Mirrored text: going right, then down, turns the wrong way.
+        // In mirrored text, the way from "right" to "down" is anticlockwise.
         let mirrored = (b.x - a.x) * (d.y - a.y) - (b.y - a.y) * (d.x - a.x) < 0.0;
         let along = quad.along();
         let along = if mirrored {
@@ -74,7 +75,7 @@ impl Turn {
     }
 }
 
-/// Whether most text (by length) runs across rather than down.
+/// Whether most text, weighted by length, is nearer to horizontal than to vertical.
 pub fn mostly_across(regions: &[TextRegion]) -> bool {
     let (across, down) =
         regions
@@ -91,23 +92,23 @@ pub fn mostly_across(regions: &[TextRegion]) -> bool {
     across >= down
 }
 
-/// Whether a line runs across rather than down.
+/// Whether a line is nearer to horizontal than to vertical.
 pub fn is_across(quad: &Quad) -> bool {
     let along = quad.along();
     along.x.abs() >= along.y.abs()
 }
 
-/// A row of what may be a machine-readable zone.
+/// A row that may belong to a machine-readable zone.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The whole row's region.
     pub quad: Quad,
-    /// The row's reading, when the detector saw the row as one region as long as its neighbours.
+    /// The row's reading, if the detector found the row as one region of full length.
     pub read: Option<Recognised>,
 }
 
-/// The rows of the machine-readable zone, top to bottom, or an empty list. What lies above a zone and looks like it (text
-/// in capitals right over the first row) may be among the rows.
+/// The rows of the machine-readable zone, top to bottom, or an empty list. They may include text above the
+/// zone that resembles it, such as capitals just above the first row.
 pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
     let Some(seed) = lines
         .iter()
@@ -128,7 +129,7 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
         .map(|line| Piece::of(line, &frame))
         .collect();
 
-    // Pieces at one height are one row; rows about one pitch apart are neighbours.
+    // Pieces at one height form one row; rows about one row distance apart are neighbours.
     let mut rows = rows_of(pieces);
     keep_chain_around(&mut rows, frame.of(seed.quad.centre()).y, height);
     let left = rows.iter().map(|r| r.left).fold(f32::INFINITY, f32::min);
@@ -136,18 +137,18 @@ pub fn mrz_rows(lines: &[Line]) -> Vec<Row> {
     rows.into_iter().map(|row| row.whole(left, right)).collect()
 }
 
-/// Long lines that look like a zone's.
+/// Ranks lines by length and by likeness to a zone's row.
 fn prominence(line: &Line) -> f32 {
     likeness(&line.read.text) * line.quad.length()
 }
 
-/// From this likeness on a line alone is evidence of a zone.
+/// From this likeness on, a single line is evidence of a zone.
 const SEED_LIKENESS: f32 = 0.6;
-/// Cosine of the most that rows of a zone may differ in direction.
+/// The cosine of the largest angle between rows of one zone.
 const PARALLEL: f32 = 0.985;
 
-/// How much a recognised text looks like a row of a machine-readable zone, 0–1: long, without blanks or small letters, with
-/// fillers.
+/// How much a text resembles a row of a machine-readable zone, 0–1. Such a row is long, has fillers, and has
+/// neither blanks nor small letters.
 pub fn likeness(text: &str) -> f32 {
     let mut symbols = 0usize;
     let mut fillers = 0usize;
@@ -176,7 +177,7 @@ pub fn likeness(text: &str) -> f32 {
     (clean * (0.55 * long + 0.45 * filled) - 2.0 * blanks).max(0.0)
 }
 
-/// Coordinates along and across a direction.
+/// Coordinates along and across a direction (a unit vector).
 struct Frame {
     u: Point,
 }
@@ -191,7 +192,7 @@ impl Frame {
     }
 }
 
-/// A line in the frame of its zone.
+/// A line of text in its zone's frame.
 struct Piece<'a> {
     line: &'a Line,
     left: f32,
@@ -213,7 +214,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Pieces at one height.
+/// Pieces at one height, which together form a row.
 struct RowPieces<'a> {
     pieces: Vec<Piece<'a>>,
     left: f32,
@@ -222,7 +223,7 @@ struct RowPieces<'a> {
 }
 
 impl RowPieces<'_> {
-    /// The row from `left` to `right`, along its longest piece.
+    /// The row extended to `left` and `right` in the direction of its longest piece.
     fn whole(&self, left: f32, right: f32) -> Row {
         let Some(longest) = self
             .pieces
@@ -268,7 +269,8 @@ fn rows_of(mut pieces: Vec<Piece<'_>>) -> Vec<RowPieces<'_>> {
     rows
 }
 
-/// Keeps the row at `middle` and those that follow it up and down at less than 2.2 heights and overlap it.
+/// Retains the row at `middle` and its chain of neighbours above and below. Neighbours overlap and are less
+/// than 2.2 heights apart.
 fn keep_chain_around(rows: &mut Vec<RowPieces<'_>>, middle: f32, height: f32) {
     let Some(seed) = rows
         .iter()
@@ -325,7 +327,7 @@ mod tests {
                     quarter_turns,
                     mirrored,
                 };
-                // The picture as it would arrive: whatever the turn makes upright.
+                // The picture as it arrives: the turn makes it upright.
                 let turned = turn.picture(&picture);
                 let arrived = Quad(upright.0.map(|p| inverse(turn, p, &turned)));
                 assert_eq!(Turn::for_sense_of(&arrived), turn);
@@ -335,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Finds by search over the four turns which point the turn sends to `p`.
+    /// The point that the turn maps to `p`.
     fn inverse(turn: Turn, p: Point, turned: &Picture) -> Point {
         let undone = Turn {
             quarter_turns: (4 - turn.quarter_turns) % 4,

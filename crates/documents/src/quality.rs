@@ -1,27 +1,29 @@
-//! What made a picture hard to read, with advice for the person who takes the next one. Says nothing about the document's
-//! genuineness, and an empty list promises nothing.
+//! Finds what made a picture hard to read, with advice for the person who takes the next one.
+//!
+//! It never judges whether the document is genuine. An empty list does not mean that the picture is good.
 
 use imaging::{Luma, Picture};
 
 use crate::locate::Line;
 use crate::reading::QualityIssue;
 
-/// Shorter pictures (longer side, pixels) cannot show a whole document legibly.
+/// Pictures with a shorter longer side, in pixels, cannot show a whole document legibly.
 const MIN_SIDE: u32 = 480;
 /// Text lower than this many pixels loses strokes.
 const MIN_TEXT_HEIGHT: f32 = 11.0;
-/// A pixel from this luma on is blown out.
+/// Pixels of at least this luma are blown out.
 const WHITE: u8 = 250;
-/// Blown-out cells beside cells with text or picture, by share of the page.
+/// The share of blown-out cells in the text's area above which the picture has glare.
 const GLARE_SHARE: f32 = 0.06;
 /// Mean luma below which the page is too dark.
 const DARK: f32 = 50.0;
 /// Mean recognition confidence below which text is hard to read.
 const LEGIBLE: f32 = 0.75;
-/// Steepest edge of a line of text by its contrast, per pixel at 48 pixels' height, below which the line is blurred.
+/// A line is blurred below this steepness: its steepest step per pixel by its contrast, at a height of 48
+/// pixels.
 const SHARP: f32 = 0.08;
 
-/// Every issue of an upright picture with its lines of text.
+/// All issues of an upright picture with these lines of text.
 pub(crate) fn issues(picture: &Picture, lines: &[Line]) -> Vec<QualityIssue> {
     let luma = picture.luma();
     let checks = [
@@ -71,7 +73,7 @@ fn median_height(lines: &[Line]) -> Option<f32> {
     median(lines.iter().map(|line| line.quad.height()).collect())
 }
 
-/// Hard to read, and without a steep edge in most of the lines.
+/// Whether the text is hard to read and most lines have no steep edge.
 fn blurred(luma: &Luma, lines: &[Line]) -> bool {
     let (sum, weight) = lines.iter().fold((0.0, 0.0), |(sum, weight), line| {
         let length = line.quad.length();
@@ -83,7 +85,8 @@ fn blurred(luma: &Luma, lines: &[Line]) -> bool {
     median(lines.iter().filter_map(|line| steepness(luma, line)).collect()).is_some_and(|s| s < SHARP)
 }
 
-/// The steepest step between neighbouring pixels of a line, by the line's contrast, as if the line were 48 pixels high.
+/// The steepest step between neighbouring pixels of a line by the line's contrast, scaled to a height of 48
+/// pixels.
 fn steepness(luma: &Luma, line: &Line) -> Option<f32> {
     let [x, y, w, h] = line.quad.bounds();
     let (x0, y0) = (x.max(0.0) as u32, y.max(0.0) as u32);
@@ -104,7 +107,7 @@ fn steepness(luma: &Luma, line: &Line) -> Option<f32> {
     (contrast > 20.0).then(|| f32::from(steepest) / contrast * line.quad.height() / 48.0)
 }
 
-/// A patch inside the text's area is blown out while the rest of the area is not.
+/// Whether part of the text's area is blown out while most of the area is not.
 fn glare(luma: &Luma, lines: &[Line]) -> bool {
     const GRID: u32 = 24;
     let bounds: Vec<[f32; 4]> = lines.iter().map(|l| l.quad.bounds()).collect();
@@ -135,7 +138,7 @@ fn glare(luma: &Luma, lines: &[Line]) -> bool {
             blown += u32::from(all > 0 && white * 100 >= all * 97);
         }
     }
-    // A scan on white paper is white nearly everywhere: that is paper, no glare.
+    // A scan is white nearly everywhere because of its paper, which is not glare.
     let share = blown as f32 / (GRID * GRID) as f32;
     let paper = bright_area as f32 / ((x1 - x0) as f32 * (y1 - y0) as f32) > 0.5;
     !paper && share > GLARE_SHARE
@@ -151,13 +154,13 @@ fn too_dark(luma: &Luma) -> bool {
     count > 0 && (sum as f32 / count as f32) < DARK
 }
 
-/// Two lines or more run into the same edge of the picture.
+/// Whether two or more lines cross the same edge of the picture.
 fn cut_off(picture: &Picture, lines: &[Line]) -> bool {
     let (w, h) = (picture.width as f32, picture.height as f32);
     let mut touching = [0u32; 4];
     for line in lines.iter().filter(|l| l.quad.aspect() > 2.0) {
         let [x, y, width, height] = line.quad.bounds();
-        // The region itself is a little larger than its text, so at the very edge it reaches beyond.
+        // A region is slightly larger than its text, so a region at the edge extends beyond it.
         let beyond = -0.15 * line.quad.height();
         for (count, outside) in touching.iter_mut().zip([
             x < beyond,

@@ -1,8 +1,11 @@
-//! One picture to one [`DocumentReading`]: the order of the stages, and which source a field is taken from.
+//! Reads one picture into one [`DocumentReading`]: this module sets the order of the stages.
 //!
-//! Text is detected once, the page's orientation told by reading a few lines both ways, every line read, the
-//! machine-readable zone read again in other views until its check digits prove a reading, barcodes decoded, fields
-//! merged. It never decides whether the document is acceptable.
+//! 1. Text is detected once.
+//! 2. A few lines are read in several directions to find the page's orientation; then every line is read.
+//! 3. The machine-readable zone is read in further views until its check digits prove a reading.
+//! 4. Barcodes are decoded, and the fields of all sources are merged.
+//!
+//! This module never decides whether the document is acceptable.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -19,7 +22,7 @@ use crate::ocr::{Ocr, OcrError, Quad, Recognised, TextRegion, View};
 use crate::reading::{DocumentReading, TextLine};
 use crate::{fields, quality, visual, zone};
 
-/// Why a picture could not be read: always a fault of the installation, never of the picture.
+/// Why a picture could not be read. The cause is always the installation, never the picture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The text models do not work.
@@ -27,31 +30,32 @@ pub enum ReadError {
     Ocr(#[from] OcrError),
 }
 
-/// Which side of the document the picture is said to show.
+/// The side of the document that the caller expects in the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Side {
     /// The side with the portrait.
     #[default]
     Front,
-    /// The other one.
+    /// The side opposite the portrait.
     Back,
 }
 
-/// What the caller expects to see. Hints steer where time is spent; they never change what is seen.
+/// What the caller expects in the picture. Hints decide how much work each search gets; they add no value to
+/// a reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadHints {
     /// The declared type.
     pub document_type: Option<DocumentType>,
     /// The declared side.
     pub side: Side,
-    /// A machine-readable zone should be there: look harder.
+    /// The side should have a machine-readable zone, so more searches are made for one.
     pub expect_mrz: bool,
-    /// A barcode should be there: look harder.
+    /// The side should have a barcode, so the search for one gets more work.
     pub expect_barcode: bool,
 }
 
 impl Default for ReadHints {
-    /// Nothing is declared, anything may be there.
+    /// Nothing is declared, and both a zone and a barcode are expected.
     fn default() -> Self {
         Self {
             document_type: None,
@@ -62,46 +66,49 @@ impl Default for ReadHints {
     }
 }
 
-/// Reads documents. Shared by all threads.
+/// Reads documents. All threads share one engine.
 #[derive(Debug)]
 pub struct DocumentEngine {
     ocr: Ocr,
 }
 
-/// Pictures are read at no more than this many pixels on their longer side.
+/// Larger pictures are reduced to this many pixels on their longer side.
 const WORKING_SIDE: u32 = 2400;
-/// The detector sees the picture at this size.
+/// The picture's longer side, in pixels, as the text detector receives it.
 const DETECTION_SIDE: u32 = 736;
-/// When text covers less than this share of the picture's sides, detection is repeated on that part.
+/// If the text covers less than this share of the picture's longer side, detection is repeated on the text's
+/// part.
 const ZOOM_BELOW: f32 = 0.62;
 /// At most this many lines are read.
 const MAX_LINES: usize = 60;
-/// And at most this much of lines: length by height, in all. One costs 4 ms on one core.
+/// The lines read have at most this sum of aspects (length by height). Aspect 1 costs 4 ms on one core.
 const MAX_TOTAL_ASPECT: f32 = 170.0;
-/// Lower lines, in pixels of the working picture, are not worth reading.
+/// Lines lower than this, in pixels of the working picture, are not read.
 const MIN_LINE_HEIGHT: f32 = 6.0;
-/// Lines longer than this by their height are set wide or small, and are read narrowed.
+/// Lines with a larger aspect (length by height) have wide or small characters, so they are narrowed before
+/// reading.
 const LONG_ASPECT: f32 = 14.0;
-/// How much they are narrowed.
+/// The factor by which long lines are narrowed.
 const LONG_SQUEEZE: f32 = 0.75;
-/// Work for barcodes that are expected, and for those that might be there.
+/// The work limits for a barcode that is expected and for one that is only possible.
 const BARCODE_WORK: [Work; 2] = [Work::pixels(60_000_000), Work::pixels(10_000_000)];
 
 impl DocumentEngine {
-    /// An engine over loaded models.
+    /// Creates an engine from loaded models.
     ///
     /// # Errors
-    /// When the text models are not what they should be.
+    /// Fails when a text model does not have the expected form.
     pub fn new(models: Arc<Models>) -> Result<Self, ReadError> {
         Ok(Self {
             ocr: Ocr::new(models)?,
         })
     }
 
-    /// Reads one side of a document from one picture. A picture that shows none gives a reading that says so.
+    /// Reads one side of a document from one picture. A picture without a document gives a reading of kind
+    /// `None`.
     ///
     /// # Errors
-    /// When a model does not run.
+    /// Fails when a model does not run.
     pub fn read(&self, picture: &Picture, hints: &ReadHints) -> Result<DocumentReading, ReadError> {
         let mut clock = Clock::start();
         let working = working_picture(picture);
@@ -169,7 +176,8 @@ impl DocumentEngine {
         Ok(reading)
     }
 
-    /// Detects text, a second time closer up when the document fills only part of the picture.
+    /// Detects text. When the text fills only part of the picture, that part is detected again at a larger
+    /// scale.
     fn detect(&self, picture: &Picture) -> Result<Vec<TextRegion>, OcrError> {
         let regions = self.ocr.detect(picture, DETECTION_SIDE)?;
         let Some([x, y, w, h]) = text_area(&regions) else {
@@ -198,7 +206,7 @@ impl DocumentEngine {
         Ok(closer)
     }
 
-    /// Tells which way up the page is, and reads its lines; their quads are in the turned picture.
+    /// Finds the page's orientation and reads its lines. The quads of the lines are in the turned picture.
     fn read_lines(&self, picture: &Picture, regions: &[TextRegion]) -> Result<(Turn, Vec<Line>), OcrError> {
         let across = locate::mostly_across(regions);
         let mut chosen: Vec<TextRegion> = regions
@@ -243,18 +251,19 @@ impl DocumentEngine {
         self.ocr.recognise(picture, quad, View::Colour, squeeze)
     }
 
-    /// Which way the lines are to be read, told by a few clear ones, whose readings (by index) are given along.
+    /// Finds the direction of the text by reading a few clear lines. Also returns those readings, by region
+    /// index.
     fn sense(
         &self,
         picture: &Picture,
         regions: &[TextRegion],
     ) -> Result<(Sense, HashMap<usize, Recognised>), OcrError> {
         const PROBES: usize = 4;
-        /// With this mean confidence nobody asks further.
+        /// From this mean confidence on, the remaining directions are not tried.
         const SURE: f32 = 0.9;
         /// Below this the text may be mirrored.
         const POOR: f32 = 0.88;
-        /// Another sense must be better by this.
+        /// Another direction must have a mean confidence higher by this.
         const LEAD: f32 = 0.03;
         let fit = |at: &usize| (2.5..10.0).contains(&regions[*at].quad.aspect());
         let mut probes: Vec<usize> = (0..regions.len()).filter(fit).take(PROBES).collect();
@@ -266,7 +275,7 @@ impl DocumentEngine {
             for &at in &probes {
                 let read = self.recognise(picture, &sense.apply(&regions[at].quad))?;
                 let letters = read.text.chars().filter(|c| c.is_alphanumeric()).count().min(12) as f32;
-                // What reads as nothing speaks against the sense, too.
+                // A probe without letters lowers the mean, because it is evidence against this direction.
                 sum += read.confidence * letters;
                 weight += letters.max(2.0);
                 reads.insert(at, read);
@@ -292,7 +301,8 @@ impl DocumentEngine {
         Ok(best)
     }
 
-    /// Rows of a machine-readable zone that runs across the page's own text, as on a passport photographed open.
+    /// Reads rows of a machine-readable zone at right angles to the page's other text, as on a passport
+    /// photographed open.
     fn rows_across(
         &self,
         page: &Picture,
@@ -326,7 +336,7 @@ impl DocumentEngine {
     }
 }
 
-/// How lines are to be read compared with how their quads lie.
+/// How text runs compared with the order of its quad's corners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sense {
     Plain,
@@ -346,7 +356,7 @@ impl Sense {
     }
 }
 
-/// Milliseconds per stage.
+/// Measures the milliseconds that each stage takes.
 struct Clock {
     start: Instant,
     last: Instant,
@@ -376,7 +386,7 @@ impl Clock {
     }
 }
 
-/// Milliseconds with three decimals.
+/// A duration in milliseconds, with three decimals.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -404,24 +414,25 @@ fn text_area(regions: &[TextRegion]) -> Option<[f32; 4]> {
     })
 }
 
-/// Large and long lines first.
+/// Ranks regions for reading: large and long lines score highest.
 fn importance(region: &TextRegion) -> f32 {
     region.score * region.quad.height() * region.quad.length().sqrt()
 }
 
-/// Nearly square regions have no direction of their own: they take the page's.
+/// Gives a region the page's direction: nearly square regions have no reliable direction.
 fn along_page(quad: Quad, across: bool) -> Quad {
     if locate::is_across(&quad) == across {
         return quad;
     }
     let [a, b, c, d] = quad.0;
-    // A quarter turn of the corners' order; the other sense would be upside down, which is asked for later.
+    // This rotates the order of the corners by a quarter turn. The text may now be upside down; the caller
+    // then tries further directions.
     Quad(if across { [b, c, d, a] } else { [d, a, b, c] })
 }
 
 fn reading_order(line: &Line) -> f32 {
     let centre = line.quad.centre();
-    // Rows of about a line's height, left to right within.
+    // Lines are ordered by row, each about a line's height, and within a row from left to right.
     (centre.y / line.quad.height().max(8.0)).round() * 1e5 + centre.x
 }
 

@@ -1,5 +1,5 @@
-//! The whole way on pages rendered here: nothing but the models and Debian's OCR-B font is needed, and without them these
-//! tests fail.
+//! Tests of the whole pipeline on pages that are rendered here. They need only the models and Debian's OCR-B
+//! font, and fail without them.
 
 use std::sync::OnceLock;
 
@@ -33,7 +33,7 @@ fn engine() -> &'static DocumentEngine {
     })
 }
 
-/// A page under construction: dark OCR-B print on a light, slightly uneven ground.
+/// A page under construction: dark OCR-B print on a light, slightly uneven background.
 struct Page {
     picture: Picture,
     font: FontVec,
@@ -51,7 +51,8 @@ impl Page {
         Self { picture, font }
     }
 
-    /// Prints a line with its top left corner at (x, y), `height` pixels high, its characters `pitch` apart (0: as set).
+    /// Prints a line with its top left corner at (x, y) and this height in pixels. `pitch` is the distance of
+    /// its characters; 0 uses the font's.
     fn print(&mut self, text: &str, x: f32, y: f32, height: f32, pitch: f32) {
         let scale = PxScale::from(height);
         let scaled = self.font.as_scaled(scale);
@@ -86,7 +87,7 @@ impl Page {
         }
     }
 
-    /// Prints a zone along the lower edge, as wide as the page allows.
+    /// Prints a zone along the lower edge, across the width of the page.
     fn zone(&mut self, lines: &[&str]) {
         let (width, height) = (self.picture.width as f32, self.picture.height as f32);
         let pitch = width * 0.92 / lines[0].len() as f32;

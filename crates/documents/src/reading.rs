@@ -1,7 +1,7 @@
-//! What a document said: the plain data that the reading pipeline produces and everybody else consumes.
+//! The result of reading a document: plain data that the reading pipeline produces and the other crates use.
 //!
-//! Serialised, these types are the answer of `bonafide read-document` (keys in camelCase). This module holds
-//! data only: it never decides whether a document is genuine, current or the applicant's.
+//! Serialised, these types are the output of `bonafide read-document` (keys in camelCase). This module
+//! contains only data: it never decides whether a document is genuine, current or the applicant's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,9 +23,10 @@ pub struct DocumentReading {
     pub text: Vec<TextLine>,
     /// The best value per field over all sources; keys are the constants of [`field`].
     pub fields: BTreeMap<String, Field>,
-    /// What the visual zone alone says, which [`DocumentReading::fields`] holds only where no better source does.
+    /// The visual zone's values. [`DocumentReading::fields`] contains them only where no better source has a
+    /// value.
     pub visual: BTreeMap<String, Field>,
-    /// What made reading hard, with advice for the person who takes the next picture.
+    /// Problems that made reading hard, each with advice for the person who takes the next picture.
     pub quality: Vec<QualityIssue>,
     /// Milliseconds spent per stage.
     pub timing_ms: BTreeMap<String, f64>,
@@ -55,9 +56,9 @@ pub enum DocumentKind {
     IdCard,
     /// A residence permit.
     ResidencyCard,
-    /// A visa, which the contract accepts for nothing.
+    /// A visa. The contract does not accept visas.
     Visa,
-    /// A document of a kind that could not be told.
+    /// A document of a kind that could not be determined.
     Unknown,
     /// Nothing in the picture looks like a document.
     #[default]
@@ -66,7 +67,7 @@ pub enum DocumentKind {
 
 /// Names of the keys of [`DocumentReading::fields`].
 pub mod field {
-    /// Given names, the first one only where the source separates them.
+    /// Given names; only the first one if the source separates them.
     pub const FIRST_NAME: &str = "firstName";
     /// Given names after the first.
     pub const MIDDLE_NAME: &str = "middleName";
@@ -74,9 +75,9 @@ pub mod field {
     pub const LAST_NAME: &str = "lastName";
     /// Document number, without separators.
     pub const DOCUMENT_NUMBER: &str = "documentNumber";
-    /// A personal number apart from the document's.
+    /// A personal number that differs from the document number.
     pub const PERSONAL_NUMBER: &str = "personalNumber";
-    /// `YYYY-MM-DD`, or its known beginning.
+    /// `YYYY-MM-DD`, or only the known parts: `YYYY-MM` or `YYYY`.
     pub const BIRTH_DATE: &str = "birthDate";
     /// `YYYY-MM-DD`.
     pub const EXPIRY_DATE: &str = "expiryDate";
@@ -88,16 +89,16 @@ pub mod field {
     pub const NATIONALITY: &str = "nationality";
     /// Alpha-3 or other ICAO 9303-3 code of the issuing state or organisation.
     pub const ISSUER: &str = "issuer";
-    /// One line.
+    /// The address in one line.
     pub const ADDRESS: &str = "address";
 }
 
-/// One value with where it comes from.
+/// One value and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Field {
     /// The value, in the form that [`field`] describes.
     pub value: String,
-    /// Where it was read.
+    /// The part of the document where the value was read.
     pub source: Source,
     /// 0–1.
     pub confidence: f32,
@@ -131,7 +132,7 @@ impl Source {
 /// One line of text in the picture.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextLine {
-    /// What it says.
+    /// The recognised text.
     pub text: String,
     /// x, y, width, height in pixels of the upright picture.
     #[serde(rename = "box")]
@@ -145,13 +146,13 @@ pub struct TextLine {
 pub struct QualityIssue {
     /// Stable code in snake case, such as `blurred`, `glare`, `too_small`.
     pub code: String,
-    /// What to do about it, in plain words.
+    /// What the person can do about it, in plain words.
     pub advice: String,
 }
 
-/// A calendar date of which the month and the day may be unknown, as ICAO 9303-3 §4.8 allows for dates of birth.
+/// A date whose month and day may be unknown, as ICAO 9303-3 §4.8 allows for dates of birth.
 ///
-/// Written `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. The known parts always form a real date.
+/// It is written `YYYY`, `YYYY-MM` or `YYYY-MM-DD`. The known parts always form a real date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartialDate {
     year: i16,
@@ -160,18 +161,18 @@ pub struct PartialDate {
 }
 
 impl PartialDate {
-    /// A date of known parts; `None` when they form no real date, or a day comes without its month.
+    /// Creates a date from its known parts. Returns `None` if they form no real date or a day has no month.
     pub fn new(year: i16, month: Option<u8>, day: Option<u8>) -> Option<Self> {
         if !(1..=9999).contains(&year) || (month.is_none() && day.is_some()) {
             return None;
         }
-        // A missing part is tried as 1: every year has a January, every month a first.
+        // A missing part is checked as 1, because every year has a January and every month a first day.
         let probe = |part: Option<u8>| part.map_or(Some(1), |p| i8::try_from(p).ok());
         jiff::civil::Date::new(year, probe(month)?, probe(day)?).ok()?;
         Some(Self { year, month, day })
     }
 
-    /// A wholly known date.
+    /// Creates a date whose parts are all known.
     pub fn from_ymd(year: i16, month: u8, day: u8) -> Option<Self> {
         Self::new(year, Some(month), Some(day))
     }
@@ -197,7 +198,7 @@ impl PartialDate {
         jiff::civil::Date::new(self.year, month, day).ok()
     }
 
-    /// Whether no known part contradicts another date's.
+    /// Whether the known parts of both dates are equal. Two dates with different years never agree.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let agree = |a: Option<u8>, b: Option<u8>| a.is_none() || b.is_none() || a == b;
         self.year == other.year && agree(self.month, other.month) && agree(self.day, other.day)
@@ -217,7 +218,7 @@ impl fmt::Display for PartialDate {
     }
 }
 
-/// The text is not `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, or names no real date.
+/// The text is not `YYYY`, `YYYY-MM` or `YYYY-MM-DD`, or is no real date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a date of the form YYYY-MM-DD")]
 pub struct DateError;
@@ -258,7 +259,7 @@ impl<'de> Deserialize<'de> for PartialDate {
     }
 }
 
-/// The sizes and layouts of machine-readable zones that we know.
+/// The layouts of machine-readable zones that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum MrzFormat {
@@ -272,7 +273,8 @@ pub enum MrzFormat {
     MrvA,
     /// 2 × 36, visas (ICAO 9303-7 §5).
     MrvB,
-    /// 2 × 36, the French national identity card of 1988–2021, a layout of its own without an expiry date.
+    /// 2 × 36, the French national identity card of 1988–2021. Its layout is not an ICAO one and has no
+    /// expiry date.
     FrId,
 }
 
@@ -290,7 +292,7 @@ impl MrzFormat {
     }
 }
 
-/// The check digits of machine-readable zones, by what they protect.
+/// The check digits of a machine-readable zone, named after the data that they protect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MrzCheck {
@@ -312,20 +314,20 @@ pub enum MrzCheck {
 pub struct MrzReading {
     /// Its layout.
     pub format: MrzFormat,
-    /// As printed, after optical reading and only proven repair.
+    /// The lines as printed, with only repairs that check digits prove.
     pub lines: Vec<String>,
-    /// Every check digit of the format holds.
+    /// Whether every check digit of the format is correct.
     pub valid: bool,
-    /// The zone is valid, plausible, and was read with enough margin to be relied on.
+    /// Whether the zone is valid, plausible, and was read with a sufficient margin.
     pub accepted: bool,
-    /// The check digits that do not hold.
+    /// The check digits that are wrong.
     pub failed_checks: Vec<MrzCheck>,
     /// The zone's parts.
     pub fields: MrzFields,
-    /// What is unusual, each of which (but truncation) also stands in the way of `accepted`.
+    /// Unusual properties. Each one except truncation also prevents `accepted`.
     pub warnings: Vec<MrzWarning>,
-    /// How much likelier, in nats, these lines are than the next reading that the grammar allows.
-    /// `None` when the lines were given as text, or nothing else was possible.
+    /// How much likelier, in nats, these lines are than the next reading that the grammar allows. `None` if
+    /// the lines were given as text or no other reading was possible.
     pub margin: Option<f32>,
 }
 
@@ -333,27 +335,28 @@ pub struct MrzReading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MrzWarning {
-    /// The issuer's code is none that ICAO 9303-3 §5 lists.
+    /// ICAO 9303-3 §5 does not list the issuer's code.
     UnknownIssuer,
-    /// The nationality's code is none that ICAO 9303-3 §5 lists.
+    /// ICAO 9303-3 §5 does not list the nationality's code.
     UnknownNationality,
-    /// The document code begins with no letter that the format knows.
+    /// The document code begins with a letter that the format does not allow.
     UnknownDocumentCode,
-    /// The date of birth is not a date, or lies in the future.
+    /// The date of birth is not a date.
     ImplausibleBirthDate,
     /// The date of expiry is not a date.
     ImplausibleExpiryDate,
-    /// The sex is none of `M`, `F`, `<` (and `X`, which some issuers print).
+    /// The sex is not one of `M`, `F`, `<` and `X` (which some issuers print).
     ImplausibleSex,
-    /// The name is empty, or not made of letters parted by single fillers.
+    /// The name is empty, or is not made of letters separated by single fillers.
     ImplausibleName,
     /// The name reaches the last position, so its end may be missing (ICAO 9303-3 §4.7).
     NameMayBeTruncated,
-    /// The picture left more than one reading likely.
+    /// The picture allows more than one likely reading.
     UncertainReading,
 }
 
-/// The parts of a machine-readable zone. Fillers are gone: `<` inside names is a space, trailing ones are cut.
+/// The parts of a machine-readable zone, without fillers: `<` inside a name becomes a space, trailing ones
+/// are removed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MrzFields {
@@ -361,27 +364,27 @@ pub struct MrzFields {
     pub document_code: String,
     /// ICAO 9303-3 §5 code of the issuing state or organisation, as printed (`D` for Germany).
     pub issuer: String,
-    /// Alpha-3 of the country behind the issuer's code, if there is one.
+    /// Alpha-3 code of the issuer's country, if the issuer's code belongs to one.
     pub issuer_country: Option<String>,
     /// Primary identifier.
     pub surname: String,
-    /// Secondary identifier, every given name.
+    /// Secondary identifier: all given names.
     pub given_names: String,
     /// Without fillers; longer than nine characters where a card prints a long number.
     pub document_number: String,
     /// ICAO 9303-3 §5 code, as printed.
     pub nationality: String,
-    /// Alpha-3 of the country behind the nationality's code, if there is one.
+    /// Alpha-3 code of the nationality's country, if its code belongs to one.
     pub nationality_country: Option<String>,
     /// `None` when unknown or not a date.
     pub birth_date: Option<PartialDate>,
     /// `None` when absent or not a date.
     pub expiry_date: Option<PartialDate>,
-    /// `FRID` only: year and month of issue, part of the number.
+    /// `FRID` only: year and month of issue, which are part of the document number.
     pub issue_date: Option<PartialDate>,
     /// `M`, `F`, or `X` for unspecified (`<`); `None` for anything else.
     pub sex: Option<char>,
-    /// Optional data (TD1: of the first line).
+    /// Optional data; for TD1, that of the first line.
     pub optional_data: String,
     /// TD1 only: optional data of the second line.
     pub optional_data2: String,
@@ -398,30 +401,31 @@ pub struct BarcodeReading {
     /// The payload's bytes.
     #[serde(skip)]
     pub bytes: Vec<u8>,
-    /// What the payload is.
+    /// The kind of payload.
     pub payload: PayloadKind,
-    /// The card's data, when the payload follows the AAMVA standard.
+    /// The card's data, if the payload follows the AAMVA standard.
     pub aamva: Option<Aamva>,
 }
 
-/// What a barcode's payload is.
+/// The kind of a barcode's payload.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PayloadKind {
-    /// A card by the AAMVA standard that was understood.
+    /// A payload of the AAMVA standard that was parsed.
     Aamva,
-    /// It claims the AAMVA standard, but says too little or nonsense.
+    /// A payload with an AAMVA header whose data is incomplete or wrong.
     Damaged,
-    /// Something else (South Africa and Argentina, among others, have formats of their own).
+    /// Another payload: South Africa and Argentina, among others, use their own formats.
     #[default]
     Unknown,
 }
 
-/// A North American driving licence or ID card as its barcode says (AAMVA DL/ID Card Design Standard, annex D).
+/// The barcode data of a North American driving licence or ID card (AAMVA DL/ID Card Design Standard, annex
+/// D).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Aamva {
-    /// Version of the standard, 0 for what came before it; `None` when the header is unreadable.
+    /// Version of the standard, 0 for cards older than it; `None` when the header is unreadable.
     pub version: Option<u8>,
     /// Issuer identification number, six digits; `None` when the header is unreadable.
     pub iin: Option<String>,
@@ -431,7 +435,7 @@ pub struct Aamva {
     pub country: Option<String>,
     /// `DL` (licence), `ID` (card) or `EN` (enhanced).
     pub subfile: Option<String>,
-    /// Every element by its three-letter identifier, as written, blanks around it cut.
+    /// Every element by its three-letter identifier, as written, without surrounding blanks.
     pub elements: BTreeMap<String, String>,
     /// Family name.
     pub last_name: Option<String>,
@@ -453,9 +457,9 @@ pub struct Aamva {
     pub height_cm: Option<u16>,
     /// Customer number (DAQ).
     pub document_number: Option<String>,
-    /// Where the holder lives.
+    /// The address of the card's holder.
     pub address: AamvaAddress,
-    /// Which of `lastName`, `firstName`, `middleNames` the issuer says were cut short.
+    /// Which of `lastName`, `firstName`, `middleNames` the issuer marked as truncated.
     pub truncated: Vec<String>,
 }
 
@@ -471,7 +475,7 @@ pub struct AamvaAddress {
     pub city: Option<String>,
     /// State or province, two letters.
     pub state: Option<String>,
-    /// Postal code, blanks and empty extensions cut.
+    /// Postal code, without blanks or an empty extension.
     pub postal_code: Option<String>,
 }
 

@@ -1,8 +1,11 @@
-//! The machine-readable zone optically: rows of text to cells of fixed length, in as many views as it takes.
+//! Reads the machine-readable zone from a picture: it turns rows of text into cells of a fixed number.
 //!
-//! Each row is read as exactly as many characters as the format has; `mrz::repair` says which string its rules and check
-//! digits allow. While that is not proven, the rows are read again in another view (without colours, then softened) and the
-//! cells of all views averaged: errors of one view are seldom those of another. Repair itself is `mrz`'s alone.
+//! Each row is read as exactly the number of characters that a format has. `mrz::repair` then finds the
+//! string that the format's rules and check digits allow. Until that string is proven, the rows are read
+//! again in further views (without colours, then softened). The cells of all views are averaged, because
+//! errors of one view rarely occur in another.
+//!
+//! This module never repairs characters; only `mrz` does.
 
 use std::collections::HashSet;
 
@@ -15,32 +18,34 @@ use crate::ocr::ctc::{Cell, Emissions, FixedLength, SYMBOL_COUNT, SYMBOLS};
 use crate::ocr::{Ocr, OcrError, Quad, View};
 use crate::reading::{MrzReading, MrzWarning};
 
-/// Rows and characters of every format: TD1; TD2, MRV-B and the French card; TD3 and MRV-A.
+/// Rows and characters per row of every format: TD1; TD2, MRV-B and FRID; TD3 and MRV-A.
 const SIZES: [(usize, usize); 3] = [(3, 30), (2, 36), (2, 44)];
-/// How much rows are narrowed for recognition: their characters are set wide.
+/// The factor by which rows are narrowed for recognition, because their characters are widely spaced.
 const SQUEEZE: f32 = 0.8;
 /// The views, in the order in which they are tried.
 const VIEWS: [View; 3] = [View::Colour, View::Ink, View::SoftInk];
-/// Less likely characters are not handed on.
+/// Characters with a lower probability are no candidates for `mrz::repair`.
 const LEAST: f32 = 1e-3;
-/// Characters that stray farther than this from the pitch, in pitches, make a reading uncertain.
+/// If a character is farther than this from its place, in character pitches, the reading is uncertain.
 const MISFIT: f32 = 0.9;
-/// A view this many nats less clear than the clearest weighs e times less.
+/// A view's weight falls by the factor e for each this many nats by which it is less clear than the clearest
+/// view.
 const CLARITY: f64 = 6.0;
-/// Runs of rows less likely than this per row are no zone: clear rows of the right length are above −2, of the next
-/// shorter one below −18.
+/// Runs of rows with a lower mean log-likelihood per row are no zone. Clear rows of the right length are
+/// above −2; as rows of the next shorter format they are below −18.
 const UNLIKELY: f64 = -40.0;
-/// Runs within this of the likeliest, per row, are tried, too.
+/// Runs whose mean log-likelihood is within this of the likeliest run's are tried, too.
 const NEARLY: f64 = 6.0;
-/// Less margin, in nats, the visual zone does not make up for.
+/// A reading with a margin of at most this many nats is too uncertain for the visual zone to confirm.
 const CONFIRMABLE: f32 = 2.0;
-/// Rows are this far apart, in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
+/// The distance between rows in character pitches (ICAO 9303-3 §4.2: 6.35 mm by 2.54 mm).
 const ROW_DISTANCE: f32 = 2.5;
 
-/// Reads a zone from its rows, top to bottom; `None` when they are none. Rows that belong to no zone may be among them.
+/// Reads a zone from its rows, top to bottom. `rows` may include rows outside the zone. Returns `None` if no
+/// run of rows forms a zone.
 ///
 /// # Errors
-/// When a model does not run.
+/// Fails when a model does not run.
 pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Option<MrzReading>, OcrError> {
     if rows.is_empty() {
         return Ok(None);
@@ -48,7 +53,7 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
     let mut rows: Vec<ReadRow> = rows.into_iter().map(ReadRow::new).collect();
     let mut best = read_in_views(ocr, picture, &mut rows)?;
     if !best.as_ref().is_some_and(|b| b.mrz.valid) {
-        // A row may have been overlooked: look where it should be.
+        // The detector may have missed a row, so read where one should be.
         let found = add_neighbours(ocr, picture, &mut rows)?;
         if found {
             best = better(best, read_in_views(ocr, picture, &mut rows)?);
@@ -57,8 +62,8 @@ pub(crate) fn read(ocr: &Ocr, picture: &Picture, rows: Vec<Row>) -> Result<Optio
     Ok(best.map(Candidate::into_reading))
 }
 
-/// A valid reading that the rows alone leave a little open is accepted when the visual zone says the same: surname, every
-/// given name and the document's number stand printed outside the machine-readable zone.
+/// Accepts a valid but slightly uncertain reading if the visual zone agrees. The surname, every given name
+/// and the document number must be printed outside the machine-readable zone.
 pub(crate) fn confirm(mrz: &mut MrzReading, lines: &[Line]) {
     let open = mrz.valid && !mrz.accepted && mrz.margin.is_some_and(|margin| margin > CONFIRMABLE);
     let harmless =
@@ -96,7 +101,7 @@ pub(crate) fn confirm(mrz: &mut MrzReading, lines: &[Line]) {
     }
 }
 
-/// A row with what each view read.
+/// A row and its reading in each view.
 struct ReadRow {
     quad: Quad,
     views: Vec<Emissions>,
@@ -110,13 +115,15 @@ impl ReadRow {
         }
     }
 
-    /// How probable it is, at best in any view, that the row holds exactly `length` characters (natural logarithm).
+    /// The natural logarithm of the probability that the row has exactly `length` characters, in the view
+    /// where it is highest.
     fn log_likelihood(&self, length: usize) -> f64 {
         let at = |view: &Emissions| view.log_likelihood(length).unwrap_or(f64::MIN);
         self.views.iter().map(at).fold(f64::MIN, f64::max)
     }
 
-    /// The row as exactly `length` characters: the mean of all views, each weighing by how clearly it shows that many.
+    /// The row as exactly `length` characters: the mean of all views, weighted by each view's likelihood of
+    /// that length.
     fn cells(&self, length: usize) -> Option<FixedLength> {
         let clearest = self.log_likelihood(length);
         let mut mean = FixedLength {
@@ -142,7 +149,7 @@ impl ReadRow {
     }
 }
 
-/// What one choice of rows and size gave.
+/// The reading of one choice of rows and size.
 struct Candidate {
     mrz: MrzReading,
     log_likelihood: f64,
@@ -150,7 +157,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Accepted before valid before likeliest.
+    /// Ranks by acceptance, then validity, then likelihood.
     fn rank(&self) -> (bool, bool, f64) {
         (self.mrz.accepted, self.mrz.valid, self.log_likelihood)
     }
@@ -189,8 +196,8 @@ fn read_in_views(ocr: &Ocr, picture: &Picture, rows: &mut [ReadRow]) -> Result<O
 
 /// The best reading of the likeliest sizes and runs of neighbouring rows.
 ///
-/// These are chosen by how many characters the rows show, before any check digit is looked at: of the many strings of a
-/// wrong length some always satisfy the digits.
+/// Sizes and runs are chosen by the likely number of characters, before any check digit is calculated. Among
+/// the many strings of a wrong length, some always have correct check digits.
 fn decode(rows: &[ReadRow]) -> Option<Candidate> {
     let mut runs: Vec<(f64, &[ReadRow], usize)> = Vec::new();
     for (count, length) in SIZES {
@@ -243,7 +250,7 @@ fn to_cell(cell: &Cell) -> mrz::Cell {
     }
 }
 
-/// Reads above the first and below the last row; keeps what looks like a row of the zone.
+/// Reads above the first row and below the last, and adds a row where the text looks like the zone's.
 fn add_neighbours(ocr: &Ocr, picture: &Picture, rows: &mut Vec<ReadRow>) -> Result<bool, OcrError> {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! `bonafide parse-aamva --batch`: one line of JSON in, one out.
+//! `bonafide parse-aamva --batch`: answers each line of JSON with one line.
 
 use std::io::Read;
 
@@ -14,7 +14,7 @@ struct Question {
     payload: Option<String>,
 }
 
-/// Answers `{"file"}` or `{"payload"}` with `{"file", "error", "aamva"}`. Errors are inside the object.
+/// Answers `{"file"}` or `{"payload"}` with `{"file", "error", "aamva"}`. Errors are in the object's `error`.
 pub fn answer_line(line: &str) -> String {
     let (file, answer) = match serde_json::from_str(line) {
         Ok(Question {

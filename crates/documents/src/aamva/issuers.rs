@@ -1,4 +1,4 @@
-//! Who issued a card, by issuer identification number (AAMVA's published list of IINs).
+//! The issuers of cards by issuer identification number (AAMVA's published list of IINs).
 
 /// An issuing state or province.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) struct Issuer {
     pub(super) country: &'static str,
 }
 
-/// The issuer of an IIN of six digits.
+/// Finds the issuer of an IIN of six digits.
 pub(super) fn issuer(iin: &str) -> Option<Issuer> {
     let iin: u32 = iin.parse().ok()?;
     let &(_, jurisdiction, country) = ISSUERS.iter().find(|row| row.0 == iin)?;
@@ -19,7 +19,7 @@ pub(super) fn issuer(iin: &str) -> Option<Issuer> {
     })
 }
 
-/// The country of a state's or province's two letters.
+/// Finds the country of a state's or province's two letters.
 pub(super) fn country_of_state(letters: &str) -> Option<&'static str> {
     ISSUERS.iter().find(|row| row.1 == letters).map(|row| row.2)
 }

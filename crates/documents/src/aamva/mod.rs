@@ -1,8 +1,10 @@
-//! North American driving licences and ID cards: barcode payload to named data.
+//! Parses the barcode payloads of North American driving licences and ID cards.
 //!
-//! Follows the AAMVA DL/ID Card Design Standard, annex D, versions 1 to 10, and what came before it. Captured payloads
-//! are rarely clean: headers arrive mangled and offsets lie, so elements are found by their identifiers, wherever they
-//! stand. It reads payloads only; it never judges whether a card is genuine or current.
+//! It follows the AAMVA DL/ID Card Design Standard, annex D, versions 1 to 10, and earlier layouts. Captured
+//! payloads often have damaged headers and wrong offsets, so elements are found by their identifiers at any
+//! position.
+//!
+//! This module reads payloads only. It never judges whether a card is genuine or current.
 
 mod answer;
 mod issuers;
@@ -13,13 +15,14 @@ pub use answer::answer_line;
 
 use crate::reading::{Aamva, AamvaAddress, PayloadKind};
 
-/// Why a payload gives no card's data.
+/// Why a payload gives no card data.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AamvaError {
-    /// Neither header nor elements of the standard: some other country's or some other kind of code.
+    /// The payload has neither a header nor the elements of the standard, for example because it is another
+    /// country's.
     #[error("the payload does not follow the AAMVA standard")]
     NotAamva,
-    /// It follows the standard but lacks what every card must have.
+    /// The payload follows the standard but lacks elements that every card must have.
     #[error("the payload lacks or garbles {}", .0.join(", "))]
     Missing(Vec<&'static str>),
 }
@@ -33,7 +36,7 @@ impl AamvaError {
         }
     }
 
-    /// What such a payload is.
+    /// The payload kind that corresponds to this error.
     pub fn payload_kind(&self) -> PayloadKind {
         match self {
             Self::NotAamva => PayloadKind::Unknown,
@@ -42,13 +45,15 @@ impl AamvaError {
     }
 }
 
-/// No barcode holds more (PDF417: 1,850 characters; QR: 7,089).
+/// The length limit of a payload in bytes, above the capacity of every barcode (PDF417: 1,850 characters; QR:
+/// 7,089).
 const LONGEST: usize = 16 * 1024;
 
-/// Reads a barcode's payload, in UTF-8 or else Latin-1.
+/// Parses a barcode's payload, which is UTF-8 or otherwise Latin-1.
 ///
 /// # Errors
-/// When the payload is not of the standard, or has no name, document number, date of birth or expiry element.
+/// Fails when the payload does not follow the standard. Also fails when a name, the document number, a valid
+/// date of birth or the expiry element is missing.
 pub fn parse_aamva(bytes: &[u8]) -> Result<Aamva, AamvaError> {
     if bytes.len() > LONGEST {
         return Err(AamvaError::NotAamva);
@@ -58,10 +63,10 @@ pub fn parse_aamva(bytes: &[u8]) -> Result<Aamva, AamvaError> {
     parse_aamva_text(&text)
 }
 
-/// [`parse_aamva`] of decoded text.
+/// Parses decoded text as [`parse_aamva`] does.
 ///
 /// # Errors
-/// As [`parse_aamva`].
+/// Fails in the same cases as [`parse_aamva`].
 pub fn parse_aamva_text(text: &str) -> Result<Aamva, AamvaError> {
     if text.len() > 2 * LONGEST {
         return Err(AamvaError::NotAamva);
@@ -125,7 +130,8 @@ pub fn parse_aamva_text(text: &str) -> Result<Aamva, AamvaError> {
             .and_then(values::height_cm)
             .or_else(|| element("DAV").and_then(values::centimetres)),
         document_number: owned(stated("DAQ")),
-        // Before version 2 the mailing address came first, and DAL–DAP were where the holder lives.
+        // Before version 2, DAG–DAK are the mailing address and DAL–DAP the residence address. DAL–DAP are
+        // used only where DAG–DAK are missing.
         address: AamvaAddress {
             street: owned(stated("DAG").or_else(|| stated("DAL"))),
             street2: owned(stated("DAH").or_else(|| stated("DAM"))),

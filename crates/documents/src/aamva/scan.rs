@@ -1,22 +1,25 @@
-//! Payload text to header and elements. Nothing is trusted but identifiers: the header is looked for anywhere, and its
-//! offsets and lengths are never used.
+//! Splits a payload's text into its header and elements.
+//!
+//! It relies on identifiers only: the header may be at any position, and its offsets and lengths are never
+//! used.
 
 use std::collections::BTreeMap;
 
-/// A payload taken apart.
+/// A payload's header data and elements.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Payload {
     pub(super) version: Option<u8>,
     pub(super) iin: Option<String>,
     pub(super) subfile: Option<String>,
-    /// By three-letter identifier, blanks around values cut. The first value of an identifier wins, unless it is empty.
+    /// Values by three-letter identifier, without surrounding blanks. The first non-empty value of an
+    /// identifier is used.
     pub(super) elements: BTreeMap<String, String>,
 }
 
-/// Without a header, a payload needs this many of the usual elements to count.
+/// A payload without a header needs this many common elements to be accepted.
 const ENOUGH: usize = 6;
 
-/// Takes a payload apart; `None` when it is nothing of the standard.
+/// Splits a payload. Returns `None` if it does not follow the standard.
 pub(super) fn scan(text: &str) -> Option<Payload> {
     let mut payload = Payload::default();
     let header = header(text);
@@ -27,7 +30,7 @@ pub(super) fn scan(text: &str) -> Option<Payload> {
         body = skip_designators(header.rest, &mut payload.subfile);
     }
     payload.elements = by_separators(body);
-    // Scanners that type what they read may lose every line end.
+    // Scanners that act as keyboards may lose every line end.
     if usual(&payload.elements) < ENOUGH {
         let run = by_identifiers(body);
         if usual(&run) > usual(&payload.elements) {
@@ -37,17 +40,17 @@ pub(super) fn scan(text: &str) -> Option<Payload> {
     (header.is_some() || usual(&payload.elements) >= ENOUGH).then_some(payload)
 }
 
-/// What a header says.
+/// The data of a header.
 #[derive(Clone, Copy)]
 struct Header<'a> {
     iin: &'a str,
     version: u8,
-    /// From the first subfile designator on.
+    /// The text from the first subfile designator on.
     rest: &'a str,
 }
 
-/// `ANSI ` or `AAMVA`, six digits of IIN, two of version, from version 2 on two of the jurisdiction's own version, two
-/// of the number of subfiles.
+/// Parses `ANSI ` or `AAMVA`, then the IIN (six digits) and the version (two). From version 2 on, two digits
+/// of jurisdiction version follow. The last two digits are the number of subfiles.
 fn header(text: &str) -> Option<Header<'_>> {
     ["ANSI", "AAMVA"]
         .iter()
@@ -68,7 +71,8 @@ fn header(text: &str) -> Option<Header<'_>> {
         })
 }
 
-/// Cuts the subfile designators (two letters, four digits of offset, four of length) and notes the first card subfile.
+/// Skips the subfile designators (two letters, four digits of offset, four of length) and records the first
+/// card subfile.
 fn skip_designators<'a>(mut rest: &'a str, subfile: &mut Option<String>) -> &'a str {
     while let Some((kind, after)) = rest.split_at_checked(2)
         && let Some((numbers, next)) = after.split_at_checked(8)
@@ -87,7 +91,7 @@ fn skip_designators<'a>(mut rest: &'a str, subfile: &mut Option<String>) -> &'a 
 /// Licence, identity card, enhanced licence.
 const CARD_SUBFILES: [&str; 3] = ["DL", "ID", "EN"];
 
-/// Elements parted by line ends or other control characters, or, where there are none, by `|` or a written-out `\n`.
+/// Splits elements at line ends or other control characters; without those, at `|` or at a literal `\n`.
 fn by_separators(body: &str) -> BTreeMap<String, String> {
     let is_control = |c: char| c.is_control() && c != '\t';
     let pieces: Vec<&str> = if body.trim().contains(is_control) {
@@ -110,12 +114,12 @@ fn by_separators(body: &str) -> BTreeMap<String, String> {
     elements
 }
 
-/// The first element of a subfile comes after the subfile's own two letters.
+/// Removes the subfile's two letters, which precede its first element.
 fn without_subfile(piece: &str) -> Option<&str> {
     let (kind, element) = piece.split_at_checked(2)?;
     let id = element.get(..3)?;
     let card = CARD_SUBFILES.contains(&kind) && id.starts_with('D') && is_identifier(id);
-    // A jurisdiction's own subfile, ZV, holds elements ZVA, ZVB, ….
+    // A jurisdiction-specific subfile, such as ZV, has the elements ZVA, ZVB, ….
     let own = kind.starts_with('Z') && id.starts_with(kind);
     (card || own).then_some(element)
 }
@@ -153,8 +157,8 @@ const OTHERS: [&str; 32] = [
     "DDK", "DDL",
 ];
 
-/// Elements run together: a new one begins where a known identifier that was not seen yet is followed by a value of its
-/// kind.
+/// Splits a payload without separators. An element begins where a known identifier occurs for the first time
+/// and is followed by a plausible value.
 fn by_identifiers(body: &str) -> BTreeMap<String, String> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut at = 0;

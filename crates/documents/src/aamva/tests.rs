@@ -1,10 +1,10 @@
-//! Payloads of our own in every known shape, clean and mangled; all people are invented.
+//! Invented payloads of every known form, clean and damaged; all people are invented.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A version 8 payload as the standard draws it.
+/// A version 8 payload in the standard's form.
 const CLEAN: &str = "@\n\x1e\rANSI 636014080002DL00410278ZC03190034DLDAQF1485768\nDCSHARPER\nDDEN\nDACELIJAH\nDDFT\n\
     DADMASON LEE\nDDGU\nDCAC\nDCBNONE\nDCDNONE\nDBD02022016\nDBB07051973\nDBA07052029\nDBC1\nDAU068 IN\nDAYBLU\n\
     DAG671 BLUEBERRY HILL DR\nDAIMILPITAS\nDAJCA\nDAK950350000  \nDCF00/00/0000\nDCGUSA\nDCUJR\nDCK1234\rZCZCAY\nZCB\r";
@@ -57,7 +57,7 @@ fn mangled_payloads_give_the_same_card() {
         format!("]L0@\r\n\x1e\r\nANSI{}", body.replace('\n', "\r\n")),
         CLEAN.replace(['\n', '\r', '\x1e'], "|"),
         CLEAN.replace('\n', "\x1c"),
-        // Offsets and lengths that point nowhere, and a subfile without its two letters.
+        // These have wrong offsets and lengths, and a subfile without its two letters.
         CLEAN.replace("00410278", "99999999"),
         CLEAN.replace("DLDAQ", "DAQ"),
     ] {
@@ -78,7 +78,7 @@ fn mangled_payloads_give_the_same_card() {
         };
         assert_eq!(key(&card), key(&clean), "{mangled:?}");
     }
-    // Without any header, and without any line end.
+    // These have no header, and no line ends.
     let headless = read(
         body.split_once("DLDAQ")
             .map(|(_, rest)| format!("DAQ{rest}"))

@@ -1,8 +1,9 @@
-//! Element values to names, dates, sex, height and postal codes. What does not make sense is `None`, never a guess.
+//! Parses element values into names, dates, sex, height and postal codes. An invalid value gives `None`,
+//! never a guess.
 
 use crate::reading::PartialDate;
 
-/// A holder's name taken apart.
+/// The parts of a holder's name.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) last: Option<String>,
@@ -11,15 +12,15 @@ pub(super) struct Name {
     pub(super) suffix: Option<String>,
 }
 
-/// Whether a value says that there is nothing to say.
+/// Whether a value is a placeholder for a missing value.
 pub(super) fn is_none(value: &str) -> bool {
     ["", "NONE", "UNAVL", "UNAVAIL", "UNK", "N/A", "NA"]
         .iter()
         .any(|none| value.eq_ignore_ascii_case(none))
 }
 
-/// The name, from whichever elements hold it: family name DCS (v1: DAB), first name DAC, middle names DAD, or all given
-/// names in DCT (v2, v3), or everything in DAA (v1).
+/// Reads the name from the elements that contain it. The family name is in DCS (v1: DAB), the first name in
+/// DAC and middle names in DAD. All given names are in DCT (v2, v3); the whole name is in DAA (v1).
 pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
     let suffix = ["DCU", "DAE"]
         .into_iter()
@@ -38,7 +39,7 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
         suffix,
         ..Name::default()
     };
-    // Some issuers put the suffix behind the family name.
+    // Some issuers append the suffix to the family name.
     let mut last = last;
     if let Some((family, rest)) = last.split_once(',')
         && is_suffix(rest)
@@ -49,7 +50,7 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
     name.last = filled(&last.replace(',', " "));
     let mut given = match element("DAC") {
         Some(first) => parts(first, &[',']),
-        // All given names together: the first word is the first name, where no comma says otherwise.
+        // DCT has all given names: without commas, the first word is the first name.
         None => match element("DCT").unwrap_or_default() {
             given if given.contains(',') => parts(given, &[',']),
             given => parts(given, &[' ']),
@@ -69,8 +70,8 @@ pub(super) fn name<'a>(element: &dyn Fn(&str) -> Option<&'a str>) -> Name {
     name
 }
 
-/// A whole name in one element: `LAST,FIRST,MIDDLE,SUFFIX`, `LAST, FIRST MIDDLE` (`$` and `@` stand for commas on some
-/// cards), or words in speaking order.
+/// Parses a whole name in one element: `LAST,FIRST,MIDDLE,SUFFIX`, `LAST, FIRST MIDDLE`, or words in speaking
+/// order. Some cards use `$` and `@` instead of commas.
 fn joined(text: &str) -> Name {
     let commas = [',', '$', '@'];
     let mut name = Name::default();
@@ -116,14 +117,14 @@ fn parts(text: &str, separators: &[char]) -> Vec<String> {
     text.split(separators).filter_map(filled).collect()
 }
 
-/// The text with single blanks, unless it is empty.
+/// The text with single blanks, or `None` if it is empty.
 fn filled(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// `MMDDCCYY` (United States) or `CCYYMMDD` (Canada, version 1, and whoever confuses them). No date of our centuries
-/// reads both ways. Separators and stray characters are passed over.
+/// Parses `MMDDCCYY` (United States) or `CCYYMMDD` (Canada, version 1, and issuers that confuse the two). No
+/// date from 1880 to 2120 is valid in both forms. Separators and other characters are ignored.
 pub(super) fn date(value: &str) -> Option<PartialDate> {
     let digits: Vec<u8> = value
         .bytes()
@@ -145,7 +146,7 @@ pub(super) fn date(value: &str) -> Option<PartialDate> {
     .find_map(|(year, month, day)| PartialDate::from_ymd(year, month, day))
 }
 
-/// DBC: 1 or M, 2 or F, 9 (not specified), 0 (version 1: unknown) or X.
+/// Parses DBC: 1 or M, 2 or F, 9 (not specified), 0 (version 1: unknown) or X.
 pub(super) fn sex(value: &str) -> Option<char> {
     match value.to_ascii_uppercase().as_str() {
         "1" | "M" | "MALE" => Some('M'),
@@ -155,7 +156,8 @@ pub(super) fn sex(value: &str) -> Option<char> {
     }
 }
 
-/// DAU: `070 in`, `178 cm`, `5'06"`, version 1's `506` (feet and inches), bare inches or centimetres.
+/// Parses DAU into centimetres: `070 in`, `178 cm`, `5'06"`, version 1's `506` (feet and inches), bare inches
+/// or centimetres.
 pub(super) fn height_cm(value: &str) -> Option<u16> {
     let value = value.to_ascii_uppercase();
     let numbers: Vec<u16> = value
@@ -169,7 +171,7 @@ pub(super) fn height_cm(value: &str) -> Option<u16> {
     let cm = match *numbers.as_slice() {
         [f, rest] => feet(f, rest)?,
         [n] if value.contains("CM") => n,
-        // No height in centimetres lies above 299, and none in inches above 99.
+        // No height in centimetres exceeds 299, and none in inches exceeds 99.
         [n] if n >= 300 => feet(n / 100, n % 100)?,
         [n] if n < 100 => inches(n),
         [n] => n,
@@ -178,12 +180,13 @@ pub(super) fn height_cm(value: &str) -> Option<u16> {
     (50..=280).contains(&cm).then_some(cm)
 }
 
-/// DAV: centimetres.
+/// Parses DAV, a height in centimetres.
 pub(super) fn centimetres(value: &str) -> Option<u16> {
     value.trim().parse().ok().filter(|cm| (50..=280).contains(cm))
 }
 
-/// DAK: five digits, `-` and four more unless those are zeros; other countries' codes as written.
+/// Formats DAK: five digits, and `-` with four more unless those are zeros. Other countries' codes stay as
+/// written.
 pub(super) fn postal_code(value: &str) -> String {
     let digits: String = value
         .chars()

@@ -1,36 +1,37 @@
 //! The start and stop patterns of PDF417 (ISO/IEC 15438 §4.3.2), and the quadrilateral between them.
 //!
-//! The patterns are the same in every row, so a line across an upright symbol meets them whatever the tilt of its rows.
-//! Widths are compared from edge to the next edge of the same kind: ink that spreads, or blur, moves both alike.
+//! Every row has the same patterns, so a line across an upright symbol crosses them even if the rows are
+//! tilted. Widths are measured between edges of the same kind, because spreading ink and blur move both by
+//! the same amount.
 
 use imaging::{Homography, Integral, Luma, Point};
 
-/// Bar, space, bar, … of the start pattern in modules; the next codeword's bar follows.
+/// Widths in modules of the start pattern's bar, space, bar, …; the first bar of the next codeword follows.
 const START: [f32; 8] = [8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 3.0];
-/// Bar, space, bar, … of the stop pattern in modules.
+/// Widths in modules of the stop pattern's bar, space, bar, ….
 const STOP: [f32; 9] = [7.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 2.0, 1.0];
-/// How far a pair of bar and space may be from its width, in modules.
+/// The tolerance of the width of a bar with its space, in modules.
 const PAIR_TOLERANCE: f32 = 0.6;
-/// How far a single bar or space may be from its width, in modules.
+/// The tolerance of the width of a single bar or space, in modules.
 const SINGLE_TOLERANCE: f32 = 1.0;
 /// Grey levels by which a pixel must differ from its neighbourhood's mean to count as black or white.
 const HYSTERESIS: f32 = 6.0;
-/// Fewest lines on which a pattern must be met in line with each other.
+/// The smallest number of collinear hits that form a side of the symbol.
 const MIN_LINES: usize = 4;
-/// Most lines that are looked at.
+/// The largest number of lines that are searched.
 const MAX_LINES: u32 = 240;
 /// Pixels per module of a straightened symbol.
 const MODULE: f32 = 4.0;
 /// Modules of white around a straightened symbol.
 const QUIET: f32 = 4.0;
 
-/// Where a line across the picture meets a guard pattern.
+/// A crossing of a line with a guard pattern.
 #[derive(Debug, Clone, Copy)]
 struct Hit {
     y: f32,
-    /// The symbol's outer edge.
+    /// The x coordinate of the symbol's outer edge.
     outer: f32,
-    /// Width of a module.
+    /// Width of a module in pixels.
     module: f32,
 }
 
@@ -46,8 +47,8 @@ struct Side {
 /// A symbol between its start and stop pattern.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quad {
-    /// Start at the top, stop at the top, stop at the bottom, start at the bottom: in reading direction of the start
-    /// pattern, so a symbol upside down has its corners upside down.
+    /// The corners in this order: top of the start pattern, top of the stop pattern, bottom of the stop
+    /// pattern, bottom of the start pattern. A symbol that is upside down has its corners upside down.
     corners: [Point; 4],
     /// Modules from edge to edge.
     modules: f32,
@@ -56,7 +57,7 @@ pub(super) struct Quad {
 }
 
 impl Quad {
-    /// Sizes to which the symbol is straightened, the best first.
+    /// The sizes to which the symbol is straightened, in pixels, the best first.
     pub(super) fn sizes(&self) -> [(u32, u32); 2] {
         let size = |module: f32| {
             (
@@ -67,7 +68,8 @@ impl Quad {
         [size(MODULE), size(MODULE * 0.7)]
     }
 
-    /// The symbol cut out square, with a quiet zone, and the map back; `None` for a quadrilateral that is none.
+    /// The straightened symbol with a quiet zone, and the map back to the picture. `None` if the corners form
+    /// no valid quadrilateral.
     pub(super) fn square(&self, luma: &Luma, width: u32, height: u32) -> Option<(Luma, Homography)> {
         let map = Homography::from_rectangle(width, height, self.corners)?;
         let quiet = (width as f32 / self.modules * QUIET).ceil();
@@ -79,16 +81,16 @@ impl Quad {
     }
 }
 
-/// What the lines of a picture met.
+/// The guard patterns found in a picture.
 #[derive(Debug)]
 pub(super) struct Guards {
-    /// The symbols between a start and a stop pattern, the best supported first.
+    /// The symbols between a start and a stop pattern; those with the most hits come first.
     pub(super) quads: Vec<Quad>,
-    /// Whether there was at least one of the patterns.
+    /// Whether at least one of the patterns was found.
     pub(super) any: bool,
 }
 
-/// Finds the symbols in a picture whose stripes are upright.
+/// Finds the symbols in a picture whose stripes are vertical.
 pub(super) fn find(luma: &Luma) -> Guards {
     let lines = edges(luma);
     let width = luma.width as f32;
@@ -106,7 +108,7 @@ pub(super) fn find(luma: &Luma) -> Guards {
             continue;
         };
         if turned {
-            // Back from the reversed picture; from there the symbol stands on its head.
+            // These are the corners in the picture that is not reversed, where the symbol is upside down.
             let corners = quad.corners.map(|corner| Point::new(width - corner.x, corner.y));
             quad.corners = [corners[3], corners[2], corners[1], corners[0]];
         }
@@ -126,9 +128,9 @@ struct Line {
 }
 
 impl Line {
-    /// The line as met from the right.
+    /// The line as seen from the right.
     fn reversed(&self, width: f32) -> Self {
-        // The last edge must be black to white, so that it is white to black from there.
+        // The line must end with a black-to-white edge, which is white to black in the reverse direction.
         let whole = self.edges.len() / 2 * 2;
         Self {
             y: self.y,
@@ -137,7 +139,7 @@ impl Line {
     }
 }
 
-/// The edges of evenly spaced lines, each pixel held against the mean of its neighbourhood.
+/// The edges of evenly spaced lines. Each pixel is compared with the mean of its neighbourhood.
 fn edges(luma: &Luma) -> Vec<Line> {
     let integral = luma.integral();
     let step = luma.height.div_ceil(MAX_LINES).max(1);
@@ -152,7 +154,7 @@ fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {
     let (top, bottom) = (y.saturating_sub(reach / 2), y.saturating_add(reach / 2 + 1));
     let mut edges = Vec::new();
     let mut black = false;
-    // Where the grey last crossed the mean, which becomes an edge when it then goes far enough.
+    // The last crossing of the mean. It becomes an edge when the grey then differs enough from the mean.
     let mut crossing = 0.0;
     let mut before = 0.0;
     for (x, &grey) in luma.row(y).iter().enumerate() {
@@ -160,7 +162,7 @@ fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {
         let mean = integral.mean(column.saturating_sub(reach), top, column + reach + 1, bottom);
         let above = f32::from(grey) - mean;
         if (above < 0.0) != (before < 0.0) {
-            // Between the centres of this pixel and the one before.
+            // The crossing lies between the centres of this pixel and the previous one.
             crossing = x as f32 - 0.5 + before / (before - above);
         }
         if above.abs() > HYSTERESIS && (above < 0.0) != black {
@@ -175,12 +177,12 @@ fn line(luma: &Luma, integral: &Integral, y: u32) -> Line {
     }
 }
 
-/// Every place where the lines meet a pattern.
+/// All crossings of the lines with a pattern.
 fn collect<const N: usize>(lines: &[Line], pattern: &[f32; N], outer: impl Fn(&[f32]) -> f32) -> Vec<Hit> {
     let modules: f32 = pattern.iter().sum();
     let mut hits = Vec::new();
     for line in lines {
-        // Patterns begin with a bar, so with an edge of even number.
+        // A pattern begins with a bar, so its first edge has an even index.
         for edges in line.edges.windows(N + 1).step_by(2) {
             let module = (edges[N] - edges[0]) / modules;
             if module >= 0.9 && fits(edges, pattern, module) {
@@ -207,11 +209,12 @@ fn fits(edges: &[f32], pattern: &[f32], module: f32) -> bool {
     singles && pairs
 }
 
-/// The straight line that most hits lie on.
+/// Fits the straight line that contains the most hits.
 fn side(hits: &[Hit], height: u32) -> Option<Side> {
     let mut best: Option<(usize, f32, f32)> = None;
     let apart = (height as f32 / 12.0).max(6.0);
-    // Every pair that is far enough apart, thinned out to some thousands.
+    // Every pair of hits that is far enough apart is tried; long lists are thinned to some thousands of
+    // pairs.
     let stride = (hits.len() / 80).max(1);
     for (i, a) in hits.iter().enumerate().step_by(stride) {
         for b in hits[i + 1..].iter().step_by(stride) {
@@ -254,7 +257,7 @@ fn on_line(hit: &Hit, through: &Hit, slope: f32) -> bool {
     (through.outer + slope * (hit.y - through.y) - hit.outer).abs() < 0.7 * hit.module + 0.5
 }
 
-/// x = offset + slope · y through the hits.
+/// Fits x = offset + slope · y through the hits.
 fn least_squares(hits: &[&Hit]) -> Option<(f32, f32)> {
     let count = hits.len() as f32;
     let mean_y = hits.iter().map(|hit| hit.y).sum::<f32>() / count;
@@ -277,8 +280,9 @@ fn between(start: Side, stop: Side) -> Option<Quad> {
     if right.x <= left.x || !(0.4..2.5).contains(&ratio) {
         return None;
     }
-    // Under perspective, modules change from one side to the other so that their number is the width over the geometric
-    // mean of the two. It is 17 for each column, four more for guards and row indicators, and one for the last bar.
+    // Under perspective, the module width changes from one side to the other. The number of modules is then
+    // the symbol's width over the geometric mean of both module widths. There are 17 modules for each column,
+    // 17 each for the four guards and row indicators, and one for the last bar.
     let module = (start.module * stop.module).sqrt();
     let columns = ((left.distance(right) / module - 1.0) / 17.0)
         .round()

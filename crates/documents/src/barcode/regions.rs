@@ -1,43 +1,44 @@
-//! Areas of parallel stripes in a picture, by the structure tensor of their gradients. Never decides what they are.
+//! Finds areas of parallel stripes in a picture by the structure tensor of its gradients. It never decides
+//! whether they are barcodes.
 
 use std::f32::consts::FRAC_PI_2;
 
 use imaging::{Homography, Luma, Point};
 
-/// Longest side of the picture in which regions are sought.
+/// Longest side, in pixels, of the reduced picture in which regions are searched.
 const WORKING_SIDE: u32 = 1280;
 /// Side of the tiles over which gradients are summed, in pixels of the working picture.
 const TILE: usize = 8;
-/// Tiles to each side over which tensors are averaged.
+/// The number of tiles to each side over which tensors are averaged.
 const REACH: usize = 2;
-/// How parallel edges must be: 0 for all directions alike, 1 for one direction only.
+/// The smallest coherence of a striped tile: 0 means edges in all directions, 1 in one direction only.
 const MIN_COHERENCE: f32 = 0.18;
-/// Gradient energy, as a part of the picture's strongest tiles', from which a tile counts as busy.
+/// A tile is busy above this share of the gradient energy of the picture's strongest tiles.
 const MIN_ENERGY: f32 = 0.15;
-/// cos of twice the largest difference of direction between neighbours in a region (20°).
+/// The cosine of twice the largest difference of direction between neighbours in a region (20°).
 const MIN_AGREEMENT: f32 = 0.77;
-/// Fewest tiles of a region.
+/// The smallest number of tiles in a region.
 const MIN_TILES: usize = 8;
-/// Most regions of a kind that are returned.
+/// The largest number of regions of one kind that are returned.
 const MAX_REGIONS: usize = 4;
-/// Width that a region is brought to when it is turned upright, in pixels.
+/// The width of a region turned upright, in pixels; narrower regions are doubled, wider ones reduced.
 const UPRIGHT_WIDTH: std::ops::RangeInclusive<f32> = 700.0..=1800.0;
 
 /// A rectangle of parallel stripes, at any angle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Region {
-    /// Its centre in the picture.
+    /// Its centre in the picture, in pixels.
     pub(super) centre: Point,
     /// The direction across the stripes, in radians (−π/2 … π/2).
     pub(super) angle: f32,
     /// Its extent across the stripes, in pixels of the picture.
     pub(super) across: f32,
-    /// Its extent along the stripes.
+    /// Its extent along the stripes, in pixels of the picture.
     pub(super) along: f32,
 }
 
 impl Region {
-    /// Pixels of the region turned upright for each of the picture.
+    /// The scale of the region turned upright, relative to the picture.
     fn upright_scale(&self) -> f32 {
         if self.across < *UPRIGHT_WIDTH.start() {
             2.0
@@ -57,7 +58,8 @@ impl Region {
         let scale = self.upright_scale();
         let (width, height) = self.upright_size();
         if scale < 1.0 {
-            // Averaging first: picking pixels would alias fine stripes.
+            // The picture is reduced by averaging first, because sampling single pixels would alias fine
+            // stripes.
             let side = |length: u32| (length as f32 * scale).round().max(1.0) as u32;
             let small = luma.resized(side(luma.width), side(luma.height));
             let exact = [0, 1].map(|axis| match axis {
@@ -86,7 +88,7 @@ impl Region {
     }
 }
 
-/// Sums of squared gradients: how much edge there is, and in which direction.
+/// Sums of products of gradients, which give the strength and the direction of edges.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tensor {
     xx: f32,
@@ -105,7 +107,8 @@ impl Tensor {
         self.xx + self.yy
     }
 
-    /// The direction of the gradients as a vector of twice its angle; its length is how parallel they are, times energy.
+    /// The direction of the gradients as a vector with twice their angle. Its length is the coherence times
+    /// the energy.
     fn doubled(self) -> [f32; 2] {
         [self.xx - self.yy, 2.0 * self.xy]
     }
@@ -116,7 +119,7 @@ impl Tensor {
     }
 }
 
-/// The regions of a picture that may hold a barcode, the most promising first.
+/// Finds the regions of a picture that may contain a barcode; the most likely come first.
 pub(super) fn find(luma: &Luma) -> Vec<Region> {
     let longest = luma.width.max(luma.height);
     let scale = (WORKING_SIDE as f32 / longest as f32).min(1.0);
@@ -141,8 +144,8 @@ pub(super) fn find(luma: &Luma) -> Vec<Region> {
         scale,
     };
     let mut regions = grid.regions(striped, agree);
-    // Where rows are as low as modules are wide, only the guards are striped: there the busy area as a whole counts,
-    // and which of its two directions is the one across the bars is not sure.
+    // If rows are as low as modules are wide, only the guards are striped. The whole busy area is then a
+    // region, in both directions, because the direction across the bars is uncertain.
     for region in grid.regions(busy, |_, _| true) {
         let (across, along) = (region.along, region.across);
         regions.extend([
@@ -158,7 +161,7 @@ pub(super) fn find(luma: &Luma) -> Vec<Region> {
     regions
 }
 
-/// The whole of a picture, upright and lying.
+/// The whole picture as a region, with vertical and with horizontal stripes.
 pub(super) fn whole(luma: &Luma) -> [Region; 2] {
     let (width, height) = (luma.width as f32, luma.height as f32);
     let centre = Point::new(width / 2.0, height / 2.0);
@@ -179,17 +182,18 @@ pub(super) fn whole(luma: &Luma) -> [Region; 2] {
     ]
 }
 
-/// The tiles of a picture.
+/// The tiles of the working picture.
 struct Grid<'a> {
     tensors: &'a [Tensor],
     columns: usize,
     rows: usize,
-    /// Pixels of the working picture for each of the picture.
+    /// The scale of the working picture, relative to the picture.
     scale: f32,
 }
 
 impl Grid<'_> {
-    /// The connected areas of marked tiles, where `connects` says which neighbours belong together; the strongest first.
+    /// Finds the connected areas of marked tiles, the strongest first. `connects` decides whether two
+    /// neighbours belong to the same area.
     fn regions(&self, mut marked: Vec<bool>, connects: impl Fn(Tensor, Tensor) -> bool) -> Vec<Region> {
         let mut regions: Vec<(f32, Region)> = Vec::new();
         for start in 0..marked.len() {
@@ -210,7 +214,7 @@ impl Grid<'_> {
             .collect()
     }
 
-    /// Takes a tile and all marked ones connected to it.
+    /// Collects and unmarks a tile and all marked tiles that are connected to it.
     fn flood(
         &self,
         start: usize,
@@ -265,7 +269,7 @@ impl Grid<'_> {
     }
 }
 
-/// The tensor of each tile. Gradients are taken within 2 × 2 pixels: stripes may be as narrow as one.
+/// The tensor of each tile. Gradients are taken within 2 × 2 pixels, because stripes may be one pixel wide.
 fn tile_tensors(luma: &Luma, columns: usize, rows: usize) -> Vec<Tensor> {
     let mut tensors = vec![Tensor::default(); columns * rows];
     for y in 0..(rows * TILE).min(luma.height as usize - 1) {
@@ -292,7 +296,7 @@ fn tile_tensors(luma: &Luma, columns: usize, rows: usize) -> Vec<Tensor> {
     tensors
 }
 
-/// Each tile's tensor summed with its neighbours'.
+/// The sum of each tile's tensor and its neighbours'.
 fn smoothed(tensors: &[Tensor], columns: usize, rows: usize) -> Vec<Tensor> {
     let sum = |around: usize, length: usize, at: &dyn Fn(usize) -> Tensor| {
         let mut sum = Tensor::default();

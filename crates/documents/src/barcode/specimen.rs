@@ -1,4 +1,4 @@
-//! Photographs of an invented licence's back at any tilt, made for tests and measurements.
+//! Generates photographs of an invented licence's back at any tilt, for tests and measurements.
 
 use imaging::{Homography, Luma, Picture, Point};
 use rxing::pdf417::encoder::Dimensions;
@@ -10,12 +10,12 @@ pub(crate) const PAYLOAD: &str = "@\n\u{1e}\rANSI 636000100002DL00410278ZV031900
     DAYBRO\nDAG2300 WEST BROAD STREET\nDAIRICHMOND\nDAJVA\nDAK232690000  \nDCF2424244747474786102204\nDCGUSA\n\
     DCK123456789\nDDAF\nDDB06062018\nDDC06062020\nDDD1\rZVZVA01\r";
 
-/// How a picture is taken.
+/// The properties of a photograph.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shot {
     /// Columns of data codewords.
     pub(crate) columns: usize,
-    /// Width of a module in pixels, straight ahead.
+    /// Width of a module in pixels, without perspective.
     pub(crate) module: f64,
     /// Degrees in the picture's plane.
     pub(crate) tilt: f64,
@@ -25,14 +25,14 @@ pub(crate) struct Shot {
     pub(crate) pitch: f64,
     /// Radius of a box blur in pixels.
     pub(crate) blur: u32,
-    /// Standard deviation of the noise in grey levels, about.
+    /// Approximate standard deviation of the noise in grey levels.
     pub(crate) noise: f64,
 }
 
-/// Takes a picture of the card's back: a white card with lines of text and the barcode, on a dark table.
+/// Photographs the card's back: a white card with lines of text and the barcode, on a dark table.
 pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
     let symbol = Symbol::encode(payload, shot.columns);
-    // In modules: an ID-1 card is 85.6 × 54 mm, its barcode about 72 mm wide.
+    // The unit is modules: an ID-1 card is 85.6 × 54 mm, and its barcode is about 72 mm wide.
     let (symbol_width, symbol_height) = (symbol.width as f64, symbol.rows as f64 * 3.0);
     let (card_width, card_height) = (symbol_width * 1.19, symbol_width * 0.75);
     shoot(shot, [card_width, card_height], |u, v| {
@@ -48,8 +48,8 @@ pub(crate) fn photograph(payload: &str, shot: &Shot) -> Picture {
     })
 }
 
-/// Takes a picture of a flat thing on a dark table. `ink` is the grey at a place of it, in units of which
-/// [`Shot::module`] says the size in pixels.
+/// Photographs a flat surface on a dark table. `ink` gives the grey level at a position; [`Shot::module`] is
+/// the size of its unit in pixels.
 pub(crate) fn shoot(shot: &Shot, [width, height]: [f64; 2], ink: impl Fn(f64, f64) -> u8) -> Picture {
     const SAMPLES: u32 = 2;
     const TABLE: u8 = 70;
@@ -86,7 +86,7 @@ pub(crate) fn shoot(shot: &Shot, [width, height]: [f64; 2], ink: impl Fn(f64, f6
     }
 }
 
-/// Something like words, above the barcode.
+/// A pattern like words, above the barcode.
 fn text_is_black(u: f64, v: f64, card_height: f64) -> bool {
     let (line, within) = ((v / 9.0) as i64, v % 9.0);
     if v > card_height * 0.22 || !(2.0..7.0).contains(&within) {
@@ -112,7 +112,7 @@ impl Camera {
         let product = |a: [[f64; 3]; 3], b: [[f64; 3]; 3]| {
             a.map(|row| [0, 1, 2].map(|column| (0..3).map(|k| row[k] * b[k][column]).sum()))
         };
-        // A phone is held about three card widths away.
+        // The distance of a hand-held phone is about three card widths.
         let distance = 3.0 * card_width;
         Self {
             rotation: product(turn, product(about_x, about_y)),
@@ -121,7 +121,7 @@ impl Camera {
         }
     }
 
-    /// The map from the picture's pixels to the card, whose middle is (0, 0).
+    /// The map from the picture's pixels to the card, whose centre is (0, 0).
     fn picture_to_card(&self, side: u32) -> Homography {
         let [[a, b, _], [c, d, _], [e, f, _]] = self.rotation;
         let (focal, half) = (self.focal, f64::from(side) / 2.0);
@@ -169,7 +169,7 @@ impl Symbol {
     }
 }
 
-/// A box blur, once across and once down.
+/// A box blur.
 fn blur(luma: &Luma, radius: u32) -> Luma {
     if radius == 0 {
         return luma.clone();
@@ -186,7 +186,7 @@ fn blur(luma: &Luma, radius: u32) -> Luma {
     blurred
 }
 
-/// Roughly normal noise: the sum of uniform numbers.
+/// Approximately normal noise: the sum of uniform random numbers.
 struct Noise(u64);
 
 impl Noise {

@@ -1,4 +1,4 @@
-//! Decoding of a symbol that stands upright, by `rxing`. Never searches.
+//! Decodes an upright symbol with `rxing`. It never searches for symbols.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,7 +7,8 @@ use rxing::common::{GlobalHistogramBinarizer, HybridBinarizer};
 use rxing::pdf417::PDF417Reader;
 use rxing::{Binarizer, BinaryBitmap, Luma8Source, Reader};
 
-/// Decodes the PDF417 symbol in a picture, optionally with its rows in reverse order; `None` when there is none.
+/// Decodes the PDF417 symbol in a picture, optionally with its rows in reverse order. Returns `None` if none
+/// is decoded.
 pub(super) fn decode(luma: &Luma, flip: bool) -> Option<String> {
     let flipped: Vec<u8>;
     let pixels = if flip {
@@ -24,8 +25,9 @@ pub(super) fn decode(luma: &Luma, flip: bool) -> Option<String> {
     read(HybridBinarizer::new(source.clone())).or_else(|| read(GlobalHistogramBinarizer::new(source)))
 }
 
-/// A panic of the library, which a picture made for it might provoke, is a symbol that cannot be read: the last line of
-/// defence, since pictures are decoded where a server runs. Nothing the closure touches is used afterwards.
+/// Treats a panic of the library, which a crafted picture might cause, as an unreadable symbol. The server
+/// decodes untrusted pictures in its process. `AssertUnwindSafe` is sound because nothing that the closure
+/// uses is used afterwards.
 fn read<B: Binarizer>(binarizer: B) -> Option<String> {
     let attempt = || PDF417Reader::new().decode(&mut BinaryBitmap::new(binarizer));
     let result = catch_unwind(AssertUnwindSafe(attempt)).ok()?.ok()?;

@@ -1,4 +1,5 @@
-//! Names: the same person's, however they are spelled, split, cut or ordered.
+//! Compares names. It allows for differences of spelling, order, division and truncation between a form and a
+//! document.
 
 use reference::icao::transliterate;
 
@@ -13,7 +14,7 @@ const NO_MIDDLE: &str = "The document holds no middle name";
 const SPELLING: &str = "A name is spelled differently";
 const UNDIVIDED: &str = "The document does not divide given from family names";
 
-/// How the names agree.
+/// How the submitted names agree with a source's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Names {
     pub(super) first: Verdict,
@@ -21,7 +22,7 @@ pub(super) struct Names {
     pub(super) last: Verdict,
 }
 
-/// The words of a name as an MRZ would write them, without titles and generation suffixes.
+/// The words of a name in MRZ transliteration, without titles and generational suffixes.
 pub(super) fn words(name: &str) -> Vec<String> {
     let all: Vec<String> = transliterate(name)
         .split(' ')
@@ -47,7 +48,7 @@ pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
         certain: said.certain,
     };
 
-    // Some zones hold every name in one run, and some people have one name only.
+    // Some zones have all names in one part, and some people have only one name.
     if given.is_empty() || surname.is_empty() {
         let all: Vec<String> = surname.iter().chain(&given).cloned().collect();
         let part = |name: &[String]| match context.part_of(name, &all) {
@@ -55,7 +56,8 @@ pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
                 note: Some(UNDIVIDED),
                 ..verdict
             },
-            // Forms want a first name even of those who have none.
+            // A form may require a first name, so people with only one name submit `FNU` or `LNU`, or repeat
+            // their name.
             None if all == last && (name == ["FNU"] || name == ["LNU"] || name == all) => {
                 Verdict::unclear(UNDIVIDED)
             }
@@ -82,7 +84,7 @@ pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
             names.last = Verdict::same(80.0, Some(SWAPPED));
         }
     } else if contradicts(names.middle) {
-        // A middle name that the document holds as part of the family name.
+        // The document may print a middle name as part of the family name.
         if let Some(verdict) = context.part_of(&middle, &surname) {
             names.middle = Verdict {
                 note: Some(PART),
@@ -93,7 +95,7 @@ pub(super) fn compare(claimed: &Claimed, said: &Said) -> Names {
     names
 }
 
-/// What is known of a source's letters.
+/// How reliable the names of a source are.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context {
     pub(super) truncated: bool,
@@ -101,7 +103,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// Family names: the same, or a part of each other where there are several.
+    /// Compares family names. They agree if they are equal or one is part of the other.
     pub(super) fn surname(self, claimed: &[String], read: &[String]) -> Verdict {
         self.same(claimed, read)
             .or_else(|| self.part_of(claimed, read))
@@ -109,12 +111,13 @@ impl Context {
             .unwrap_or_else(|| Verdict::different(similarity(&claimed.concat(), &read.concat())))
     }
 
-    /// Given names: the document may hold more than were submitted.
+    /// Compares given names. The document may have more of them than were submitted.
     pub(super) fn given(self, claimed: &[String], read: &[String]) -> Verdict {
         if let Some(verdict) = self.same(claimed, read) {
             return verdict;
         }
-        // The first of several is wholly right; the prefix may be written in one word or more.
+        // A prefix of the document's given names is a full match; a submitted name may be written as one word
+        // or several.
         for count in 1..read.len() {
             if let Some(verdict) = self.same(claimed, &read[..count]) {
                 return verdict;
@@ -125,7 +128,7 @@ impl Context {
             .unwrap_or_else(|| Verdict::different(closest(claimed, read)))
     }
 
-    /// Middle names: among the given names after the first, where the document has any.
+    /// Compares middle names with the given names after the first. Without such names the result is unclear.
     fn middle(self, claimed: &[String], first: &[String], read: &[String]) -> Verdict {
         let after_first = read.get(1..).unwrap_or_default();
         if after_first.is_empty() || read.len() <= first.len() {
@@ -142,7 +145,8 @@ impl Context {
         }
     }
 
-    /// Whether two names are the same but for blanks, spelling and the source's weaknesses.
+    /// Compares two names apart from blanks, spelling, initials, truncation and misreadings. Returns `None`
+    /// if they differ.
     fn same(self, claimed: &[String], read: &[String]) -> Option<Verdict> {
         if claimed.is_empty() || read.is_empty() {
             return None;
@@ -161,7 +165,7 @@ impl Context {
         if self.truncated && b.len() >= 3 && a.starts_with(&b) {
             return Some(Verdict::same(95.0, Some(CUT)));
         }
-        // A letter or two misread in a long name of the visual zone.
+        // In a long name, the visual zone may have one or two letters misread.
         if !self.certain && similarity(&a, &b) >= 84.0 && a.len() >= 5 {
             return Some(Verdict::same(90.0, Some(SPELLING)));
         }
@@ -183,7 +187,7 @@ impl Context {
             let verdict = self.same(std::slice::from_ref(word), std::slice::from_ref(free.remove(at)))?;
             worst = worst.min(verdict.score);
         }
-        // Initials alone say too little.
+        // If only initials agree, that is too little evidence.
         if few.iter().all(|w| w.len() == 1) && many.len() > few.len() {
             return None;
         }
@@ -191,7 +195,8 @@ impl Context {
     }
 }
 
-/// Umlauts and their like as anybody may type them: ICAO's `UE`, `AA`, `SS` (and the older `UXX`, `NXX`) as one letter.
+/// Replaces the ways to write umlauts and similar letters by one letter: ICAO's `UE`, `AA`, `SS` and the
+/// older `UXX`, `NXX`.
 fn folded(name: &str) -> String {
     let mut folded = name.to_owned();
     for (letters, letter) in [
@@ -209,7 +214,8 @@ fn folded(name: &str) -> String {
     folded
 }
 
-/// The best similarity between a name and any word, or all words, of another; below a match.
+/// The highest similarity between a name and any word, or all words, of another. It is always below the score
+/// of a match.
 fn closest(name: &[String], words: &[String]) -> f64 {
     let name = name.concat();
     let whole = similarity(&name, &words.concat());
@@ -219,8 +225,9 @@ fn closest(name: &[String], words: &[String]) -> f64 {
         .fold(whole, f64::max)
 }
 
-/// 0–99: one minus the edit distance (insert, delete, replace, swap neighbours) over the longer length.
-/// One edit in a word of four letters or more is at least "nearly".
+/// The similarity of two texts, 0–99: one minus the edit distance over the longer length, as a percentage.
+/// The edits are insert, delete, replace and swap of neighbours. One edit in a text of four letters or more
+/// gives at least the score of a near match.
 pub(super) fn similarity(a: &str, b: &str) -> f64 {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(100).collect(), b.chars().take(100).collect());
     let longest = a.len().max(b.len());

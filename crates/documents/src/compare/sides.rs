@@ -1,5 +1,7 @@
-//! Whether the two sides of a card belong together. A false mismatch fails an honest person, so one field alone, which may
-//! be misread or mistaken for another, seldom decides.
+//! Compares the two sides of a card, to find sides of different cards.
+//!
+//! A false mismatch rejects an honest person. One field alone, which may be misread or confused with another,
+//! therefore rarely decides.
 
 use serde::Serialize;
 
@@ -7,20 +9,20 @@ use super::names::{Context, similarity, words};
 use super::{Said, look, plain_number};
 use crate::reading::{PartialDate, Source, field};
 
-/// Whether two sides belong together.
+/// Whether two sides belong to the same card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Consistency {
-    /// Nothing that both say clearly enough.
+    /// The sides have no field in common that is clear enough.
     #[default]
     Unknown,
-    /// They agree.
+    /// At least one field agrees, and no contradiction decides.
     Consistent,
-    /// They contradict each other.
+    /// The sides contradict each other.
     Mismatch,
 }
 
-/// Two sides compared.
+/// The comparison of two sides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SideComparison {
     /// The conclusion.
@@ -31,7 +33,7 @@ pub struct SideComparison {
     pub differing: Vec<&'static str>,
 }
 
-/// How one field compares.
+/// The comparison of one field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Agrees,
@@ -39,10 +41,10 @@ enum Sign {
     Unclear,
 }
 
-/// Below this similarity (0–100) two texts are not readings of the same text.
+/// Below this similarity (0–100), two texts are not readings of the same text.
 const FOREIGN: f64 = 60.0;
 
-/// Compares what the two sides of one card say.
+/// Compares the data of the two sides of one card.
 pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
     let [last, first, birth, number, expiry] = [
         name(&front.surname, &back.surname, front, back, false),
@@ -70,13 +72,14 @@ pub fn compare_sides(front: &Said, back: &Said) -> SideComparison {
     let certain = front.certain && back.certain;
     let barcode = front.source == Source::Pdf417 || back.source == Source::Pdf417;
     let mismatch = match (last, first, birth) {
-        // Another person.
+        // These differences indicate another person.
         (Differs, Differs, b) if b != Agrees => true,
         (Differs, _, Differs) | (_, Differs, Differs) => true,
         (_, _, Differs) if certain || number == Differs => true,
-        // Another card of the same person.
+        // These differences indicate another card of the same person.
         _ if number == Differs && expiry == Differs => true,
-        // Both print the one number that a barcode's issuer knows.
+        // A barcode contains the issuer's document number. If the other side's number differs and no field
+        // agrees, that suffices.
         _ => number == Differs && barcode && agreeing.is_empty(),
     };
     let consistency = match (mismatch, agreeing.is_empty()) {
@@ -135,7 +138,7 @@ fn date(front: Option<PartialDate>, back: Option<PartialDate>, a: &Said, b: &Sai
     if a.certain && b.certain {
         return Sign::Differs;
     }
-    // The visual zone's reader may have misread a digit or two, swapped day and month, or taken one date for another.
+    // The recognition may have misread one digit, swapped day and month, or confused one date with another.
     let swapped = |d: PartialDate| {
         d.month()
             .zip(d.day())

@@ -1,4 +1,4 @@
-//! One row per way in which honest data differ, and per way in which data contradict.
+//! One row for each way in which honest data differ, and for each way in which data contradict.
 
 use proptest::prelude::*;
 
@@ -35,7 +35,8 @@ fn date(text: &str) -> Option<PartialDate> {
 
 #[test]
 fn names_agree_or_contradict() {
-    // submitted first, middle, last; printed given, surname; the fields that contradict; whether there is a warning
+    // submitted first, middle, last name; printed given names, surname; fields with a contradiction; whether
+    // there is a warning
     type Row = (
         &'static str,
         &'static str,
@@ -141,7 +142,7 @@ fn a_smudge_in_the_visual_zone_is_forgiven() {
     let claim = claimed("Anna", "", "Eriksson");
     assert!(compare(&claim, &[said(Source::Ocr, "ANNA", "ERlKSSON")]).matches);
     assert!(!compare(&claim, &[said(Source::Ocr, "ANNA", "JOHANSSON")]).matches);
-    // Too short for the visual zone alone; beside a zone that agrees it is a misreading.
+    // This is too short for the visual zone alone. With an MRZ that agrees, it counts as a misreading.
     assert_eq!(
         compare(&claim, &[said(Source::Ocr, "ANMA", "ERIKSSON")]).mismatches,
         ["firstName"]
@@ -242,7 +243,7 @@ fn sides_belong_together_or_not() {
         "2032-04-15",
     );
     let rows = [
-        // what the visual zone of the front says
+        // the visual zone of the front
         (
             side(
                 Ocr,
@@ -256,7 +257,7 @@ fn sides_belong_together_or_not() {
         ),
         (side(Ocr, "Anna Maria", "", "", "", ""), Consistent),
         (side(Ocr, "", "", "", "", ""), Unknown),
-        // Misread, mistaken, or partly read.
+        // These are misread, confused with another field, or partly read.
         (
             side(Ocr, "Anma", "Er1ksson", "1974-08-17", "D2314589O", "2032-04-15"),
             Consistent,
@@ -270,12 +271,12 @@ fn sides_belong_together_or_not() {
             Consistent,
         ),
         (side(Ocr, "", "Identity Card", "", "", ""), Unknown),
-        // Another number on the front, as on Spanish cards.
+        // The front has another number, as on Spanish cards.
         (
             side(Ocr, "Anna", "Eriksson", "1974-08-12", "99999999R", "2032-04-15"),
             Consistent,
         ),
-        // Another person, another card.
+        // These are another person and another card.
         (
             side(
                 Ocr,

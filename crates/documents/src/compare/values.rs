@@ -1,12 +1,12 @@
-//! The two sides of a comparison: what a person submitted, and what one source on a document says.
+//! The inputs of a comparison: the submitted data, and the data of one source on a document.
 //!
-//! Compares nothing itself.
+//! This module never compares them.
 
 use std::collections::BTreeMap;
 
 use crate::reading::{Aamva, Field, MrzReading, MrzWarning, PartialDate, Source, field};
 
-/// What a person submitted; what is `None` is not compared.
+/// The data that a person submitted. A field that is `None` is not compared.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Claimed {
     /// First name.
@@ -23,18 +23,19 @@ pub struct Claimed {
     pub nationality: Option<String>,
 }
 
-/// What one source on a document says; what is `None` was not read.
+/// The data of one source on a document. A field that is `None` was not read.
 #[derive(Clone, PartialEq)]
 pub struct Said {
-    /// Where it was read.
+    /// The part of the document where the data was read.
     pub source: Source,
-    /// Whether single characters are certain: a valid zone, a barcode; not the visual zone.
+    /// Whether single characters are reliable: true for a valid zone and a barcode, false for the visual
+    /// zone.
     pub certain: bool,
     /// Family name.
     pub surname: Option<String>,
     /// Every given name.
     pub given_names: Option<String>,
-    /// Either name may be cut short.
+    /// Whether a name may be truncated.
     pub truncated: bool,
     /// Date of birth.
     pub birth_date: Option<PartialDate>,
@@ -44,13 +45,13 @@ pub struct Said {
     pub issue_date: Option<PartialDate>,
     /// Number of the document.
     pub document_number: Option<String>,
-    /// Other numbers, which a reader of the visual zone may take for the document's.
+    /// Other numbers on the document. Recognition or the applicant may confuse them with the document number.
     pub other_numbers: Vec<String>,
     /// Alpha-3 or a code of ICAO 9303-3 §5.
     pub nationality: Option<String>,
 }
 
-/// The text without spaces around it; nothing if nothing is left.
+/// The text without surrounding blanks, or `None` if it is empty.
 pub(super) fn filled(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
@@ -110,7 +111,7 @@ impl From<&Aamva> for Said {
 }
 
 impl Said {
-    /// What fields of one source say, such as those that the visual zone gave.
+    /// The data of one source, from merged or visual-zone fields. Fields of other sources are ignored.
     pub fn from_fields(fields: &BTreeMap<String, Field>, source: Source) -> Self {
         let value = |name: &str| {
             fields

@@ -1,6 +1,6 @@
-//! How well two values agree, whatever they are values of.
+//! The result type for the comparison of two values of any field.
 
-/// A score from which a difference may be a misreading of the visual zone.
+/// From this score on, a difference may be a misreading of the visual zone.
 pub(super) const NEARLY: f64 = 75.0;
 
 /// How well two values agree.

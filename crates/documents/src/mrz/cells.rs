@@ -1,21 +1,25 @@
-//! What optical reading says of one character: candidates with probabilities. Also what such reading tends to confuse,
-//! so that a lone certain answer is never taken for more certain than it is.
+//! The recognition result of one printed character: candidates with probabilities.
+//!
+//! Characters that recognition often confuses are added as candidates, so a single certain candidate is never
+//! overrated.
 
 use super::parse::in_alphabet;
 
-/// One printed character as an optical reader saw it.
+/// The candidates for one printed character.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
-    /// Possible characters with natural-log probabilities, in any order. Characters no zone may hold are ignored.
+    /// Possible characters with natural-log probabilities, in any order. Characters outside the MRZ alphabet
+    /// are ignored.
     pub candidates: Vec<(char, f32)>,
 }
 
-/// The cells of one line, left to right. A cell too many or too few in a run of fillers is mended by `repair`.
+/// The cells of one line, left to right. `repair` corrects missing and surplus cells in a run of fillers.
 pub type Line = Vec<Cell>;
 
-/// Cells of text with one confidence (0–1) per character; missing confidences count as 0.9.
+/// Creates cells from text with one confidence (0–1) per character; missing confidences count as 0.9.
 ///
-/// Blanks vanish, small letters are read as capitals, guillemets and brackets as the fillers that they are mistaken for.
+/// Blanks are dropped and small letters become capitals. Guillemets and brackets become the fillers for which
+/// they are misread.
 pub fn cells(text: &str, confidences: &[f32]) -> Line {
     let mut line = Line::new();
     for (i, c) in text.chars().enumerate() {
@@ -36,7 +40,8 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
             _ if c.is_whitespace() => {}
             _ if in_alphabet(c) => push(c, p),
             _ if in_alphabet(c.to_ascii_uppercase()) => push(c.to_ascii_uppercase(), p.min(0.9)),
-            // An accent is dirt; anything else is a cell about which little is known.
+            // An accented letter loses its accent; any other character becomes a filler of very low
+            // probability.
             _ => match any_ascii::any_ascii_char(c)
                 .chars()
                 .next()
@@ -50,10 +55,12 @@ pub fn cells(text: &str, confidences: &[f32]) -> Line {
     line
 }
 
-/// What else may be printed where a character was read, with its share: (a, b, b printed for a read, a for b).
+/// Pairs of characters that recognition confuses, as (a, b, share of b if a was read, share of a if b was
+/// read).
 ///
-/// 0 and O, 1 and I differ little in OCR-B and not at all to a reader trained on common print. A filler is taken for a
-/// letter more often than a letter for a filler, of which there are many. The rest are smudges.
+/// 0 and O, and 1 and I, differ little in OCR-B, and not at all for a recogniser trained on other fonts. The
+/// factors for `<` are asymmetric, because fillers are frequent: more fillers are misread as letters than
+/// letters as fillers. The other pairs result from smudges.
 const CONFUSED: &[(char, char, f32, f32)] = &[
     ('0', 'O', 0.1, 0.3),
     ('0', 'D', 0.001, 0.003),
@@ -90,12 +97,12 @@ const CONFUSED: &[(char, char, f32, f32)] = &[
     ('C', 'G', 0.0002, 0.0002),
 ];
 
-/// A candidate less likely than this is dropped.
+/// Candidates with a lower probability are dropped.
 const LEAST: f32 = 1e-6;
 
 impl Cell {
-    /// The candidates with what a reader tends to confuse mixed in, likeliest first. Probabilities are made to sum to
-    /// at most one.
+    /// The candidates with their likely confusions, likeliest first, as log probabilities. The probabilities
+    /// sum to at most one.
     pub(super) fn softened(&self) -> Vec<(char, f32)> {
         let mut mixed: Vec<(char, f32)> = Vec::new();
         let mut add = |c: char, p: f32| match mixed.iter_mut().find(|(known, _)| *known == c) {

@@ -1,11 +1,12 @@
-//! Six digits to a date: which century, and what is unknown. Dates of birth lie behind us, dates of expiry around us.
+//! Parses six digits into a date. Dates of birth are in the past; dates of expiry are near today, before or
+//! after it.
 
 use jiff::civil::Date;
 
 use crate::reading::PartialDate;
 
-/// Year of the century, month and day as printed; a month or day of `<<` is unknown (ICAO 9303-3 §4.8).
-/// `None` when a part is neither digits nor unknown, or the year is unknown.
+/// Parses year of the century, month and day; a month or day of `<<` is unknown (ICAO 9303-3 §4.8). Returns
+/// `None` if a part is neither digits nor unknown, or if the year is unknown.
 fn parts(text: &[char]) -> Option<(i16, Option<u8>, Option<u8>)> {
     let part = |pair: &[char]| -> Option<Option<u8>> {
         match pair {
@@ -21,12 +22,12 @@ fn parts(text: &[char]) -> Option<(i16, Option<u8>, Option<u8>)> {
     Some((i16::from(year), part(text.get(2..4)?)?, part(text.get(4..6)?)?))
 }
 
-/// A date of birth: the latest that is not after `today`.
+/// Parses a date of birth: the latest possible date that is not after `today`.
 pub(super) fn birth(text: &[char], today: Date) -> Option<PartialDate> {
     past(parts(text)?, today)
 }
 
-/// A month of issue from year and month: the latest that is not after `today`.
+/// Parses a month of issue from year and month: the latest possible month that does not begin after `today`.
 pub(super) fn issue_month(text: &[char], today: Date) -> Option<PartialDate> {
     let text: Vec<char> = text.iter().copied().chain(['<', '<']).collect();
     let parts = parts(&text)?;
@@ -42,7 +43,7 @@ fn past((year, month, day): (i16, Option<u8>, Option<u8>), today: Date) -> Optio
         .find(|date| earliest_day(date).is_some_and(|d| d <= today))
 }
 
-/// A date of expiry: the nearest to `today` that is not before the date of birth.
+/// Parses a date of expiry: the date nearest to `today` whose year is not before the year of birth.
 pub(super) fn expiry(text: &[char], birth: Option<PartialDate>, today: Date) -> Option<PartialDate> {
     let (year, month, day) = parts(text)?;
     let century = today.year() / 100 * 100;

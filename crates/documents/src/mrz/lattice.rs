@@ -1,43 +1,47 @@
-//! The search behind repair: the likeliest strings that a layout allows, out of candidates per character.
+//! The search that `repair` uses: it finds the likeliest strings that a layout allows from candidates per
+//! character.
 //!
-//! Dynamic programming over positions of the layout. A state is how many cells of the line are used up and the two
-//! running check-digit sums (the field's own, and the composite's), modulo ten; each state keeps its few best strings.
-//! A cell may be skipped or a position filled without a cell, since readers miscount runs of fillers.
+//! The search is dynamic programming over the positions of the layout. A state is the number of used cells
+//! and the two running check-digit sums modulo ten: the field's and the composite's. Each state retains its
+//! best strings.
+//!
+//! A cell may be skipped and a position filled without a cell, because recognition miscounts runs of fillers.
 
 use super::layout::{Layout, Names, WEIGHTS, value};
 use crate::reading::MrzCheck;
 
-/// How many strings are kept per state, and given back.
+/// The number of strings that each state retains and that the search returns.
 const KEPT: usize = 5;
-/// Strings this many nats below the best at the same position are dropped.
+/// Strings this many nats worse than the best at the same position are dropped.
 const HOPELESS: f32 = 14.0;
 
-// What departures from one cell per position cost, in nats.
-// Fillers are cheap only where the line has not as many cells as positions.
+// The costs, in nats, of departures from one cell per position. Skipping or inserting fillers is cheap only
+// if the line's number of cells differs from its number of positions.
 const FIRST_FILLER: f32 = 3.0;
 const NEXT_FILLER: f32 = 0.7;
 const TRAILING_FILLER: f32 = 1.0;
 const DOUBTFUL: f32 = 7.0;
-// A character against its position's class, when what is printed may be wrong: more than B for 8, less than A for 4.
+// The cost of a character outside its position's class, if the print itself may be wrong. It is more than the
+// cost of reading B for 8 and less than that of A for 4.
 const AGAINST_CLASS: f32 = 5.5;
-// What departures from well-formed names and numbers cost.
+// The costs of departures from well-formed names and numbers.
 const ODD_NAME: f32 = 4.0;
 const ODD_NUMBER: f32 = 3.0;
 
-/// Candidates of one cell, likeliest first.
+/// Candidates of one cell, likeliest first, with log probabilities.
 pub(super) type Candidates = Vec<(char, f32)>;
 
 /// A string that the layout allows.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) lines: Vec<Vec<char>>,
-    /// Log probability with all costs.
+    /// The log probability minus all costs.
     pub(super) score: f32,
-    /// A character without a cell, or a cell without a character, other than a filler in a run of fillers.
+    /// Whether a character has no cell or a cell no character, other than a filler in a run of fillers.
     pub(super) guessed: bool,
 }
 
-/// What a position may hold.
+/// The characters that a position allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Letter,
@@ -63,7 +67,7 @@ impl Class {
     }
 }
 
-/// What part of the zone a position belongs to, as far as its characters have habits.
+/// The part of the zone that a position belongs to. Each part has its own rules for usual characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Name,
@@ -72,19 +76,20 @@ enum Part {
     Other,
 }
 
-/// One position of a layout as the search sees it.
+/// One position of a layout, with the rules for its characters.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     class: Class,
     part: Part,
-    /// Weight in the field's own and in the composite sum; 0 where it is not covered.
+    /// The position's weight in the field's and in the composite sum; 0 if that check digit does not cover
+    /// the position.
     weights: [u8; 2],
-    /// Whether it is the check digit of either sum.
+    /// Whether the position is the check digit of either sum.
     closes: [bool; 2],
 }
 
-/// The positions of every line, for a number of which `rest` characters stand in the optional data. Without `checked`
-/// only the classes bind.
+/// The positions of every line. `rest` is the number of the document number's characters in the optional
+/// data. Without `checked`, check digits are ignored and only the classes apply.
 fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> {
     let other = Position {
         class: Class::Any,
@@ -149,28 +154,29 @@ fn positions(layout: &Layout, rest: usize, checked: bool) -> Vec<Vec<Position>> 
     grid
 }
 
-/// A string on its way.
+/// A partial string.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     score: f32,
-    /// Of the characters so far, to tell strings apart.
+    /// The hash of the characters so far, which identifies equal strings.
     hash: u64,
     /// Index of the last character in the arena.
     node: u32,
-    /// Fillers just before, in this line.
+    /// The number of fillers immediately before, in this line.
     fillers: u8,
-    /// Name only: a double filler was passed.
+    /// Name only: whether the double filler has occurred.
     separated: bool,
-    /// The last step filled a position, or skipped a cell, for a filler.
+    /// Whether the last step inserted a filler or skipped a cell in a run of fillers.
     slipping: bool,
     guessed: bool,
 }
 
 const ROOT: u32 = u32::MAX;
-/// Sums of one number of used cells.
+/// The number of states (pairs of sums) for one number of used cells.
 const SUMS: usize = 100;
 
-/// The best strings per state at one position: index = used cells × 100 + own sum × 10 + composite sum.
+/// The best strings per state at one position. The index is used cells × 100 + the field's sum × 10 + the
+/// composite sum.
 struct Layer {
     states: Vec<Vec<Path>>,
     best: f32,
@@ -184,7 +190,7 @@ impl Layer {
         }
     }
 
-    /// Keeps a path if it is among the best of its state, once per string.
+    /// Retains a path if it is among the best of its state; of equal strings, only the best path.
     fn offer(&mut self, state: usize, path: Path) {
         if path.score < self.best - HOPELESS {
             return;
@@ -205,9 +211,11 @@ impl Layer {
     }
 }
 
-/// The likeliest strings that the layout allows, best first. With `checked`, every check digit holds in them (but for
-/// the exact rule of blank digits, which the caller verifies); without, characters against their position's class are
-/// possible at a cost, since what is printed may be wrong.
+/// Finds the likeliest strings that the layout allows, best first.
+///
+/// With `checked`, every check digit is correct, except that the caller must verify the exact rule for blank
+/// digits. Without it, a character outside its position's class is possible at a cost, because the print may
+/// be wrong.
 pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], checked: bool) -> Vec<Found> {
     let mut search = Search {
         miscounted: false,
@@ -223,7 +231,7 @@ pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], ch
         slipping: false,
         guessed: false,
     };
-    // Between lines only the sums and the strings matter.
+    // Between lines, a state is the sums only.
     let mut between = Layer::new(0);
     between.offer(0, start);
     for (positions, cells) in positions(layout, rest, checked).iter().zip(lines) {
@@ -239,15 +247,16 @@ pub(super) fn search(layout: &Layout, rest: usize, lines: &[Vec<Candidates>], ch
 }
 
 struct Search {
-    /// The line has not as many cells as positions, so that some must be skipped or filled.
+    /// The line's number of cells differs from its number of positions, so cells must be skipped or positions
+    /// filled.
     miscounted: bool,
-    /// Every character of every path with the one before it.
+    /// Every character of every path, with the index of the previous one.
     arena: Vec<(char, u32)>,
     checked: bool,
 }
 
 impl Search {
-    /// From the states before a line to those after it.
+    /// Extends the paths before a line to those after it.
     fn line(&mut self, positions: &[Position], cells: &[Candidates], before: Layer) -> Layer {
         self.miscounted = positions.len() != cells.len();
         let slack = positions.len().abs_diff(cells.len()) + 2;
@@ -291,7 +300,7 @@ impl Search {
         after
     }
 
-    /// Cells left unused, at the same position.
+    /// Skips cells at the same position.
     fn skip(&self, layer: &mut Layer, cells: &[Candidates]) {
         for (used, cell) in cells.iter().enumerate() {
             let filler = likelihood(cell, '<') > -1.5;
@@ -315,7 +324,7 @@ impl Search {
         }
     }
 
-    /// Everything that one position may hold after one path.
+    /// Adds every character that one position allows after one path.
     fn step(
         &mut self,
         next: &mut Layer,
@@ -340,7 +349,7 @@ impl Search {
                 self.emit(next, position, column, c, (used + 1, sums), read);
             }
         }
-        // A filler that the reader missed in a run, or beyond the end of what it saw.
+        // The position may be a filler that recognition missed in a run of fillers or after the last cell.
         let beyond = used == cells.len();
         if position.class.allows('<')
             && (path.fillers > 0 || cells.get(used).is_some_and(|c| likelihood(c, '<') > -1.5) || beyond)
@@ -358,7 +367,7 @@ impl Search {
             };
             self.emit(next, position, column, '<', (used, sums), filled);
         }
-        // A doubled character that the reader took for one.
+        // The position may repeat the previous character, if recognition merged two equal characters.
         if let Some(&(last, _)) = self.arena.get(path.node as usize)
             && column > 0
             && last != '<'
@@ -374,7 +383,7 @@ impl Search {
         }
     }
 
-    /// Puts one character at one position, unless a check digit forbids it.
+    /// Appends one character at one position, unless a check digit excludes it.
     fn emit(
         &mut self,
         next: &mut Layer,
@@ -399,7 +408,7 @@ impl Search {
         let filler = c == '<';
         let mut path = path;
         match position.part {
-            // Well-formed names: letters, single fillers, one double filler, then fillers to the end.
+            // A well-formed name has letters, single fillers, one double filler, and then fillers to the end.
             Part::Name if filler => {}
             Part::Name => {
                 let odd = match path.fillers {
@@ -409,7 +418,7 @@ impl Search {
                 };
                 path.score -= if odd { ODD_NAME } else { 0.0 };
             }
-            // Numbers are filled up behind, and most issuers avoid the letters that look like digits.
+            // A number has fillers only at its end, and most issuers avoid the letters that look like digits.
             Part::Number | Part::Data if !self.checked => {}
             Part::Number | Part::Data => {
                 let gap = position.part == Part::Number && !filler && path.fillers > 0;
@@ -421,7 +430,7 @@ impl Search {
             }
             Part::Other => {}
         }
-        // A run of fillers counts within its part only: the issuer's do not begin a name.
+        // A run of fillers counts only within its part: the issuer's fillers do not continue into the name.
         path.fillers = match (filler, column == 5 && position.part == Part::Name) {
             (false, _) => 0,
             (true, true) => 1,
@@ -439,7 +448,7 @@ impl Search {
         );
     }
 
-    /// The string of a path that has gone through every line.
+    /// The complete string of a path through all lines.
     fn found(&self, path: &Path, width: usize) -> Found {
         let mut text = Vec::new();
         let mut node = path.node;

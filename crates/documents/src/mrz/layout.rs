@@ -1,5 +1,7 @@
-//! Where everything stands in each format: the one statement of ICAO 9303-4, -5, -6, -7 and the old French card
-//! that parsing and repair both follow. It knows positions and check digits, not meanings.
+//! The positions of all data in each format, which both parsing and repair use. They are from ICAO 9303-4,
+//! -5, -6, -7 and the old French card.
+//!
+//! This module contains positions and check digits. It never interprets values.
 
 use crate::reading::{MrzCheck, MrzFormat};
 
@@ -15,7 +17,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The part of `lines` under this span. The lines must have the layout's size.
+    /// The characters of `lines` in this span. The lines must have the layout's size.
     pub(super) fn of<'a>(&self, lines: &'a [Vec<char>]) -> &'a [char] {
         &lines[self.line][self.start..self.start + self.len]
     }
@@ -26,7 +28,7 @@ impl Span {
     }
 }
 
-/// Positions `first..=last` of a line, all counted from 1 as the standard does.
+/// The span of positions `first..=last` of a line, all counted from 1 as in the standard.
 const fn at(line: usize, first: usize, last: usize) -> Span {
     Span {
         line: line - 1,
@@ -35,7 +37,7 @@ const fn at(line: usize, first: usize, last: usize) -> Span {
     }
 }
 
-/// A check digit: where it stands and what it protects.
+/// A check digit: its position and the spans that it protects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Check {
     pub(super) name: MrzCheck,
@@ -44,8 +46,8 @@ pub(super) struct Check {
 }
 
 impl Check {
-    /// Whether the digit may be a filler when all that it covers is fillers (ICAO 9303-4 §4.2.2.2, note for position
-    /// 43; wholly unknown dates are printed so too).
+    /// Whether the digit may be a filler if it covers only fillers (ICAO 9303-4 §4.2.2.2, note for position
+    /// 43). Wholly unknown dates are also printed this way.
     pub(super) fn may_be_blank(&self) -> bool {
         matches!(
             self.name,
@@ -53,7 +55,7 @@ impl Check {
         )
     }
 
-    /// Whether the digit printed in `lines` is right.
+    /// Whether the check digit in `lines` is correct.
     pub(super) fn holds(&self, lines: &[Vec<char>]) -> bool {
         let covered = || self.covers.iter().flat_map(|span| span.of(lines).iter().copied());
         let printed = lines[self.digit.0][self.digit.1];
@@ -67,7 +69,8 @@ impl Check {
 /// Weights of the check digit, repeated (ICAO 9303-3 §4.9).
 pub(super) const WEIGHTS: [u8; 3] = [7, 3, 1];
 
-/// The value of a character in a check digit (ICAO 9303-3 §4.9); `None` for what the standard does not know.
+/// The value of a character in a check digit (ICAO 9303-3 §4.9); `None` for characters that the standard does
+/// not define.
 pub(super) fn value(c: char) -> Option<u8> {
     match c {
         '<' => Some(0),
@@ -77,7 +80,8 @@ pub(super) fn value(c: char) -> Option<u8> {
     }
 }
 
-/// The check digit, 0–9, of characters `0`–`9`, `A`–`Z`, `<`; `None` when there is another one (ICAO 9303-3 §4.9).
+/// The check digit, 0–9, of a text of `0`–`9`, `A`–`Z` and `<`; `None` if another character occurs (ICAO
+/// 9303-3 §4.9).
 pub fn check_digit(text: impl IntoIterator<Item = char>) -> Option<u8> {
     let mut sum = 0;
     for (c, weight) in text.into_iter().zip(WEIGHTS.iter().cycle()) {
@@ -86,22 +90,22 @@ pub fn check_digit(text: impl IntoIterator<Item = char>) -> Option<u8> {
     Some(sum)
 }
 
-/// Where names stand.
+/// The positions of the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Primary and secondary identifier in one run, parted by `<<`.
+    /// Primary and secondary identifier in one span, separated by `<<`.
     Together(Span),
-    /// Each in a run of its own.
+    /// Surname and given names in separate spans.
     Apart { surname: Span, given: Span },
 }
 
-/// Where everything stands in one format.
+/// The positions of all data in one format.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) format: MrzFormat,
     pub(super) lines: usize,
     pub(super) width: usize,
-    /// First letters of document codes that the format knows.
+    /// The first letters of document codes that the format allows.
     pub(super) document_letters: &'static str,
     pub(super) document_code: Span,
     pub(super) issuer: Span,
@@ -113,9 +117,9 @@ pub(super) struct Layout {
     pub(super) expiry: Option<Span>,
     pub(super) optional: Option<Span>,
     pub(super) optional2: Option<Span>,
-    /// Where a number of more than nine characters goes on (ICAO 9303-5 and -6 §4.2.2, note j).
+    /// The continuation of a number of more than nine characters (ICAO 9303-5 and -6 §4.2.2, note j).
     pub(super) long_number: Option<Span>,
-    /// Check digit and what it covers, of a number of ordinary length.
+    /// Each check digit with the spans that it covers, for a document number of ordinary length.
     checks: &'static [(MrzCheck, Span, &'static [Span])],
 }
 
@@ -131,7 +135,8 @@ impl Layout {
         }
     }
 
-    /// The check digits, for a document number of which `rest` characters stand in the optional data (0: ordinary).
+    /// The check digits for a document number with `rest` characters in the optional data (0: ordinary
+    /// length).
     pub(super) fn checks(&self, rest: usize) -> Vec<Check> {
         self.checks
             .iter()
@@ -150,13 +155,13 @@ impl Layout {
             .collect()
     }
 
-    /// The place of the number's check digit, which is a filler for a long number.
+    /// The position (line, column) of the number's check digit. For a long number, it is a filler.
     pub(super) fn number_digit(&self) -> (usize, usize) {
         (self.number.line, self.number.start + self.number.len)
     }
 
-    /// How many characters of the document number stand in the optional data: 0 unless its check digit is a filler and
-    /// the optional data begins with at least one character and a digit.
+    /// The number of the document number's characters in the optional data. It is 0 unless the number's check
+    /// digit is a filler and the optional data begins with at least one character and a digit.
     pub(super) fn rest_of_number(&self, lines: &[Vec<char>]) -> usize {
         let (line, column) = self.number_digit();
         let (Some(more), '<') = (self.long_number, lines[line][column]) else {
@@ -263,7 +268,7 @@ static TD3: Layout = Layout {
     ],
 };
 
-/// ICAO 9303-7 §4.2: a TD3 without the last two digits.
+/// ICAO 9303-7 §4.2: a TD3 without the last two check digits.
 static MRVA: Layout = Layout {
     format: MrzFormat::MrvA,
     lines: 2,
@@ -309,8 +314,9 @@ const VISA_CHECKS: &[(MrzCheck, Span, &[Span])] = &[
     (ExpiryDate, at(2, 28, 28), &[at(2, 22, 27)]),
 ];
 
-/// The French card of 1988–2021: surname, department and office of issue; number (year, month, department, serial), given
-/// names, date of birth, sex. No expiry date and no nationality.
+/// The French card of 1988–2021. Line 1 has the surname, the department and the office of issue. Line 2 has
+/// the number (year, month, department, serial), given names, date of birth and sex. There is no expiry date
+/// and no nationality.
 static FRID: Layout = Layout {
     format: MrzFormat::FrId,
     lines: 2,

@@ -1,9 +1,11 @@
-//! Machine-readable zones: lines to fields, and uncertain lines to the one reading that the rules allow.
+//! Machine-readable zones: parses lines, and finds the most probable valid lines for an uncertain reading.
 //!
-//! [`parse`] takes lines as printed and says what they hold and which check digits fail; [`repair`] takes what
-//! optical reading left open, as probabilities per character, and finds the most probable lines that the layout
-//! and the check digits allow. Neither ever invents a character to make a digit hold: what is not clearly the
-//! likeliest reading is reported as read and not accepted.
+//! - [`parse`] parses lines as printed and reports which check digits fail.
+//! - [`repair`] takes probabilities per character and finds the most probable lines that the layout and the
+//!   check digits allow.
+//!
+//! Neither invents a character to make a check digit correct. A reading that is not clearly the likeliest is
+//! reported but not accepted.
 
 mod cells;
 mod dates;

@@ -1,4 +1,5 @@
-//! Lines as printed to fields. Strict about size and alphabet, lenient about contents: what is wrong is named, never mended.
+//! Parses lines as printed. Size and alphabet are checked strictly; implausible contents are reported as
+//! warnings and never corrected.
 
 use jiff::civil::Date;
 use reference::icao;
@@ -7,13 +8,13 @@ use super::dates;
 use super::layout::{Layout, Names};
 use crate::reading::{MrzFields, MrzFormat, MrzReading, MrzWarning};
 
-/// The lines are no machine-readable zone.
+/// Why lines are not a machine-readable zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MrzError {
-    /// Neither 3 × 30, 2 × 36 nor 2 × 44 characters.
+    /// The lines have neither 3 × 30, 2 × 36 nor 2 × 44 characters.
     #[error("not the size of a machine-readable zone: expected 3 lines of 30, 2 of 36 or 2 of 44 characters")]
     Size,
-    /// A character other than `A`–`Z`, `0`–`9`, `<` and `Ñ`, which Spain prints. Both counted from 1.
+    /// A character other than `A`–`Z`, `0`–`9`, `<`, and `Ñ`, which Spain prints.
     #[error("line {line}, position {position}: not a character of a machine-readable zone")]
     Alphabet {
         /// Line, from 1.
@@ -23,17 +24,18 @@ pub enum MrzError {
     },
 }
 
-/// Whether a machine-readable zone may hold the character.
+/// Whether the character belongs to the MRZ alphabet (with `Ñ`).
 pub(super) fn in_alphabet(c: char) -> bool {
     matches!(c, 'A'..='Z' | '0'..='9' | '<' | 'Ñ')
 }
 
-/// Reads the lines of a zone as printed, on today's UTC day (which decides centuries).
+/// Parses the lines of a zone as printed. Today's UTC date decides the centuries of two-digit years.
 ///
-/// `accepted` means: every check digit holds and nothing is implausible, taking the lines themselves for certain.
+/// The result is `accepted` if every check digit is correct and nothing is implausible. The lines themselves
+/// count as certain.
 ///
 /// # Errors
-/// When the lines have no zone's size or hold other characters. Wrong check digits are no error.
+/// Fails if the lines do not have a zone's size or contain other characters. Wrong check digits are no error.
 pub fn parse<S: AsRef<str>>(lines: &[S]) -> Result<MrzReading, MrzError> {
     parse_on(lines, today())
 }
@@ -43,12 +45,12 @@ pub(super) fn today() -> Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// [`parse`] as if on a given day.
+/// Parses as [`parse`] does, with a given date as today.
 ///
 /// # Errors
-/// As [`parse`].
+/// Fails in the same cases as [`parse`].
 pub fn parse_on<S: AsRef<str>>(lines: &[S], today: Date) -> Result<MrzReading, MrzError> {
-    // No zone has more: what is longer is not looked at.
+    // Larger input is refused before it is processed, because no zone is that large.
     if lines.len() > 3 || lines.iter().any(|l| l.as_ref().len() > 200) {
         return Err(MrzError::Size);
     }
@@ -68,7 +70,7 @@ pub fn parse_on<S: AsRef<str>>(lines: &[S], today: Date) -> Result<MrzReading, M
     Ok(read(Layout::of(format), &lines, today))
 }
 
-/// The format by size and first letters.
+/// Determines the format from the size and the first letters.
 fn format_of(lines: &[Vec<char>]) -> Option<MrzFormat> {
     let width = lines.first()?.len();
     if lines.iter().any(|line| line.len() != width) {
@@ -85,7 +87,7 @@ fn format_of(lines: &[Vec<char>]) -> Option<MrzFormat> {
     }
 }
 
-/// Reads lines that have the layout's size.
+/// Parses lines that have the layout's size.
 pub(super) fn read(layout: &Layout, lines: &[Vec<char>], today: Date) -> MrzReading {
     let rest = layout.rest_of_number(lines);
     let failed_checks: Vec<_> = layout
@@ -168,7 +170,7 @@ fn fields(layout: &Layout, lines: &[Vec<char>], rest: usize, today: Date) -> (Mr
         Names::Apart { surname, given } => {
             let (surname, given) = (surname.of(lines), given.of(lines));
             let full = |run: &[char]| run.last() != Some(&'<');
-            // The French card parts given names with two fillers.
+            // The French card separates given names by two fillers.
             let plausible = is_identifier(surname, false) && is_identifier(given, true);
             (
                 words(surname),
@@ -217,7 +219,7 @@ fn is_blank(run: &[char]) -> bool {
     run.iter().all(|&c| c == '<')
 }
 
-/// The words of a run, fillers turned into single spaces.
+/// The words of a run, with single spaces instead of fillers.
 fn words(run: &[char]) -> String {
     let words: Vec<String> = run
         .split(|&c| c == '<')
@@ -227,7 +229,8 @@ fn words(run: &[char]) -> String {
     words.join(" ")
 }
 
-/// Letters, parted by single fillers (or double ones), then fillers only.
+/// Whether a run has letters separated by single fillers (with `double`, also double ones), followed only by
+/// fillers.
 fn is_identifier(run: &[char], double: bool) -> bool {
     let end = run.iter().rposition(|&c| c != '<').map_or(0, |last| last + 1);
     let used = &run[..end];

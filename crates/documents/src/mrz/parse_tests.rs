@@ -1,4 +1,4 @@
-//! Zones of the standard's own specimens, and every trap as a row of its own.
+//! The zones of the standard's specimens, and one row for each special case.
 
 use jiff::civil::date;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn read(zone: &str) -> MrzReading {
     parse_on(&lines, date(2026, 11, 21)).unwrap_or_else(|e| panic!("{zone}: {e}"))
 }
 
-/// The zone with one run of characters replaced, `line` and `position` counted from 1.
+/// The zone with one run of characters replaced. `line` and `position` are counted from 1.
 fn with(zone: &str, line: usize, position: usize, text: &str) -> String {
     let mut lines: Vec<Vec<char>> = zone.split('|').map(|l| l.chars().collect()).collect();
     for (i, c) in text.chars().enumerate() {
@@ -95,7 +95,7 @@ fn each_wrong_digit_is_named() {
 #[test]
 fn empty_optional_data_may_have_a_digit_or_a_filler() {
     for digit in ["0", "<"] {
-        // Number, birth, expiry as in the specimen; without optional data the composite is 8.
+        // Number, birth and expiry are those of the specimen. Without optional data the composite digit is 8.
         let zone = format!(
             "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<|L898902C36UTO7408122F1204159<<<<<<<<<<<<<<{digit}8"
         );
@@ -107,17 +107,17 @@ fn empty_optional_data_may_have_a_digit_or_a_filler() {
 
 #[test]
 fn long_numbers_go_on_in_the_optional_data() {
-    // ICAO 9303-5 §4.2.2 note j, the standard's own example number D23145890734.
+    // ICAO 9303-5 §4.2.2 note j: D23145890734 is the standard's example number.
     let reading =
         read("I<UTOD23145890<7349<<<<<<<<<<<|3407127M9507122UTO<<<<<<<<<<<2|STEVENSON<<PETER<JOHN<<<<<<<<<");
     assert_eq!(reading.fields.document_number, "D23145890734");
     assert_eq!(reading.fields.optional_data, "");
     assert_eq!(reading.failed_checks, []);
-    // The same without the digit that must follow.
+    // This line lacks the check digit that must follow.
     let reading =
         read("I<UTOD23145890<<<<<<<<<<<<<<<<|3407127M9507122UTO<<<<<<<<<<<2|STEVENSON<<PETER<JOHN<<<<<<<<<");
     assert!(reading.failed_checks.contains(&MrzCheck::DocumentNumber));
-    // Size 2.
+    // This is TD2.
     let reading = read("I<UTOSTEVENSON<<PETER<JOHN<<<<<<<<<<|D23145890<UTO3407127M95071227349<<<8");
     assert_eq!(reading.fields.document_number, "D23145890734");
     assert_eq!(reading.failed_checks, []);
@@ -205,7 +205,7 @@ fn what_is_no_zone_is_refused() {
     }
 }
 
-/// Characters of a zone, so that random lines get beyond the size and alphabet checks.
+/// Lines of MRZ characters, so that random lines pass the checks of size and alphabet.
 fn zone() -> impl Strategy<Value = Vec<String>> {
     prop_oneof![
         proptest::collection::vec("[A-Z0-9<]{30}", 3..=3),
@@ -215,7 +215,7 @@ fn zone() -> impl Strategy<Value = Vec<String>> {
     ]
 }
 
-/// What the crate `mrz` says of the same lines: every check digit it applies.
+/// The check digits of the same lines according to the crate `mrz`.
 fn oracle(format: MrzFormat, lines: &[String]) -> Option<mrz::MrzData> {
     match format {
         MrzFormat::Td1 => mrz::parse_td1(&lines[0], &lines[1], &lines[2]),
@@ -252,7 +252,8 @@ proptest! {
         prop_assert!(!reading.accepted || reading.valid);
     }
 
-    /// Changing one protected character always breaks a digit, unless its value is the same modulo ten.
+    /// A change of one protected character always makes a check digit wrong, unless its value is the same
+    /// modulo ten.
     #[test]
     fn one_changed_character_is_noticed(position in 0usize..44, to in "[A-Z0-9<]") {
         let line2: Vec<char> = TD3.split('|').nth(1).unwrap().chars().collect();
@@ -264,7 +265,8 @@ proptest! {
         prop_assert!(!read(&changed).valid);
     }
 
-    /// Zones that differ from a valid one in a few digits: both implementations agree whether all digits hold.
+    /// For zones that differ from a valid one in a few digits, both implementations agree whether all check
+    /// digits are correct.
     #[test]
     fn the_crate_mrz_agrees_on_altered_specimens(
         which in 0usize..5,

@@ -1,8 +1,7 @@
-//! Uncertain lines to the one reading that the rules allow, or to what was read, unrepaired.
+//! Finds the one reading of uncertain lines that the rules allow, or returns the lines as read.
 //!
-//! A check digit lets one wrong string in ten through, so a string is not proven by its digits alone: it is taken for
-//! what is printed only when it is much likelier than every other string that would also hold, and than the
-//! possibility that the document itself is printed wrong.
+//! One in ten wrong strings has a correct check digit, so check digits alone do not prove a string. A string
+//! is accepted only if it is much likelier than every other valid string and than a misprint on the document.
 
 use jiff::civil::Date;
 
@@ -12,33 +11,37 @@ use super::layout::Layout;
 use super::parse::{read, today};
 use crate::reading::{MrzFormat, MrzReading, MrzWarning};
 
-/// Log of the share of documents whose printed digits are wrong (specimens, damaged and forged ones).
+/// The log of the share of documents with wrong check digits in print (specimens, damaged and forged
+/// documents).
 const PRINTED_WRONG: f32 = -3.9;
-/// Log prior of a long document number, of each implausible field, and of a cut name.
+/// The log priors of a long document number, of each implausible field, and of a truncated name.
 const LONG_NUMBER: f32 = -2.0;
 const IMPLAUSIBLE: f32 = -4.0;
 const TRUNCATED: f32 = -0.7;
-/// A repair is reported when it is e² ≈ 7 times likelier than everything else together,
+/// A repair is reported if it is e² ≈ 7 times likelier than all alternatives together.
 const REPORT: f32 = 2.0;
-/// and relied on when it is fifty times likelier.
+/// A reading is accepted if it is e⁴ ≈ 55 times likelier than all alternatives together.
 const ACCEPT: f32 = 4.0;
-/// Below this mean log probability per position the lines are no zone at all.
+/// Below this mean log probability per position, the lines are no zone.
 const NO_ZONE: f32 = -2.0;
-/// A line may lack this many characters (readers drop long runs of fillers) or have this many too many.
+/// A line may have this many characters too few (recognition drops fillers in long runs) or too many.
 const MISSING: usize = 14;
 const SURPLUS: usize = 8;
 
-/// Finds what is printed from what was read, on today's UTC day.
+/// Finds the printed lines from the recognised cells. Today's UTC date decides the centuries of two-digit
+/// years.
 ///
-/// `lines` are the cells of two or three lines, top to bottom. `None` when they fit no format. Otherwise the reading's
-/// `lines` are the most probable valid ones where these are proven by margin, else the most probable as read (with
-/// characters forced by their position, such as O and not 0 in a name); `accepted` is true only for valid, plausible
-/// lines whose `margin` leaves no realistic alternative.
+/// `lines` are the cells of two or three lines, top to bottom. The result is `None` if they fit no format.
+///
+/// If the margin proves the most probable valid lines, the reading has those. Otherwise it has the most
+/// probable lines as read. There, only the position decides between similar characters (such as O and not 0
+/// in a name). `accepted` is true only for valid, plausible lines whose `margin` excludes realistic
+/// alternatives.
 pub fn repair(lines: &[Line]) -> Option<MrzReading> {
     repair_on(lines, today())
 }
 
-/// [`repair`] as if on a given day.
+/// Repairs as [`repair`] does, with a given date as today.
 pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     let lines: Vec<Vec<Candidates>> = lines
         .iter()
@@ -78,7 +81,7 @@ pub fn repair_on(lines: &[Line], today: Date) -> Option<MrzReading> {
     Some(decide(valid, printed))
 }
 
-/// A string that was found, as a reading, with everything that speaks for it.
+/// A string as a reading, with its score.
 struct Reading {
     mrz: MrzReading,
     score: f32,
@@ -105,7 +108,7 @@ impl Reading {
     }
 }
 
-/// Chooses between the best valid string (`valid` is sorted) and what was read.
+/// Chooses between the best valid string and the string as read. `valid` is sorted, best first.
 fn decide(valid: Vec<Reading>, printed: Reading) -> MrzReading {
     let mut valid = valid.into_iter();
     let best = valid.next();
@@ -136,7 +139,7 @@ fn decide(valid: Vec<Reading>, printed: Reading) -> MrzReading {
     }
 }
 
-/// A reading that must not be relied on.
+/// Marks a reading as not accepted, and as uncertain if it is valid.
 fn unproven(mut mrz: MrzReading, margin: Option<f32>) -> MrzReading {
     if mrz.valid {
         mrz.warnings.push(MrzWarning::UncertainReading);
@@ -148,7 +151,7 @@ fn unproven(mut mrz: MrzReading, margin: Option<f32>) -> MrzReading {
     }
 }
 
-/// The log of the sum of probabilities given by their logs; minus infinity for none.
+/// The log of the sum of probabilities that are given as logs; minus infinity for an empty list.
 fn log_sum(logs: &[f32]) -> f32 {
     let most = logs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if most == f32::NEG_INFINITY {
@@ -157,7 +160,7 @@ fn log_sum(logs: &[f32]) -> f32 {
     most + logs.iter().map(|l| (l - most).exp()).sum::<f32>().ln()
 }
 
-/// The layouts that lines of these lengths and first letters may have.
+/// The layouts that are possible for lines of these lengths and first letters.
 fn layouts(lines: &[Vec<Candidates>]) -> Vec<&'static Layout> {
     use MrzFormat::{FrId, MrvA, MrvB, Td1, Td2, Td3};
     let formats: &[MrzFormat] = match lines.len() {
@@ -179,7 +182,7 @@ fn layouts(lines: &[Vec<Candidates>]) -> Vec<&'static Layout> {
         .collect()
 }
 
-/// Whether the first line can well be read as beginning with `text`.
+/// Whether `text` is a likely beginning of the first line.
 fn begins_with(lines: &[Vec<Candidates>], text: &str) -> bool {
     let first = lines.first().map(Vec::as_slice).unwrap_or_default();
     first.len() > text.len()
@@ -189,8 +192,8 @@ fn begins_with(lines: &[Vec<Candidates>], text: &str) -> bool {
             .all(|(c, cell)| cell.iter().any(|&(known, p)| known == c && p > -4.0))
 }
 
-/// How many characters of the document number may stand in the optional data: always possibly none, and what the run of
-/// characters at its beginning suggests.
+/// The possible numbers of the document number's characters in the optional data: always 0, and the lengths
+/// that the first run of characters suggests.
 fn long_numbers(layout: &Layout, lines: &[Vec<Candidates>]) -> Vec<usize> {
     let mut rests = vec![0];
     if let Some(more) = layout.long_number {
@@ -200,7 +203,7 @@ fn long_numbers(layout: &Layout, lines: &[Vec<Candidates>]) -> Vec<usize> {
                 .get(at)
                 .is_some_and(|cell| cell.iter().any(|&(c, p)| c == '<' && p > -4.0))
         };
-        // Cells may be one off.
+        // The number of cells before the check digit may be wrong by one.
         for digit in [more.start - 2, more.start - 1, more.start] {
             if filler(digit) && layout.number_digit().1 + 1 == more.start {
                 let run = (digit + 1..cells.len())
@@ -209,7 +212,7 @@ fn long_numbers(layout: &Layout, lines: &[Vec<Candidates>]) -> Vec<usize> {
                 rests.extend([run.saturating_sub(2), run.saturating_sub(1), run]);
             }
         }
-        // A number of more than 22 characters fits no card.
+        // No card has room for a number of more than 22 characters.
         rests.retain(|&rest| rest + 1 < more.len);
         rests.sort_unstable();
         rests.dedup();

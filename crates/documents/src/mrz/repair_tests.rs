@@ -1,4 +1,4 @@
-//! Repair against known damage, and the rule that matters most: nothing wrong is ever accepted.
+//! Repair of known damage, and the most important rule: no wrong reading is ever accepted.
 
 use jiff::civil::date;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ const LONG: &str =
     "I<UTOD23145890<7349<<<<<<<<<<<|3407127M9507122UTO<<<<<<<<<<<2|STEVENSON<<PETER<JOHN<<<<<<<<<";
 const ALL: [&str; 7] = [TD3, TD2, TD1, MRVA, MRVB, FRID, LONG];
 
-/// Lines read with one confidence throughout.
+/// Lines that were read with the same confidence for every character.
 fn seen(zone: &str, confidence: f32) -> Vec<Line> {
     zone.split('|')
         .map(|line| cells(line, &vec![confidence; line.chars().count()]))
@@ -42,7 +42,7 @@ fn what_is_read_clearly_is_accepted() {
 #[test]
 fn position_and_check_digits_prove_a_repair() {
     for (read, printed) in [
-        // 0 for O in the issuer and the nationality, 1 for I in a name, O for 0 in dates.
+        // 0 was read for O in the issuer and the nationality, 1 for I in a name, and O for 0 in dates.
         (
             TD3.replace("UTO", "UT0")
                 .replace("ERIK", "ER1K")
@@ -50,9 +50,9 @@ fn position_and_check_digits_prove_a_repair() {
             TD3,
         ),
         (TD1.replace("UTO", "UT0").replace("1204159", "12O4159"), TD1),
-        // In the number only the digits can tell.
+        // In the number, only the check digits decide.
         (TD2.replace("D231458907", "D23I458907"), TD2),
-        // A filler more and less in runs.
+        // One filler is missing or surplus in runs.
         (TD3.replace("MARIA<<<", "MARIA<"), TD3),
         (TD3.replace("B<<<<<10", "B<<<<10"), TD3),
         (TD1.replace("7<<<<<<<<<<<<<<<", "7<<<<<<<<<<<<<<<<"), TD1),
@@ -86,7 +86,7 @@ fn documents_printed_wrong_are_reported_as_printed() {
 
 #[test]
 fn what_the_digits_cannot_tell_apart_is_not_accepted() {
-    // 6 and G are equal modulo ten: at even odds, nothing decides between them.
+    // 6 and G are equal modulo ten. At equal probabilities, nothing decides between them.
     let mut lines = seen(&MRVA.replace("L8988901C4", "L898890GC4"), 0.995);
     let even = 0.5_f32.ln();
     for (line, column) in [(1, 8), (1, 0)] {
@@ -96,7 +96,7 @@ fn what_the_digits_cannot_tell_apart_is_not_accepted() {
         };
     }
     assert!(!repaired(&lines).accepted);
-    // A name read at even odds either.
+    // The same is true of a name with equal probabilities.
     let mut lines = seen(TD3, 0.995);
     lines[0][5] = Cell {
         candidates: vec![('E', even), ('F', even)],
@@ -121,7 +121,7 @@ fn other_text_is_no_zone() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is misread with honest confidence, nothing wrong is accepted.
+    /// No wrong reading is accepted, whichever characters are misread with a realistic confidence.
     #[test]
     fn nothing_wrong_is_accepted(
         which in 0usize..ALL.len(),
@@ -132,7 +132,8 @@ proptest! {
         let printed: Vec<Vec<char>> = zone.split('|').map(|line| line.chars().collect()).collect();
         for (line, column, wrong, confidence) in damage {
             if let Some(cell) = lines.get_mut(line).and_then(|l| l.get_mut(column)) {
-                // Not what the cell held: it may be damaged twice, and what is printed stays among its candidates.
+                // The wrong character differs from the printed one. A cell may be damaged twice, and the
+                // printed character remains a candidate.
                 let right = printed[line][column];
                 let wrong = wrong.chars().next().unwrap();
                 cell.candidates = vec![(wrong, confidence.ln()), (right, (1.0 - confidence).ln())];

@@ -1,65 +1,67 @@
-//! A line of known length from CTC output: how likely each character is in each cell.
+//! Computes the probability of each character in each cell of a line of known length, from CTC output.
 //!
-//! A machine-readable zone has a fixed number of characters at a fixed pitch. CTC output knows neither, and loses or
-//! doubles characters in long runs of `<`. Here every alignment of exactly *n* characters is summed up (the forward-backward
-//! algorithm), first freely, then with each character drawn towards its place on the pitch that the first pass shows.
-//! The result is a lattice of cells for `mrz` to decode; nothing is decided here.
+//! A machine-readable zone has a fixed number of characters at a fixed pitch. CTC output contains neither,
+//! and it loses or doubles characters in long runs of `<`. This module therefore sums over all alignments of
+//! exactly *n* characters (the forward-backward algorithm). The first pass finds the pitch, and the second
+//! pass favours each character's place on it.
+//!
+//! The result is cells for `mrz` to decode. This module never chooses a character.
 
 /// The characters of a machine-readable zone (ICAO 9303-3 §4.3), and the Ñ that Spain prints.
 pub const SYMBOLS: [char; SYMBOL_COUNT] = [
     'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 'P', 'Q', 'R', 'S', 'T', 'U',
     'V', 'W', 'X', 'Y', 'Z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '<', 'Ñ',
 ];
-/// How many there are.
+/// The number of symbols.
 pub const SYMBOL_COUNT: usize = 38;
 
-/// The probability of each symbol in one cell; sums to 1.
+/// The probability of each symbol in one cell. The probabilities sum to 1.
 pub type Cell = [f32; SYMBOL_COUNT];
 
-/// What no network should be trusted to exclude.
+/// A minimum probability, because no output of the network is certain enough to exclude a symbol.
 const FLOOR: f64 = 1e-5;
-/// How far, in pitches, a character may stray from its place at the cost of a half nat: while the pitch is a guess, and
-/// when it is known.
+/// The deviation from a character's place, in pitches, that costs half a nat: first for an estimated pitch,
+/// then for the fitted one.
 const ROUGH_STRAY: f64 = 2.0;
 const STRAY: f64 = 0.5;
-/// A stray that is never ruled out.
+/// A minimum weight, so that no deviation is excluded.
 const STRAY_FLOOR: f64 = 1e-4;
 
-/// The recogniser's output along a line: per step the probability of a blank and of each symbol.
+/// The recogniser's output along a line: the probability of a blank and of each symbol at each step.
 #[derive(Debug, Clone, Default)]
 pub struct Emissions {
     blank: Vec<f32>,
     symbols: Vec<Cell>,
 }
 
-/// A line read as exactly as many characters as asked for.
+/// A line as a given number of characters.
 #[derive(Debug, Clone)]
 pub struct FixedLength {
     /// One cell per character.
     pub cells: Vec<Cell>,
-    /// The farthest that any character lies from its place on the pitch, in pitches.
+    /// The largest deviation of any character from its place, in pitches.
     pub misfit: f32,
 }
 
 impl Emissions {
-    /// Adds the next step.
+    /// Appends the output of the next step.
     pub fn push(&mut self, blank: f32, symbols: Cell) {
         self.blank.push(blank);
         self.symbols.push(symbols);
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         self.blank.len()
     }
 
-    /// Natural logarithm of the probability that the line holds exactly `length` symbols, at whatever pitch; `None` when
-    /// it cannot.
+    /// The natural logarithm of the probability that the line has exactly `length` symbols, at any pitch.
+    /// `None` if that is impossible.
     pub fn log_likelihood(&self, length: usize) -> Option<f64> {
         self.forward(length, None).map(|forward| forward.log_likelihood)
     }
 
-    /// The line as exactly `length` symbols; `None` when it has too few steps for them, or nothing at all in it.
+    /// The line as exactly `length` symbols. `None` if it has too few steps or no symbol at all.
     pub fn fixed_length(&self, length: usize) -> Option<FixedLength> {
         let roughly = self.pass(length, &self.rough_pitch(length)?)?;
         let pitch = Pitch::fit(&roughly.times);
@@ -70,7 +72,8 @@ impl Emissions {
         })
     }
 
-    /// The characters evenly between the first and the last step at which there is one.
+    /// Estimates the pitch: the characters are spread evenly between the first and the last step with a
+    /// symbol.
     fn rough_pitch(&self, length: usize) -> Option<Pitch> {
         let shows = |blank: &f32| *blank < 0.5;
         let first = self.blank.iter().position(shows)? as f64;
@@ -86,10 +89,10 @@ impl Emissions {
         })
     }
 
-    /// The forward sweep over all alignments, in probabilities scaled to sum 1 at each step.
+    /// The forward sweep over all alignments. Probabilities are scaled to sum 1 at each step.
     ///
-    /// State `(i, k)`: the i-th character has begun, it is symbol k, and no blank came since. State `i` of `rest`: a blank
-    /// came since. A symbol's repetition needs a blank between, as CTC has it.
+    /// In state `on[i][k]`, the i-th character has begun, is symbol k, and no blank has followed. In state
+    /// `rest[i]`, a blank has followed. As in CTC, a repeated symbol needs a blank between.
     fn forward(&self, length: usize, pitch: Option<&Pitch>) -> Option<Forward> {
         let steps = self.steps();
         if length == 0 || length > steps {
@@ -143,7 +146,7 @@ impl Emissions {
         })
     }
 
-    /// One forward and one backward sweep, each character drawn towards its place on the pitch.
+    /// Runs one forward and one backward sweep that favour each character's place on the pitch.
     fn pass(&self, length: usize, pitch: &Pitch) -> Option<Pass> {
         let Forward { entered, scales, .. } = self.forward(length, Some(pitch))?;
         let mut after_on = vec![[0.0; SYMBOL_COUNT]; length + 1];
@@ -161,7 +164,8 @@ impl Emissions {
                     times[i - 1] += weight * t as f64;
                 }
             }
-            // What follows being in a state before this step; `after_on[i + 1]` is still that after this step.
+            // The values for the state before this step. `after_on[i + 1]` still has the values for the state
+            // after it.
             let symbols = self.symbols_at(t);
             for i in 0..=length {
                 let mut next = [0.0; SYMBOL_COUNT];
@@ -201,33 +205,35 @@ impl Emissions {
     }
 }
 
-/// What a forward sweep leaves behind.
+/// The result of a forward sweep.
 struct Forward {
-    /// Per step and character, the probability of having begun it there as each symbol.
+    /// The probability, by step and character, that the character begins there as each symbol.
     entered: Vec<[f64; SYMBOL_COUNT]>,
     scales: Vec<f64>,
     log_likelihood: f64,
 }
 
-/// What one pass found.
+/// The result of one pass.
 struct Pass {
     cells: Vec<Cell>,
-    /// The step at which each character begins, in the mean.
+    /// The mean step at which each character begins.
     times: Vec<f64>,
 }
 
-/// Where the characters of a line lie: step = `a + b·i + c·i²`, the square for perspective.
+/// The places of a line's characters: step = `a + b·i + c·i²`, with `i` from the middle. The square is for
+/// perspective.
 struct Pitch {
     a: f64,
     b: f64,
     c: f64,
     middle: f64,
-    /// How far, in pitches, a character may stray at the cost of a half nat.
+    /// The deviation, in pitches, that costs half a nat.
     stray: f64,
 }
 
 impl Pitch {
-    /// The parabola through the characters' steps; far strays count little.
+    /// Fits the parabola through the characters' steps by reweighted least squares, so outliers have little
+    /// weight.
     fn fit(times: &[f64]) -> Self {
         let middle = (times.len() - 1) as f64 / 2.0;
         let mut pitch = Self {
@@ -239,7 +245,7 @@ impl Pitch {
         };
         let mut weights = vec![1.0; times.len()];
         for _ in 0..6 {
-            // Normal equations for 1, x, x² with x counted from the middle.
+            // These are the normal equations for 1, x, x², with x from the middle.
             let mut m = [[0.0f64; 4]; 3];
             for (i, (&time, &weight)) in times.iter().zip(&weights).enumerate() {
                 let x = i as f64 - middle;
@@ -289,7 +295,7 @@ impl Pitch {
     }
 }
 
-/// Gaussian elimination with pivoting of three equations.
+/// Solves three equations by Gaussian elimination with pivoting; `None` if they are singular.
 fn solve(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot = (column..3).max_by(|&a, &b| m[a][column].abs().total_cmp(&m[b][column].abs()))?;
@@ -309,7 +315,7 @@ fn solve(mut m: [[f64; 4]; 3]) -> Option<[f64; 3]> {
     Some([m[0][3] / m[0][0], m[1][3] / m[1][1], m[2][3] / m[2][2]])
 }
 
-/// The most probable character of each cell.
+/// The text of the most probable character of each cell.
 pub fn most_probable(cells: &[Cell]) -> String {
     let best = |cell: &Cell| {
         let likelier = |best: (char, f32), (&symbol, &p)| if p > best.1 { (symbol, p) } else { best };
@@ -323,7 +329,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Emissions as a recogniser gives them: each character peaks once, `pitch` steps apart; `lost` characters are blanks.
+    /// Emissions like a recogniser's: each character peaks once, `pitch` steps apart. Characters in `lost`
+    /// are blanks.
     fn emissions(text: &str, pitch: usize, lost: &[usize]) -> Emissions {
         let mut out = Emissions::default();
         for (i, c) in text.chars().enumerate() {
@@ -352,7 +359,7 @@ mod tests {
 
     #[test]
     fn lost_fillers_come_back_in_their_places() {
-        // One of the double fillers between the names, and some of the tail.
+        // One filler of the pair between the names is lost, and some at the end.
         let line = emissions(NAMES, 4, &[14, 30, 31, 40]).fixed_length(44).unwrap();
         assert_eq!(most_probable(&line.cells), NAMES);
     }

@@ -1,21 +1,22 @@
-//! Text detection: the picture at a size the detector likes, and its regions back in the picture's own pixels.
+//! Text detection: scales the picture for the detector, and the regions back to the picture's pixels.
 
 use imaging::{Picture, Point};
 use inference::{Input, ModelName};
 
 use super::{Ocr, OcrError, TextRegion, regions};
 
-/// Small pictures are enlarged at most this much: more brings no text back.
+/// The largest factor by which small pictures are enlarged, because more enlargement reveals no more text.
 const MAX_ENLARGEMENT: f32 = 3.0;
 /// The detector's sides are multiples of this.
 const STRIDE: u32 = 32;
 
 impl Ocr {
-    /// Where text is, in pixels of `picture`. The detector sees it with its longer side reduced or enlarged to about
-    /// `side` pixels; time goes with the area (736²: 160 ms, 736 × 512: 110 ms on one core).
+    /// Finds regions of text, in pixels of `picture`. The detector receives the picture with its longer side
+    /// scaled to about `side` pixels. The time grows with the area (736²: 160 ms, 736 × 512: 110 ms on one
+    /// core).
     ///
     /// # Errors
-    /// When the model does not run.
+    /// Fails when the model does not run, or its output does not have the input's size.
     pub fn detect(&self, picture: &Picture, side: u32) -> Result<Vec<TextRegion>, OcrError> {
         let longest = picture.width.max(picture.height) as f32;
         let scale = (side as f32 / longest).min(MAX_ENLARGEMENT);
@@ -51,7 +52,7 @@ impl Ocr {
     }
 }
 
-/// A picture as both text models take it: blue, green, red planes, −1..1.
+/// The input of both text models: planes of blue, green and red, with values of −1..1.
 pub(super) fn planes(picture: &Picture) -> Vec<f32> {
     let value = |byte: u8| f32::from(byte) / 127.5 - 1.0;
     [2, 1, 0]

@@ -1,7 +1,7 @@
-//! Optical character recognition with PP-OCR: where text is ([`Ocr::detect`]) and what it says ([`Ocr::recognise`]).
+//! Optical character recognition with PP-OCR: [`Ocr::detect`] finds text, and [`Ocr::recognise`] reads it.
 //!
-//! A line is recognised as text and, for machine-readable zones, as [`ctc::Emissions`]: how likely each of the zone's
-//! characters is at each step along the line. This module never decides what a text means.
+//! A line is recognised as text and, for machine-readable zones, as [`ctc::Emissions`]: the probability of
+//! each MRZ character at each step along the line. This module never interprets a text.
 
 pub mod ctc;
 mod detect;
@@ -18,13 +18,13 @@ pub use recognise::{Recognised, View};
 
 use ctc::SYMBOLS;
 
-/// Why no text could be looked for. Never the picture's fault: those who see it have broken models.
+/// Why text detection or recognition failed. The cause is always a broken model, never the picture.
 #[derive(Debug, thiserror::Error)]
 pub enum OcrError {
     /// A model is missing or does not run.
     #[error(transparent)]
     Model(#[from] inference::ModelError),
-    /// The recogniser carries no alphabet, or one that does not fit its output.
+    /// The recogniser has no alphabet, or a model's output does not have the expected size.
     #[error("the text recogniser's alphabet does not fit its output: run `make models` again")]
     Alphabet,
 }
@@ -32,9 +32,9 @@ pub enum OcrError {
 /// A piece of text in a picture, not yet read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TextRegion {
-    /// Its corners, with the long side taken for the reading direction: rightwards, or downwards when steep.
+    /// Its corners. The long side is assumed to be the reading direction: rightwards, or downwards if steep.
     pub quad: Quad,
-    /// The detector's mean probability inside, 0–1.
+    /// The detector's mean probability in the region, 0–1.
     pub score: f32,
 }
 
@@ -42,9 +42,9 @@ pub struct TextRegion {
 #[derive(Debug)]
 pub struct Ocr {
     models: Arc<Models>,
-    /// What each output class of the recogniser stands for; class 0 is CTC's blank.
+    /// The text of each output class of the recogniser; class 0 is CTC's blank.
     classes: Vec<Box<str>>,
-    /// Class, symbol of the MRZ alphabet, share of the class's probability.
+    /// Output class, index of the MRZ symbol, and the symbol's share of the class's probability.
     symbol_classes: Vec<(usize, usize, f32)>,
 }
 
@@ -52,7 +52,7 @@ impl Ocr {
     /// Prepares the alphabet of the recogniser.
     ///
     /// # Errors
-    /// When the recogniser carries no alphabet.
+    /// Fails when the recogniser's metadata has no alphabet.
     pub fn new(models: Arc<Models>) -> Result<Self, OcrError> {
         let characters = models
             .metadata(ModelName::TextRecogniser, "character")
@@ -76,8 +76,8 @@ impl Ocr {
     }
 }
 
-/// The symbols of the MRZ alphabet that a class of the recogniser may have been printed as, with the share of its
-/// probability that each gets. The recogniser knows 18,000 characters, and a blurred `<` looks like several of them.
+/// The MRZ symbols that may have been printed where the recogniser reads this class, each with its share of
+/// the class's probability. The recogniser has 18,000 classes, and several resemble a blurred `<`.
 fn look_alikes(class: &str) -> impl Iterator<Item = (usize, f32)> + use<> {
     let mut chars = class.chars();
     let only = chars.next().filter(|_| chars.next().is_none());

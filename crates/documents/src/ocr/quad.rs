@@ -1,16 +1,18 @@
-//! Quadrilaterals around lines of text: pure geometry, no pixels.
+//! Quadrilaterals around lines of text. This module contains geometry only and never reads pixels.
 
 use imaging::Point;
 
-/// A line of text's four corners in the picture, in the text's own sense: top left, top right, bottom right, bottom left.
+/// The four corners of a line of text in the picture, named as in upright text: top left, top right, bottom
+/// right, bottom left.
 ///
-/// For text that stands on its head the top left corner lies bottom right, so a quad also says which way to read.
+/// For text that is upside down, the first corner is at the bottom right of the picture. A quad therefore
+/// also contains the reading direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quad(pub [Point; 4]);
 
 impl Quad {
-    /// The quad around a centre, along the unit vector `along`, of a given length and height. The text's "down" is
-    /// `along` turned clockwise.
+    /// Creates a quad from its centre, the unit vector `along` of its reading direction, its length and its
+    /// height. The text's "down" is `along` turned clockwise by 90°.
     pub fn around(centre: Point, along: Point, length: f32, height: f32) -> Self {
         let corner = |l: f32, h: f32| {
             let (l, h) = (l * length / 2.0, h * height / 2.0);
@@ -39,7 +41,7 @@ impl Quad {
         (a.distance(d) + b.distance(c)) / 2.0
     }
 
-    /// Length by height.
+    /// Length divided by height.
     pub fn aspect(&self) -> f32 {
         self.length() / self.height().max(1e-3)
     }
@@ -62,13 +64,13 @@ impl Quad {
         }
     }
 
-    /// The same region read the other way up.
+    /// The same region with the text turned by 180°.
     pub fn upside_down(&self) -> Self {
         let [a, b, c, d] = self.0;
         Self([c, d, a, b])
     }
 
-    /// The same region read right to left, as mirrored text must be.
+    /// The same region with the text mirrored left to right.
     pub fn mirrored(&self) -> Self {
         let [a, b, c, d] = self.0;
         Self([b, a, d, c])
@@ -79,7 +81,7 @@ impl Quad {
         Self(self.0.map(f))
     }
 
-    /// The quad lengthened at its start and end by that many pixels, along its own edges.
+    /// The quad extended at its start and end by these numbers of pixels, along its edges.
     pub fn lengthened(&self, start: f32, end: f32) -> Self {
         let [a, b, c, d] = self.0;
         let length = self.length().max(1e-3);
@@ -95,7 +97,7 @@ impl Quad {
         ])
     }
 
-    /// The smallest upright rectangle around it: x, y, width, height.
+    /// The smallest axis-parallel rectangle around it: x, y, width, height.
     pub fn bounds(&self) -> [f32; 4] {
         let low = |f: fn(&Point) -> f32| self.0.iter().map(f).fold(f32::INFINITY, f32::min);
         let high = |f: fn(&Point) -> f32| self.0.iter().map(f).fold(f32::NEG_INFINITY, f32::max);

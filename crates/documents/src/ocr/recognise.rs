@@ -1,4 +1,4 @@
-//! Recognition of one line: cut out, straightened, brought to 48 pixels' height, read.
+//! Recognition of one line: the line is cut out, straightened, scaled to a height of 48 pixels, and read.
 
 use imaging::{Homography, Picture};
 use inference::{Input, ModelName};
@@ -9,41 +9,43 @@ use super::{Ocr, OcrError, Quad};
 
 /// The recogniser's height in pixels.
 const HEIGHT: u32 = 48;
-/// Lines are at most this wide; longer ones are squeezed.
+/// Lines are at most this many pixels wide; longer ones are narrowed.
 const MAX_WIDTH: u32 = 1600;
-/// Widths are rounded up to multiples of this, so that the runtime meets few different shapes.
+/// Widths are multiples of this, so that the runtime has few different input shapes.
 const WIDTH_STEP: u32 = 16;
-/// Large print is sampled at up to this multiple of the recogniser's height, then averaged down.
+/// Large print is sampled at up to this multiple of the recogniser's height, and then averaged.
 const MAX_SUPERSAMPLING: f32 = 4.0;
 
-/// How a line is shown to the recogniser.
+/// How the pixels of a line are prepared for the recogniser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// In its colours.
+    /// Unchanged colours.
     Colour,
-    /// The brightest channel of each pixel: coloured backgrounds and guilloches fade, black ink stays.
+    /// The brightest channel of each pixel, in which coloured backgrounds and guilloches fade and black ink
+    /// remains.
     Ink,
     /// [`View::Ink`], slightly blurred against moiré and grain.
     SoftInk,
 }
 
-/// What a line says.
+/// The recognition result of a line.
 #[derive(Debug, Clone)]
 pub struct Recognised {
     /// The most probable text.
     pub text: String,
-    /// Mean probability of its characters, 0–1; 0 when there are none.
+    /// Mean probability of its characters, 0–1; 0 if it has none.
     pub confidence: f32,
-    /// The line over the MRZ alphabet.
+    /// The probabilities of the MRZ symbols along the line.
     pub emissions: Emissions,
 }
 
 impl Ocr {
-    /// Reads the line inside `quad`. `squeeze` narrows it (1 = true proportions): long lines of wide-set characters read as
-    /// well at 0.75 and cost less. About 30 ms for 320 pixels of width, 90 ms for 1,200, on one core.
+    /// Reads the line inside `quad`. `squeeze` narrows it (1 = true proportions). Long lines of widely spaced
+    /// characters are read as well at 0.75, in less time. On one core, 320 pixels of width take about 30 ms
+    /// and 1,200 pixels 90 ms.
     ///
     /// # Errors
-    /// When the model does not run.
+    /// Fails when the model does not run, or its output does not fit the alphabet.
     pub fn recognise(
         &self,
         picture: &Picture,
@@ -70,7 +72,8 @@ impl Ocr {
         Ok(self.decoded(steps))
     }
 
-    /// Greedy CTC decoding (a character counts once until another class or a blank parts it), and the emissions.
+    /// Decodes the output greedily and collects the emissions. In CTC, a character counts once until another
+    /// class or a blank follows.
     fn decoded(&self, steps: &[f32]) -> Recognised {
         let (mut text, mut sum, mut count, mut previous) = (String::new(), 0.0, 0usize, 0);
         let mut emissions = Emissions::default();
@@ -105,13 +108,13 @@ impl Ocr {
     }
 }
 
-/// The line upright, `width` × 48.
+/// The line cut out upright, `width` × 48 pixels.
 fn cut_out(picture: &Picture, quad: &Quad, view: View, width: u32) -> Picture {
     let oversize = (quad.height() / HEIGHT as f32)
         .clamp(1.0, MAX_SUPERSAMPLING)
         .round() as u32;
     let (w, h) = (width * oversize, HEIGHT * oversize);
-    // A quad of no area has no map; it reads as a grey line.
+    // A quad without area has no homography, so its line is grey.
     let grey = [127; 3];
     let mut line = Homography::from_rectangle(w, h, quad.0)
         .map_or_else(
@@ -131,7 +134,7 @@ fn cut_out(picture: &Picture, quad: &Quad, view: View, width: u32) -> Picture {
     line
 }
 
-/// A 3 × 3 binomial blur; the outermost pixels stay.
+/// A 3 × 3 binomial blur that leaves the outermost pixels unchanged.
 fn blurred(picture: &Picture) -> Picture {
     let mut out = picture.clone();
     let stride = picture.width as usize * 3;

@@ -1,21 +1,23 @@
-//! DB post-processing: a map of text probabilities to oriented rectangles. Never looks at pixels.
+//! DB post-processing: converts a map of text probabilities to oriented rectangles. It never reads the
+//! picture.
 
 use imaging::Point;
 
 use super::Quad;
 
-/// A pixel belongs to text from this probability on (PaddleOCR's `thresh`).
+/// From this probability on, a pixel belongs to text (PaddleOCR's `thresh`).
 const PIXEL_THRESHOLD: f32 = 0.3;
-/// A region counts from this mean probability on (compare PaddleOCR's `box_thresh`).
+/// From this mean probability on, a region is text (compare PaddleOCR's `box_thresh`).
 const REGION_THRESHOLD: f32 = 0.55;
-/// The detector is trained to mark the inner part of text; regions grow back by area × ratio ÷ perimeter.
+/// The detector is trained to mark the inner part of text, so regions are enlarged by area × ratio ÷
+/// perimeter.
 const UNCLIP_RATIO: f32 = 1.6;
 /// Thinner regions, in pixels of the map, are noise.
 const MIN_HEIGHT: f32 = 2.5;
-/// At most this many regions are kept.
+/// At most this many regions are returned.
 const MAX_REGIONS: usize = 1000;
 
-/// Every text region of a probability map, in pixels of the map, with its mean probability.
+/// Finds all text regions of a probability map, in pixels of the map, with their mean probabilities.
 pub(super) fn regions(map: &[f32], width: usize, height: usize) -> Vec<(Quad, f32)> {
     let mut mask = dilated(map, width, height);
     let mut found = Vec::new();
@@ -27,14 +29,14 @@ pub(super) fn regions(map: &[f32], width: usize, height: usize) -> Vec<(Quad, f3
         mask[start] = false;
         stack.push(start);
         let (mut sum, mut count) = (0.0, 0usize);
-        // The leftmost and rightmost pixel of each row: all that a convex hull needs.
+        // The leftmost and rightmost pixel of each row suffice for the convex hull.
         let top = start / width;
         let mut spans: Vec<(usize, usize)> = Vec::new();
         while let Some(at) = stack.pop() {
             let (x, y) = (at % width, at / width);
             sum += map[at];
             count += 1;
-            // Rows are visited from the first row of the region on, since `start` is its topmost pixel.
+            // Rows are counted from the region's first row, because `start` is its topmost pixel.
             let row = y - top;
             if spans.len() <= row {
                 spans.resize(row + 1, (usize::MAX, 0));
@@ -74,8 +76,8 @@ pub(super) fn regions(map: &[f32], width: usize, height: usize) -> Vec<(Quad, f3
     found
 }
 
-/// The thresholded map, every pixel spread over itself and its right, lower and lower right neighbours, which joins
-/// characters that a hair parts.
+/// Thresholds the map and extends every pixel to its right, lower and lower right neighbours. This joins
+/// characters with a small gap.
 fn dilated(map: &[f32], width: usize, height: usize) -> Vec<bool> {
     let mut mask = vec![false; map.len()];
     for (at, _) in map.iter().enumerate().filter(|(_, p)| **p > PIXEL_THRESHOLD) {
@@ -89,7 +91,7 @@ fn dilated(map: &[f32], width: usize, height: usize) -> Vec<bool> {
     mask
 }
 
-/// Andrew's monotone chain.
+/// The convex hull by Andrew's monotone chain.
 fn convex_hull(mut points: Vec<Point>) -> Vec<Point> {
     points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
     points.dedup();
@@ -113,8 +115,8 @@ fn convex_hull(mut points: Vec<Point>) -> Vec<Point> {
     hull
 }
 
-/// The rectangle of least area around a convex hull (one side lies on an edge of the hull): centre, reading direction,
-/// length, thickness. The long side reads rightwards, or downwards when steeper than 45°.
+/// The rectangle of least area around a convex hull (one side is on an edge of the hull): centre, reading
+/// direction, length, thickness. The long side reads rightwards, or downwards if steeper than 45°.
 fn smallest_rectangle(hull: &[Point]) -> Option<(Point, Point, f32, f32)> {
     let mut best: Option<(f32, Point, [f32; 4])> = None;
     for (i, &a) in hull.iter().enumerate() {

@@ -1,10 +1,11 @@
-//! Dates as documents print them: `12.08.1974`, `12 AUG/AOÛT 74`, `1974-08-12`, `08/12/1974`. Never guesses which date is
-//! the holder's birth.
+//! Parses dates as documents print them: `12.08.1974`, `12 AUG/AOÛT 74`, `1974-08-12`, `08/12/1974`.
+//!
+//! It never decides which date is the holder's birth.
 
 use crate::reading::PartialDate;
 
-/// Beginnings of month names, folded to ASCII capitals, in the languages that passports and licences are printed in.
-/// A word names the month that one of its beginnings belongs to; three letters are the least.
+/// Beginnings of month names, folded to ASCII capitals, in the languages of passports and licences. A word
+/// names the month whose beginning it has; each beginning has at least three letters.
 const MONTHS: [&[&str]; 12] = [
     &["JAN", "GEN", "ENE", "STY", "SIJ", "LED", "OCA", "JAAN", "TAM"],
     &["FEB", "FEV", "LUT", "VELJ", "UNO", "SUB", "HEL", "VEEB"],
@@ -20,16 +21,16 @@ const MONTHS: [&[&str]; 12] = [
     &["DEC", "DEZ", "DES", "DIC", "GRU", "PRO", "ARA", "JOU", "DET"],
 ];
 
-/// How a date of three numbers is to be read when both orders make sense.
+/// The order of day and month where both are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Day first: everywhere but the United States.
+    /// Day first, as everywhere except in the United States.
     DayFirst,
     /// Month first.
     MonthFirst,
 }
 
-/// Every date in a text. Two-digit years are taken to lie within `century_end` − 99 to `century_end`.
+/// Finds all dates in a text. Two-digit years are between `century_end` − 99 and `century_end`.
 pub(super) fn dates(text: &str, order: Order, century_end: i16) -> Vec<PartialDate> {
     let tokens = tokens(text);
     let mut found = Vec::new();
@@ -86,7 +87,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The date that the first tokens form, and how many they are.
+/// Parses a date from the first tokens. Also returns the number of tokens that it uses.
 fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialDate, usize)> {
     let Token::Number { value: first, digits } = *tokens.first()? else {
         return None;
@@ -94,7 +95,7 @@ fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialD
     if digits == 8 {
         return compact(first, order).map(|date| (date, 1));
     }
-    // 12 AUG 1974, 12 AUG/AOUT 1974.
+    // Examples: `12 AUG 1974`, `12 AUG/AOUT 1974`.
     if digits <= 2
         && let Some(Token::Word(word)) = tokens.get(1)
     {
@@ -121,7 +122,7 @@ fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialD
     else {
         return None;
     };
-    // `3. 12.08.1990`: a field's number before the date itself.
+    // In `3. 12.08.1990`, a field's number precedes the date.
     let longer_year_follows = matches!(tokens.get(3), Some(Token::Number { digits: 4, .. }));
     if *second_digits > 2 || (*third_digits == 2 && longer_year_follows) {
         return None;
@@ -143,7 +144,7 @@ fn date_at(tokens: &[Token], order: Order, century_end: i16) -> Option<(PartialD
     date.map(|date| (date, 3))
 }
 
-/// `19740812`, `12081974`, `08121974`.
+/// Parses a date without separators: `19740812`, `12081974`, `08121974`.
 fn compact(value: u32, order: Order) -> Option<PartialDate> {
     let part = |divisor: u32, modulus: u32| value / divisor % modulus;
     let date = |year: u32, month: u32, day: u32| {
@@ -160,7 +161,7 @@ fn compact(value: u32, order: Order) -> Option<PartialDate> {
 }
 
 fn month(word: &str) -> Option<u8> {
-    // The longest beginning wins: MARR over MAR.
+    // The longest beginning decides: MARR over MAR.
     let beginning = |names: &[&str]| {
         names
             .iter()

@@ -1,12 +1,14 @@
-//! What kind of document a picture shows, by what is printed and coded on it. Conservative: what cannot be told is
-//! [`DocumentKind::Unknown`], and only a picture with nothing of a document in it is [`DocumentKind::None`].
+//! Determines the kind of document from its machine-readable zone, barcode and printed text.
+//!
+//! A kind that cannot be determined is [`DocumentKind::Unknown`]. Only a picture without any sign of a
+//! document is [`DocumentKind::None`].
 
 use crate::locate::Line;
 use crate::reading::{Aamva, DocumentKind, MrzReading};
 
 use super::labels::{folded, labels_in};
 
-/// Titles that documents print, folded, with the kind that they prove. The longest matching title of all lines decides.
+/// Folded titles that documents print, with the kind that they prove. The longest title in all lines decides.
 const TITLES: &[(DocumentKind, &[&str])] = &[
     (
         DocumentKind::ResidencyCard,
@@ -155,7 +157,7 @@ const TITLES: &[(DocumentKind, &[&str])] = &[
     (DocumentKind::Visa, &["VISA", "VISUM"]),
 ];
 
-/// What the picture shows.
+/// Determines the kind of the document in the picture.
 pub(super) fn kind_of(
     lines: &[Line],
     mrz: Option<&MrzReading>,
@@ -193,13 +195,15 @@ pub(super) fn kind_of(
     }
 }
 
-/// The zone's document code (ICAO 9303-3 §5, 9303-5 §4.2.2), the title where the code says less.
+/// Determines the kind from the zone's document code (ICAO 9303-3 §5, 9303-5 §4.2.2). The title is used where
+/// the code is not specific.
 fn by_code(mrz: &MrzReading, titled: Option<DocumentKind>) -> DocumentKind {
     let code = mrz.fields.document_code.as_bytes();
     match (code.first(), code.get(1)) {
         (Some(b'P'), _) => DocumentKind::Passport,
         (Some(b'V'), _) => DocumentKind::Visa,
-        // IR and AR are what the European Union's and others' permits print; US permanent residents carry C1 and C2.
+        // The permits of the European Union and others have IR or AR; those of US permanent residents have C1
+        // or C2.
         (Some(b'I' | b'A'), Some(b'R')) | (Some(b'C'), Some(b'1' | b'2')) => DocumentKind::ResidencyCard,
         (Some(b'I' | b'A' | b'C'), _) => match titled {
             Some(kind @ (DocumentKind::ResidencyCard | DocumentKind::Passport | DocumentKind::Drivers)) => {
@@ -213,7 +217,8 @@ fn by_code(mrz: &MrzReading, titled: Option<DocumentKind>) -> DocumentKind {
     }
 }
 
-/// The kind that the printed titles prove: the longest wins, so `RESIDENT CARD` beats the `PASSPORT` of a label.
+/// Determines the kind from printed titles. The longest decides, so `RESIDENT CARD` overrides the `PASSPORT`
+/// of a label.
 fn title(texts: &[String]) -> Option<DocumentKind> {
     let mut best: Option<(usize, DocumentKind)> = None;
     for text in texts {

@@ -1,7 +1,7 @@
-//! The words that documents print beside their fields, in many languages, folded to ASCII capitals.
+//! The labels that documents print next to their fields, in many languages, folded to ASCII capitals.
 //!
-//! A table, not a translation service: it holds the words of the documents that are common, and a field whose label it does
-//! not know is simply not found here (the machine-readable zone may still have it).
+//! The table covers common documents. A field with an unknown label is not read here, but the
+//! machine-readable zone may contain it.
 
 /// A field of the visual zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,11 +26,11 @@ pub(super) enum Label {
     Sex,
     /// Issuing state's code.
     IssuerCode,
-    /// Anything else that documents label: ends a value, gives none.
+    /// Any other label: it ends the previous value and has no value here.
     Other,
 }
 
-/// Label, phrases. Whole words of a line are compared; the longest phrase wins.
+/// Labels and their phrases. Whole words of a line are compared, and the longest phrase is used.
 pub(super) const LABELS: &[(Label, &[&str])] = &[
     (
         Label::Surname,
@@ -475,7 +475,7 @@ pub(super) const LABELS: &[(Label, &[&str])] = &[
     ),
 ];
 
-/// Text folded for comparison: ASCII capitals and digits, words parted by single spaces.
+/// Folds text for comparison: ASCII capitals and digits, with single spaces between words.
 pub(super) fn folded(text: &str) -> String {
     let ascii = any_ascii::any_ascii(text).to_ascii_uppercase();
     let words: Vec<&str> = ascii
@@ -485,18 +485,18 @@ pub(super) fn folded(text: &str) -> String {
     words.join(" ")
 }
 
-/// A label found in a folded text: which, and the words it covers (first, one past the last).
+/// A label in a folded text, with the range of words that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Which field.
+    /// The label.
     pub(super) label: Label,
-    /// First word.
+    /// Index of the first word.
     pub(super) start: usize,
-    /// One past the last word.
+    /// Index after the last word.
     pub(super) end: usize,
 }
 
-/// Every label in the words of a folded text, in order, not overlapping.
+/// Finds all labels in the words of a folded text, in order and without overlaps.
 pub(super) fn labels_in(words: &[&str]) -> Vec<Found> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -1,8 +1,10 @@
-//! The visual zone: fields from printed labels, and the kind of document.
+//! Reads the visual zone: fields by their printed labels, and the kind of document.
 //!
-//! Values are looked for where documents print them: after a label on its line, under it, right of it; on European driving
-//! licences after the field's number. Nothing is invented: a value that does not look like its field is not taken, and this
-//! module never checks one source against another (`compare` does).
+//! A value is searched on its label's line, then under the label, then right of it. European driving licences
+//! have field numbers instead of labels.
+//!
+//! A text that does not have its field's form is never used as its value. This module never compares sources;
+//! `compare` does.
 
 mod dates;
 mod kind;
@@ -18,14 +20,14 @@ use crate::reading::{Aamva, DocumentKind, Field, MrzReading, PartialDate, Source
 use dates::{Order, dates};
 use labels::{Label, folded, labels_in};
 
-/// What the visual zone says.
+/// The data of the visual zone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visual {
     pub(crate) kind: DocumentKind,
     pub(crate) fields: BTreeMap<String, Field>,
 }
 
-/// Reads the visual zone from the picture's lines, upright and in reading order.
+/// Reads the visual zone from the lines of the upright picture, in reading order.
 pub(crate) fn read(
     lines: &[Line],
     mrz: Option<&MrzReading>,
@@ -45,10 +47,11 @@ pub(crate) fn read(
     Visual { kind, fields }
 }
 
-/// Two-digit years of printed dates: expiries reach some years ahead; births of that short a form are told apart by order.
+/// The last year that a two-digit year may mean, because expiry dates are some years ahead. A birth date with
+/// a two-digit year may be placed in the wrong century; `drop_contradicting_dates` then removes it.
 const CENTURY_END: i16 = 2049;
 
-/// A line in the frame of the page: x along the text, y down.
+/// A line in the page's frame: x along the text, y downwards, in pixels.
 struct Item<'a> {
     text: &'a str,
     words: Vec<String>,
@@ -95,7 +98,7 @@ fn items(lines: &[Line]) -> Vec<Item<'_>> {
         .collect()
 }
 
-/// Documents of the United States print the month first.
+/// Documents of the United States (except passports) print the month first.
 fn date_order(items: &[Item<'_>], mrz: Option<&MrzReading>, aamva: Option<&Aamva>) -> Order {
     let american = match (mrz, aamva) {
         (Some(mrz), _) => mrz.fields.issuer == "USA" && !mrz.fields.document_code.starts_with('P'),
@@ -122,7 +125,8 @@ fn labelled(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
             if fields.contains_key(name) {
                 continue;
             }
-            // On the label's own line up to the next label, then below, then to the right.
+            // The value follows on the label's line, up to the next label; otherwise it is below or to the
+            // right.
             let until = item
                 .labels
                 .get(nth + 1)
@@ -163,7 +167,7 @@ fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confi
     };
     match label {
         Label::GivenNames => split(&value),
-        // A whole name: `SURNAME, GIVEN` says which is which, else the last word is taken for the family's.
+        // A whole name is `SURNAME, GIVEN`. Without a comma, the last word is the family name.
         Label::Name => {
             let (surname, given) = match value.split_once(',') {
                 Some((surname, given)) => (surname.trim(), given.trim()),
@@ -184,7 +188,7 @@ fn insert(fields: &mut BTreeMap<String, Field>, name: &str, value: String, confi
     }
 }
 
-/// The field that a label's value goes to (of names, the first of them).
+/// The field of a label's value. For names, it is one of the fields that the value is split into.
 fn key(label: Label) -> Option<&'static str> {
     Some(match label {
         Label::Surname | Label::Name => field::LAST_NAME,
@@ -200,14 +204,15 @@ fn key(label: Label) -> Option<&'static str> {
     })
 }
 
-/// A line of several labels or with slashes is a list of translations; its rest is one more of them, unless it is a date.
+/// Whether a line is a list of a label's translations. A line with repeated labels or a slash is one, unless
+/// it has a date's digits.
 fn is_multilingual(item: &Item<'_>) -> bool {
     let same = item.labels.windows(2).any(|w| w[0].label == w[1].label);
     let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
     (same || item.text.contains('/')) && digits < 4
 }
 
-/// The part of a line's text from its `start`-th to before its `end`-th word.
+/// The words of a line's text from index `start` to before index `end`.
 fn after_words(text: &str, start: usize, end: usize) -> String {
     let mut words = Vec::new();
     let mut seen = 0;
@@ -221,7 +226,8 @@ fn after_words(text: &str, start: usize, end: usize) -> String {
     words.join(" ")
 }
 
-/// Lines where a label's value may stand: under it (nearest first), then right of it.
+/// The lines that may contain a label's value: those below it (nearest first), then the nearest one to the
+/// right.
 fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = &'b Item<'a>> {
     let label = &items[at];
     let height = label.height;
@@ -254,14 +260,14 @@ fn neighbours<'a, 'b>(items: &'b [Item<'a>], at: usize) -> impl Iterator<Item = 
     below.into_iter().chain(beside.into_iter().take(1))
 }
 
-/// A line that labels name wholly or mostly.
+/// Whether labels make up at least half of a line's words, and it has fewer than four digits.
 fn is_label_only(item: &Item<'_>) -> bool {
     let labelled: usize = item.labels.iter().map(|f| f.end - f.start).sum();
     let digits = item.text.bytes().filter(u8::is_ascii_digit).count();
     labelled * 2 >= item.words.len().max(1) && digits < 4
 }
 
-/// The value in a text, when it looks like one of that label's.
+/// The value in a text, if the text has the form of the label's field.
 fn value(label: Label, text: &str, order: Order) -> Option<String> {
     match label {
         Label::Surname | Label::GivenNames | Label::Name => name(text),
@@ -275,7 +281,8 @@ fn value(label: Label, text: &str, order: Order) -> Option<String> {
     }
 }
 
-/// Letters, blanks, hyphens, apostrophes, full stops; a comma parts whole names.
+/// A name has letters, blanks, hyphens, apostrophes and full stops; a comma separates the parts of a whole
+/// name.
 fn name(text: &str) -> Option<String> {
     let text = text.trim_matches(|c: char| !c.is_alphabetic());
     let allowed = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '\'' | '’' | '.' | ',');
@@ -286,7 +293,8 @@ fn name(text: &str) -> Option<String> {
         .then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// A run of capitals and digits, at least five with at least three digits; blanks and hyphens inside are dropped.
+/// A run of 5–20 capitals and digits with at least three digits. Blanks, hyphens and full stops inside are
+/// removed.
 fn number(text: &str) -> Option<String> {
     let joined: String = text.chars().filter(|c| !matches!(c, ' ' | '-' | '.')).collect();
     let plausible = |candidate: &str| {
@@ -305,7 +313,8 @@ fn number(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// A country by its alpha-3 code or its name in any language; several languages may stand side by side.
+/// A country by its alpha-3 code or its name in any language. The text may have the name in several
+/// languages.
 fn country(text: &str) -> Option<String> {
     let by_code = |word: &str| {
         (word.len() == 3)
@@ -333,7 +342,8 @@ fn country(text: &str) -> Option<String> {
         })
 }
 
-/// `M`, `F` or `X`, alone or beside its translation (`F/M` is how Hungarian says M; two different letters say nothing).
+/// `M`, `F` or `X`, with or without its translation. Contradicting letters give `None`: `F/M` means male on
+/// Hungarian documents.
 fn sex(text: &str) -> Option<String> {
     let folded = folded(text);
     let mut found = None;
@@ -352,8 +362,8 @@ fn sex(text: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// Fields of European licences (Directive 2006/126/EC annex I) and of those that follow ISO 18013-1: `1.` surname, `2.` given
-/// names, `3.` birth, `4a.` issue, `4b.` expiry, `5.` number.
+/// Reads the numbered fields of European licences (Directive 2006/126/EC annex I) and of licences that follow
+/// ISO 18013-1: `1.` surname, `2.` given names, `3.` birth, `4a.` issue, `4b.` expiry, `5.` number.
 fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
     const NUMBERS: [(&str, Label); 7] = [
         ("4A", Label::Issue),
@@ -365,7 +375,8 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
         ("5", Label::Number),
     ];
     for item in items {
-        // Two numbered fields often share a line: 4a … 4c …; the dates' own digits are no numbers, being longer.
+        // Two numbered fields often share a line: 4a … 4c …. A date's digits are not field numbers, because
+        // they are longer.
         for (at, word) in item.words.iter().enumerate() {
             let Some(&(number, label)) = NUMBERS.iter().find(|(number, _)| word == number) else {
                 continue;
@@ -387,7 +398,8 @@ fn numbered(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Fiel
     }
 }
 
-/// When no label helped: of three dates or more the earliest is the birth, the latest the expiry, if years lie between.
+/// Infers dates without labels: of three dates or more, the earliest is the birth and the latest the expiry.
+/// At least 12 years must separate the two.
 fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, Field>) {
     let mut all: Vec<(PartialDate, f32)> = items
         .iter()
@@ -413,7 +425,8 @@ fn orphan_dates(items: &[Item<'_>], order: Order, fields: &mut BTreeMap<String, 
     }
 }
 
-/// A birth is before an issue, an issue before an expiry; of a pair that is not, neither is believed.
+/// Removes both dates of a contradicting pair: a birth must precede an issue and an expiry, and an issue an
+/// expiry.
 fn drop_contradicting_dates(fields: &mut BTreeMap<String, Field>) {
     for (earlier, later) in [
         (field::BIRTH_DATE, field::ISSUE_DATE),

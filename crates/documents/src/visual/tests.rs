@@ -1,9 +1,9 @@
-//! Tables of lines as they stand on documents, and what must be read from them.
+//! Tables of lines as on documents, with the fields that must be read from them.
 
 use super::*;
 use crate::ocr::{Quad, Recognised, ctc::Emissions};
 
-/// Lines of `(text, left, middle)`, each 20 pixels high and 10 per character.
+/// Lines of `(text, left, middle)`, each 20 pixels high, with 10 pixels per character.
 fn page(lines: &[(&str, f32, f32)]) -> Vec<Line> {
     let line = |&(text, left, middle): &(&str, f32, f32)| {
         let length = 10.0 * text.chars().count() as f32;
