@@ -1,6 +1,8 @@
-//! How fast the face index is: `cargo run --release -p faces --example index_bench [FACES]` (one million by default).
+//! Measures the speed of the face index: `cargo run --release -p faces --example index_bench [FACES]` (one
+//! million by default).
 //!
-//! The faces are invented: 128 numbers spread like dlib's. Every hundredth query lies near a face of the index.
+//! The faces are invented: 128 numbers with a distribution like dlib's. Every hundredth query is near a face
+//! of the index.
 #![expect(clippy::print_stdout, reason = "a program whose purpose is to print figures")]
 
 use std::time::{Duration, Instant};
@@ -57,7 +59,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Xorshift: the same faces on every run.
+/// Xorshift, which gives the same faces on every run.
 struct Random(u64);
 
 impl Random {
@@ -68,7 +70,7 @@ impl Random {
         (self.0 >> 40) as f32 / (1u64 << 24) as f32 - 0.5
     }
 
-    /// A face about `centre`, each number with (nearly) a normal spread of `deviation`.
+    /// A face around `centre`, whose numbers have an approximately normal distribution with this `deviation`.
     fn face(&mut self, centre: [f32; EMBEDDING_LEN], deviation: f32) -> Embedding {
         let values = centre
             .map(|value| value + deviation * 1.732 * (self.unit() + self.unit() + self.unit() + self.unit()));

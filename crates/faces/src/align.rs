@@ -1,7 +1,7 @@
-//! From five points to dlib's 150² chip, and from the chip to an embedding.
+//! Aligns a face by five points to dlib's 150² chip, and computes the embedding from the chip.
 //!
-//! dlib's network learnt faces cut like this (`get_face_chip_details(shape, 150, 0.25)` with its 5-point shape); any
-//! other cut costs accuracy.
+//! dlib's network was trained on faces cut out this way (`get_face_chip_details(shape, 150, 0.25)` with its
+//! 5-point shape). Any other alignment lowers the accuracy.
 
 use imaging::{Picture, Point};
 use inference::{Input, ModelName, Models};
@@ -12,9 +12,9 @@ use crate::window::Window;
 
 /// Side of the chip in pixels.
 pub(crate) const CHIP: u32 = 150;
-/// Space around the template, as a part of it.
+/// Space on each side of the template, as a share of its size.
 const PADDING: f32 = 0.25;
-/// Where the five points lie in a face: dlib's `image_transforms/interpolation.h`.
+/// The positions of the five points in a face, from dlib's `image_transforms/interpolation.h`.
 const TEMPLATE: [(f32, f32); 5] = [
     (0.859_567_46, 0.213_498_15),
     (0.646_060_5, 0.228_967_44),
@@ -23,16 +23,16 @@ const TEMPLATE: [(f32, f32); 5] = [
     (0.490_112_3, 0.627_797_5),
 ];
 
-/// A face is embedded a little smaller and a little larger than the template: the mean is steadier than the template's own
-/// embedding, which depends on where exactly the five points came to lie.
+/// Each face is embedded slightly smaller and slightly larger than the template. The mean depends less on the
+/// exact position of the five points than the template's own embedding.
 const ZOOMS: [f32; 2] = [0.95, 1.05];
 
-/// The aligned chip of a face, as dlib cuts it, or `None` when its points fall together.
+/// The aligned chip of a face, as dlib cuts it out, or `None` if its points coincide.
 pub(crate) fn chip(picture: &Picture, points: &[Point; 5]) -> Option<Picture> {
     zoomed_chip(picture, points, 1.0)
 }
 
-/// The chip with the face enlarged by `zoom` about its middle.
+/// The chip with the face enlarged by `zoom` about its centre.
 fn zoomed_chip(picture: &Picture, points: &[Point; 5], zoom: f32) -> Option<Picture> {
     let place = |value: f32| ((value + PADDING) / (1.0 + 2.0 * PADDING) - 0.5) * zoom * CHIP as f32;
     let middle = CHIP as f32 / 2.0 + 0.5;
@@ -40,8 +40,8 @@ fn zoomed_chip(picture: &Picture, points: &[Point; 5], zoom: f32) -> Option<Pict
     Some(Window::fit(&template, points, CHIP)?.cut(picture))
 }
 
-/// The embedding of a face: the mean over its zooms and their mirror images, which takes away much of what pose, light and
-/// alignment add. `None` when its points fall together.
+/// The embedding of a face: the mean over its zooms and their mirror images, which reduces the effects of
+/// pose, light and alignment. `None` if its points coincide.
 pub(crate) fn embed(
     models: &Models,
     picture: &Picture,
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn the_chip_puts_the_points_where_dlib_expects_them() {
-        // A picture whose pixels tell their column and row; five points placed like the template, three times as large.
+        // Each pixel's colour encodes its column and row. The five points are placed like the template, at
+        // 300 pixels per unit.
         let pixels = (0..600 * 600)
             .flat_map(|i| [(i % 600 / 4) as u8, (i / 600 / 4) as u8, 0])
             .collect();

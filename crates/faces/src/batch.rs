@@ -1,5 +1,8 @@
-//! The batch formats of `detect-faces`, `compare-faces` and `check-liveness`: one JSON line in, one out. Whatever is wrong
-//! with a line or its file is an `error` object in the answer; nothing panics, and no line stops the rest.
+//! The batch formats of `detect-faces`, `compare-faces` and `check-liveness`: each line of JSON is answered
+//! with one line.
+//!
+//! An error in a line or its file becomes an `error` object in the answer. Nothing panics, and no line stops
+//! the batch.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +19,7 @@ use crate::kind::PictureKind;
 use crate::reading::{Face, FaceReading};
 use crate::similarity::{MatchVerdict, similarity};
 
-/// Larger files are not read.
+/// Larger files are refused.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -32,7 +35,7 @@ struct TwoFiles {
     b: String,
 }
 
-/// Why a line has no result: a stable code and a text for people.
+/// Why a line has no result: a stable code and a text for the reader.
 struct Failure {
     code: &'static str,
     message: String,
@@ -60,7 +63,8 @@ impl Failure {
     }
 }
 
-/// `{"file"}` → `{"file", "error", "faces": [{"box", "score", "significant", "quality", …}], "timingMs"}`.
+/// Answers `{"file"}` with
+/// `{"file", "error", "faces": [{"box", "score", "significant", "quality", …}], "timingMs"}`.
 pub fn detect_faces_line(engine: &FaceEngine, line: &str) -> String {
     let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
         let (faces, error) = split(result, json!([]));
@@ -72,8 +76,8 @@ pub fn detect_faces_line(engine: &FaceEngine, line: &str) -> String {
     })
 }
 
-/// `{"a", "b"}` → `{"a", "b", "error", "similarity", "distance", "match", "timingMs"}`, comparing each picture's largest
-/// significant face at the default threshold.
+/// Answers `{"a", "b"}` with `{"a", "b", "error", "similarity", "distance", "match", "timingMs"}`. It
+/// compares each picture's largest significant face at the default threshold.
 pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     let mut clock = Clock::start();
     let (names, result) = match serde_json::from_str::<TwoFiles>(line) {
@@ -98,7 +102,7 @@ pub fn compare_faces_line(engine: &FaceEngine, line: &str) -> String {
     .to_string()
 }
 
-/// `{"file"}` → `{"file", "error", "outcome", "score", "reasons", "timingMs"}`.
+/// Answers `{"file"}` with `{"file", "error", "outcome", "score", "reasons", "timingMs"}`.
 pub fn check_liveness_line(engine: &FaceEngine, line: &str) -> String {
     let answer = |file: Value, result: Result<Value, Failure>, timing: Value| {
         let (liveness, error) = split(result, json!({}));
@@ -134,7 +138,7 @@ fn one_file(
     answer(file, result, clock.json()).to_string()
 }
 
-/// A result as its value or a default, and the `error` member.
+/// Splits a result into its value (or a default) and the `error` member.
 fn split<T>(result: Result<T, Failure>, otherwise: T) -> (T, Value) {
     match result {
         Ok(value) => (value, Value::Null),
@@ -154,7 +158,7 @@ fn compare(engine: &FaceEngine, files: &TwoFiles, clock: &mut Clock) -> Result<f
     Ok(distance(&a?, &b?))
 }
 
-/// The file's picture and its faces.
+/// Decodes the file's picture and finds its faces.
 fn read(engine: &FaceEngine, file: &str, clock: &mut Clock) -> Result<(Picture, FaceReading), Failure> {
     let picture = clock.time("decode", || decode(file))?;
     let reading = clock.time("faces", || engine.analyse(&picture, PictureKind::Selfie))?;
@@ -218,7 +222,7 @@ impl Clock {
         }
     }
 
-    /// Runs a stage; its time is added to what the stage has taken before.
+    /// Runs a stage and adds its time to the stage's total.
     fn time<T>(&mut self, stage: &str, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();

@@ -1,5 +1,7 @@
-//! BlazeFace: where faces may be. Windows onto the picture go in; boxes with a score and six points come out, in the
-//! picture's pixels, overlapping ones merged. It never confirms a face: that is the mesh's part.
+//! BlazeFace, which finds candidates for faces. The input is windows onto the picture. The output is boxes
+//! with a score and an angle, in pixels of the picture, with overlapping boxes merged.
+//!
+//! This module never confirms a face; the mesh does.
 
 use std::f32::consts::FRAC_PI_2;
 
@@ -11,38 +13,40 @@ use crate::window::Window;
 
 /// The detector's input side in pixels.
 const SIZE: u32 = 256;
-/// Numbers per anchor: score, box centre and size, six points.
+/// Numbers per anchor: score, box centre and size, and six points (x, y).
 const ROW: usize = 17;
-/// Anchor grids: cells along a side, anchors per cell.
+/// The anchor grids: cells along a side, and anchors per cell.
 const GRIDS: [(usize, usize); 2] = [(16, 2), (8, 6)];
-/// Rows of the model's answer.
+/// The number of rows in the model's output.
 const ANCHORS: usize = 16 * 16 * 2 + 8 * 8 * 6;
-/// Boxes that share more than this part of their union are one face.
+/// Boxes whose intersection exceeds this share of their union are one face.
 const SAME_BY_UNION: f32 = 0.3;
-/// A box that lies in a better one by this part is one face with it: tiles cut faces at their edges.
+/// A box with more than this share inside a better one is the same face, because tiles cut faces at their
+/// edges.
 const SAME_BY_INSIDE: f32 = 0.6;
 
-/// The score from which a box may be a face. Dogs and printed patterns reach 0.59.
+/// The score from which a box may be a face. Dogs and printed patterns score up to 0.59.
 pub(crate) const MIN_SCORE: f32 = 0.65;
-/// The smallest face that the detector sees, as a part of the side of the window it looks through: 20 of 256 pixels.
+/// The smallest face that the detector finds, as a share of the window's side: 20 of 256 pixels.
 pub(crate) const SMALLEST_SEEN: f32 = 0.08;
-/// Pictures are searched in a copy no larger than this; three tiles a side then show the smallest face that counts.
+/// Larger pictures are searched in a copy reduced to this longer side. Three tiles per side then suffice for
+/// the smallest face that is significant.
 const SEARCH_SIDE: u32 = 1280;
 
-/// A place where a face may be, in picture pixels.
+/// A candidate for a face, in picture pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Detection {
-    /// The middle of the box, which reaches from the brows to the chin.
+    /// The centre of the box, which extends from the brows to the chin.
     pub(crate) centre: Point,
     /// The box's longer side.
     pub(crate) side: f32,
-    /// How far the face's own up is turned from the picture's, radians clockwise, by its eyes.
+    /// The face's rotation in the picture, in radians clockwise, calculated from the eyes.
     pub(crate) angle: f32,
     /// 0–1.
     pub(crate) score: f32,
 }
 
-/// A picture prepared for searching: reduced once, however many windows look at it.
+/// A picture prepared for detection. It is reduced once for all windows.
 pub(crate) struct Search<'a> {
     models: &'a Models,
     small: Picture,
@@ -62,8 +66,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at the whole picture, turned clockwise by `quarter_turns`. `margin` is how much wider than the picture the
-    /// window is: a face that fills the picture is only seen with some space around it.
+    /// Detects faces in the whole picture, turned clockwise by `quarter_turns`. `margin` is the window's
+    /// extra width as a share of the picture's longer side. A face that fills the picture is only detected
+    /// with space around it.
     pub(crate) fn frame(&self, quarter_turns: u32, margin: f32) -> Result<Vec<Detection>, FaceError> {
         let (width, height) = (self.small.width as f32, self.small.height as f32);
         let side = width.max(height) * (1.0 + margin);
@@ -75,7 +80,8 @@ impl<'a> Search<'a> {
         ))
     }
 
-    /// Looks through square tiles of `fraction` of the shorter side, overlapping by at least a third.
+    /// Detects faces in square tiles with sides of `fraction` of the shorter side, which overlap by at least
+    /// a third.
     pub(crate) fn tiles(&self, quarter_turns: u32, fraction: f32) -> Result<Vec<Detection>, FaceError> {
         let (width, height) = (self.small.width as f32, self.small.height as f32);
         let side = width.min(height) * fraction;
@@ -124,12 +130,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The window's angle that shows a picture turned clockwise by `quarter_turns`.
+/// The window angle, in radians, at which the picture appears turned clockwise by `quarter_turns`.
 fn turned(quarter_turns: u32) -> f32 {
     -FRAC_PI_2 * (quarter_turns % 4) as f32
 }
 
-/// Where tiles of `side` go along `length`: evenly, from edge to edge.
+/// The centres of tiles of `side` along `length`, evenly spread from edge to edge.
 fn tile_centres(length: f32, side: f32) -> Vec<f32> {
     let step = side * 2.0 / 3.0;
     let count = ((length - side) / step).ceil().clamp(0.0, 8.0) as usize + 1;
@@ -144,7 +150,7 @@ fn tile_centres(length: f32, side: f32) -> Vec<f32> {
     (0..count).map(at).collect()
 }
 
-/// The anchors' centres in the model's order, pixels of its input.
+/// The anchors' centres in the model's order, in pixels of its input.
 fn anchors() -> impl Iterator<Item = Point> {
     GRIDS.into_iter().flat_map(|(cells, per_cell)| {
         let stride = SIZE as f32 / cells as f32;
@@ -158,7 +164,7 @@ fn anchors() -> impl Iterator<Item = Point> {
     })
 }
 
-/// The rows that score high enough, as boxes in the picture's pixels.
+/// Decodes the rows with sufficient scores into boxes in pixels of the searched copy.
 fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
     let boxes = rows.chunks_exact(ROW).zip(anchors()).filter_map(|(row, anchor)| {
         let score = 1.0 / (1.0 + (-row[0]).exp());
@@ -179,7 +185,7 @@ fn decode(rows: &[f32], window: &Window) -> Vec<Detection> {
     boxes.collect()
 }
 
-/// Non-maximum suppression: of detections of one face, the best.
+/// Non-maximum suppression: of several detections of one face, the best remains.
 pub(crate) fn merged(mut detections: Vec<Detection>) -> Vec<Detection> {
     detections.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut kept: Vec<Detection> = Vec::new();
@@ -236,7 +242,7 @@ mod tests {
     fn a_row_is_decoded_relative_to_its_anchor_and_window() {
         let mut rows = vec![0.0; ANCHORS * ROW];
         rows.chunks_exact_mut(ROW).for_each(|row| row[0] = -9.0);
-        // Anchor 2 lies at (24, 8): a box of 40 around (30, 12), eyes level.
+        // Anchor 2 is at (24, 8). Its box has side 40 around (30, 12), with the eyes level.
         rows[2 * ROW..2 * ROW + 9].copy_from_slice(&[4.0, 6.0, 4.0, 40.0, 38.0, 0.0, 0.0, 12.0, 0.0]);
         rows[9 * ROW] = f32::NAN;
         rows[10 * ROW..10 * ROW + 4].copy_from_slice(&[9.0, f32::INFINITY, 0.0, 40.0]);

@@ -1,17 +1,19 @@
-//! The numbers that stand for a face, and the distance between two of them. They carry the version of the model that
-//! made them, so that numbers of different models are never compared. They are personal data: `Debug` hides them.
+//! Face embeddings, and the distance between two of them.
+//!
+//! An embedding includes the version of its model, so that embeddings of different models are never compared.
+//! Embeddings are personal data, so `Debug` omits the numbers.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Numbers in an embedding.
+/// The number of values in an embedding.
 pub const EMBEDDING_LEN: usize = 128;
-/// Bytes of a model version: hexadecimal digits of a hash.
+/// The length of a model version: hexadecimal digits of a hash.
 const VERSION_BYTES: usize = 12;
-/// Bytes of [`Embedding::to_bytes`].
+/// The length of [`Embedding::to_bytes`].
 pub const EMBEDDING_BYTES: usize = VERSION_BYTES + EMBEDDING_LEN * size_of::<f32>();
 
-/// A face as 128 numbers; faces of one person lie near each other (Euclidean distance, see [`distance`]).
+/// A face as 128 numbers. Faces of one person are close together (Euclidean distance, see [`distance`]).
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Embedding {
@@ -27,10 +29,10 @@ pub struct Embedding {
 pub struct InvalidEmbedding;
 
 impl Embedding {
-    /// An embedding from a model's version (12 ASCII characters, `Models::version`) and its numbers.
+    /// Creates an embedding from a model's version (12 ASCII characters, `Models::version`) and its numbers.
     ///
     /// # Errors
-    /// When the version has another length or a number is not finite.
+    /// Fails if the version has another length or other characters, or a number is not finite.
     pub fn new(version: &str, values: [f32; EMBEDDING_LEN]) -> Result<Self, InvalidEmbedding> {
         let ascii = version.bytes().all(|byte| byte.is_ascii_graphic());
         match version.as_bytes().try_into() {
@@ -41,9 +43,9 @@ impl Embedding {
         }
     }
 
-    /// The version of the model that made it.
+    /// The version of the model that computed the embedding.
     pub fn version(&self) -> &str {
-        // `new` let ASCII through only.
+        // `new` accepts only ASCII.
         str::from_utf8(&self.version).unwrap_or_default()
     }
 
@@ -52,7 +54,7 @@ impl Embedding {
         &self.values
     }
 
-    /// For storage: the version, then the numbers as little-endian `f32`.
+    /// The storage format: the version, then the numbers as little-endian `f32`.
     pub fn to_bytes(&self) -> [u8; EMBEDDING_BYTES] {
         let mut bytes = [0; EMBEDDING_BYTES];
         bytes[..VERSION_BYTES].copy_from_slice(&self.version);
@@ -62,10 +64,10 @@ impl Embedding {
         bytes
     }
 
-    /// From [`Embedding::to_bytes`].
+    /// Reads the format of [`Embedding::to_bytes`].
     ///
     /// # Errors
-    /// When the bytes are no embedding.
+    /// Fails if the bytes are no embedding.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidEmbedding> {
         let (version, rest) = bytes.split_at_checked(VERSION_BYTES).ok_or(InvalidEmbedding)?;
         let version = str::from_utf8(version).map_err(|_| InvalidEmbedding)?;
@@ -89,9 +91,10 @@ impl std::fmt::Debug for Embedding {
     }
 }
 
-/// The Euclidean distance of two faces: 0 the same picture, about 0.3 the same person, about 0.8 strangers.
+/// The Euclidean distance of two faces: 0 for the same picture, about 0.3 for the same person, about 0.8 for
+/// strangers.
 ///
-/// Infinite when different models made them: then they can never match.
+/// The distance is infinite between embeddings of different models, so they never match.
 pub fn distance(a: &Embedding, b: &Embedding) -> f32 {
     if a.version != b.version {
         return f32::INFINITY;
@@ -103,7 +106,7 @@ pub(crate) fn squared_distance(a: &[f32; EMBEDDING_LEN], b: &[f32; EMBEDDING_LEN
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// How an embedding is written by serde.
+/// The serde format of an embedding.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {

@@ -1,4 +1,4 @@
-//! The engine: the order in which a picture is searched, and what is said about each face.
+//! The face engine: the order in which a picture is searched, and the data that is collected about each face.
 
 use std::sync::Arc;
 
@@ -15,38 +15,38 @@ use crate::quality::{self, Light, Measured};
 use crate::reading::{Eyes, Face, FaceReading};
 use crate::significance::{BACKGROUND_SIDE, Seen, foreground, is_ghost};
 
-/// Faces that are confirmed by a mesh at most: a crowd must not take seconds.
+/// At most this many detections are confirmed by a mesh, so that a crowd does not take seconds.
 const MAX_MESHES: usize = 64;
-/// Faces that are embedded at most.
+/// At most this many faces are embedded.
 const MAX_EMBEDDED: usize = 16;
-/// Space around the picture when it is searched for a face that fills it.
+/// Space around the picture, as a share of its side, when it is searched for a face that fills it.
 const WIDE_MARGIN: f32 = 0.6;
-/// The same for tiny pictures, which show nothing else.
+/// Further margins if no face was found, for tiny pictures that a face fills.
 const WIDER_MARGINS: [f32; 2] = [1.2, 2.0];
-/// Sides of tiles as parts of the picture's shorter side.
+/// Sides of tiles as shares of the picture's shorter side.
 const TILES: [f32; 2] = [0.7, 0.45];
 
-/// The faces engine. Cheap to clone and to share between threads.
+/// The face engine. Clones are cheap, and threads can share it.
 #[derive(Debug, Clone)]
 pub struct FaceEngine {
     models: Arc<Models>,
 }
 
 impl FaceEngine {
-    /// An engine over opened models.
+    /// Creates an engine from opened models.
     pub fn new(models: Arc<Models>) -> Self {
         Self { models }
     }
 
-    /// The version of the model that makes embeddings.
+    /// The version of the model that computes embeddings.
     pub fn embedding_version(&self) -> &str {
         self.models.version(ModelName::FaceEmbedding)
     }
 
-    /// Finds the faces of a picture. No face is a reading without faces, never an error.
+    /// Finds the faces of a picture. A picture without a face gives a reading without faces, not an error.
     ///
     /// # Errors
-    /// When a model does not run.
+    /// Fails when a model does not run.
     pub fn analyse(&self, picture: &Picture, kind: PictureKind) -> Result<FaceReading, FaceError> {
         let found = self.confirmed(picture, self.detections(picture, kind)?)?;
         let sides: Vec<f32> = found.iter().map(Found::side).collect();
@@ -73,13 +73,14 @@ impl FaceEngine {
         Ok(FaceReading { faces })
     }
 
-    /// Looks for signs that the picture's main face is a picture of a picture.
+    /// Checks whether the picture's main face is a picture of a picture.
     pub fn liveness(&self, picture: &Picture, reading: &FaceReading) -> Liveness {
         liveness::check(picture, reading)
     }
 
-    /// Where faces may be. Looks as little as the picture allows: upright and whole, then with space around it (a face
-    /// that fills the picture is seen only so), and further only when a document or what was found asks for it.
+    /// Finds candidates for faces with as few windows as possible. The picture is searched upright, first as
+    /// it is and then with a margin for a face that fills it. Further windows depend on the kind of picture
+    /// and on the faces found.
     fn detections(&self, picture: &Picture, kind: PictureKind) -> Result<Vec<Detection>, FaceError> {
         let search = Search::new(&self.models, picture);
         let mut found = search.frame(0, 0.0)?;
@@ -89,11 +90,11 @@ impl FaceEngine {
                 found.extend(search.frame(turn, 0.0)?);
             }
         }
-        // Look closer for as long as a face that would count could still be too small to see.
+        // Smaller tiles are searched until no significant face can be too small to detect.
         let largest = found.iter().map(|detection| detection.side).fold(0.0, f32::max);
         let counts = BACKGROUND_SIDE * largest;
         let (width, height) = (picture.width as f32, picture.height as f32);
-        // A document lies one way: its portrait, once seen, tells which.
+        // A document has one orientation, which the best face found gives.
         let best = found.iter().max_by(|a, b| a.score.total_cmp(&b.score));
         let turn = best.map_or(0, |face| quarter_turns(face.angle));
         let mut seen = width.max(height);
@@ -186,8 +187,8 @@ impl Found {
         ((right - left) * (bottom - top)).max(0.0).sqrt()
     }
 
-    /// Whether a face no larger than this one is this one again, or a part of it mistaken for a face: between its eyes
-    /// lies a point of this face.
+    /// Whether a face that is no larger than this one is the same face, or a part of it mistaken for a face.
+    /// That is so if the point between its eyes is inside this face's box.
     fn covers(&self, smaller: &Self) -> bool {
         let [left, top, right, bottom] = self.mesh.bounds();
         let [a, b] = smaller.mesh.eyes();
@@ -196,13 +197,13 @@ impl Found {
     }
 }
 
-/// The number of clockwise quarter turns that bring a face turned by `angle` nearest to upright.
+/// The number of clockwise quarter turns that bring a face with this angle nearest to upright.
 fn quarter_turns(angle: f32) -> u32 {
     let turns = (-angle / std::f32::consts::FRAC_PI_2).round() as i32;
     turns.rem_euclid(4) as u32
 }
 
-/// The part of a box (left, top, right, bottom) that lies inside the picture.
+/// The share of a box (left, top, right, bottom) that is inside the picture.
 fn part_inside([left, top, right, bottom]: [f32; 4], picture: &Picture) -> f32 {
     let width = right.min(picture.width as f32) - left.max(0.0);
     let height = bottom.min(picture.height as f32) - top.max(0.0);

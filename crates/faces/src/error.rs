@@ -1,15 +1,15 @@
-//! Why the engine could not answer. A picture without a face is an answer, not an error.
+//! Errors of the face engine. A picture without a face is a result, not an error.
 
 use inference::ModelError;
 use thiserror::Error;
 
-/// Why a picture was not analysed. Never the picture's fault: any pixels give a reading.
+/// Why a picture was not analysed. The picture is never the cause: any pixels give a reading.
 #[derive(Debug, Error)]
 pub enum FaceError {
     /// A model is missing or the runtime refused to run it.
     #[error("a face model did not run")]
     Model(#[from] ModelError),
-    /// A model answered with a tensor of a shape that its documentation rules out.
+    /// A model returned a tensor of another shape than documented, or invalid numbers.
     #[error("the model `{0}` gave an answer of an unexpected shape")]
     UnexpectedAnswer(&'static str),
 }

@@ -1,43 +1,44 @@
-//! The exact face index: which known faces lie within a distance of a face. Every face is compared, so nothing is ever
-//! missed: first in 8-bit numbers, whose error is bounded, then exactly.
+//! The exact face index, which finds the known faces within a distance of a face. It compares every face, so
+//! it never misses one. A pass with 8-bit numbers, whose error is bounded, comes before the exact comparison.
 //!
-//! An index knows one model's embeddings of one scope (the caller keeps one per account and mode, behind its own lock).
-//! It persists nothing and knows no person: ids are facemap ids, and one id may have several embeddings.
+//! An index has one model's embeddings in one scope; the caller has one index per account and mode, behind
+//! its own lock. The index persists nothing and contains no data about persons. Ids are facemap ids, and one
+//! id may have several embeddings.
 
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::embedding::{EMBEDDING_LEN, Embedding, squared_distance};
 
-/// What one 8-bit unit is worth. dlib's numbers stay within ±0.5, the bytes reach to ±0.635.
+/// The value of one 8-bit unit. dlib's numbers are within ±0.5; the bytes cover ±0.635.
 const STEP: f32 = 0.005;
 
 type Exact = [f32; EMBEDDING_LEN];
 type Coarse = [i8; EMBEDDING_LEN];
 
-/// A known face near the one that was searched for.
+/// A known face near the searched face.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// The facemap it belongs to.
+    /// The facemap that the face belongs to.
     pub facemap: Uuid,
     /// Its distance (see [`crate::distance`]).
     pub distance: f32,
 }
 
-/// The embedding was made by another model than those in the index.
+/// The embedding was computed by another model than those in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the face was embedded by another model than the index holds")]
 pub struct OtherModel;
 
-/// Faces by facemap id; see the module.
+/// Faces by facemap id; see the module's documentation.
 #[derive(Debug, Default, Clone)]
 pub struct FaceIndex {
-    /// The model's version: that of the first face.
+    /// The model's version, set by the first face.
     version: Option<String>,
     ids: Vec<Uuid>,
     exact: Vec<Exact>,
     coarse: Vec<Coarse>,
-    /// The largest distance between an embedding and its 8-bit form, over all that were ever inserted.
+    /// The largest distance between an embedding and its 8-bit form, over all faces ever inserted.
     worst_error: f32,
 }
 
@@ -47,20 +48,20 @@ impl FaceIndex {
         Self::default()
     }
 
-    /// How many embeddings it holds.
+    /// The number of embeddings.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether it holds none.
+    /// Whether the index has no embeddings.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Adds a face under a facemap id.
+    /// Adds a face to a facemap id.
     ///
     /// # Errors
-    /// When the index holds faces of another model.
+    /// Fails if the index has faces of another model.
     pub fn insert(&mut self, facemap: Uuid, face: &Embedding) -> Result<(), OtherModel> {
         if self.is_empty() {
             self.version = Some(face.version().to_owned());
@@ -75,7 +76,7 @@ impl FaceIndex {
         Ok(())
     }
 
-    /// Forgets every face of a facemap; how many there were.
+    /// Removes every face of a facemap and returns their number.
     pub fn remove(&mut self, facemap: Uuid) -> usize {
         let before = self.len();
         let mut at = 0;
@@ -91,10 +92,11 @@ impl FaceIndex {
         before - self.len()
     }
 
-    /// Every facemap with a face within `within` of this one, nearest first, each once.
+    /// Finds every facemap with a face at a distance of at most `within`, nearest first. Each facemap occurs
+    /// once, with its nearest face.
     ///
     /// # Errors
-    /// When the index holds faces of another model.
+    /// Fails if the index has faces of another model.
     pub fn search(&self, face: &Embedding, within: f32) -> Result<Vec<Hit>, OtherModel> {
         if self.is_empty() {
             return Ok(Vec::new());
@@ -103,7 +105,8 @@ impl FaceIndex {
             return Err(OtherModel);
         }
         let (query, error) = quantised(face.values());
-        // By the triangle inequality nothing beyond this can be within reach; the last term is rounding.
+        // By the triangle inequality, no face beyond this 8-bit distance can be within `within`. The last
+        // term covers rounding.
         let reach = (within + error + self.worst_error) / STEP + 0.01;
         let limit = if reach >= 0.0 { (reach * reach) as i32 } else { -1 };
         let mut hits: Vec<Hit> = near(&query, &self.coarse, limit)
@@ -121,17 +124,17 @@ impl FaceIndex {
     }
 }
 
-/// An embedding in 8-bit numbers, and how far that is from it.
+/// An embedding in 8-bit numbers, and the distance between the two.
 fn quantised(values: &Exact) -> (Coarse, f32) {
-    // `as` saturates, so numbers out of range only make the error larger.
+    // `as` saturates, so numbers out of range only increase the error.
     let coarse = values.map(|value| (value / STEP).round() as i8);
     let restored = coarse.map(|value| f32::from(value) * STEP);
     (coarse, squared_distance(values, &restored).sqrt())
 }
 
-/// The places whose squared 8-bit distance is at most `limit`.
+/// The indices whose squared 8-bit distance is at most `limit`.
 fn near(query: &Coarse, coarse: &[Coarse], limit: i32) -> Vec<usize> {
-    // The same loop, compiled for wider registers too and chosen by what the machine has.
+    // The loop is also compiled for wider registers; the machine's features select the version.
     pulp::Arch::new().dispatch(Scan { query, coarse, limit })
 }
 
@@ -150,7 +153,7 @@ impl pulp::WithSimd for Scan<'_> {
         let mut found = Vec::new();
         for (at, candidate) in self.coarse.iter().enumerate() {
             let (halves, _) = candidate.as_chunks::<{ EMBEDDING_LEN / 2 }>();
-            // A stranger is mostly too far away by the first half already.
+            // For most strangers, the first half already exceeds the limit.
             let first = coarse_distance(&query[0], &halves[0]);
             if first <= self.limit && first + coarse_distance(&query[1], &halves[1]) <= self.limit {
                 found.push(at);
@@ -160,7 +163,8 @@ impl pulp::WithSimd for Scan<'_> {
     }
 }
 
-/// At most 64 · 255², far from overflow: `wrapping` only spares builds with checks the checks.
+/// The squared distance, at most 64 · 255². It cannot overflow, so `wrapping` only avoids overflow checks in
+/// debug builds.
 #[inline(always)]
 fn coarse_distance(a: &[i8; EMBEDDING_LEN / 2], b: &[i8; EMBEDDING_LEN / 2]) -> i32 {
     let mut sum = 0i32;
@@ -184,7 +188,7 @@ mod tests {
         Embedding::new(MODEL, values).expect("valid")
     }
 
-    /// Numbers without a pattern, the same every time.
+    /// Pseudo-random numbers, the same for each seed.
     fn noise(seed: u64) -> Embedding {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         face([0; EMBEDDING_LEN].map(|_| {
@@ -246,7 +250,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// The 8-bit pass never loses a face, even one whose numbers are out of its range.
+        /// The 8-bit pass never misses a face, even one whose numbers are out of its range.
         #[test]
         fn the_search_is_exact(seeds in proptest::collection::vec(any::<u64>(), 1..40), scale in 0.1f32..6.0, within in 0.0f32..4.0) {
             let faces: Vec<Embedding> = seeds.iter().map(|&seed| face(noise(seed).values().map(|v| v * scale))).collect();

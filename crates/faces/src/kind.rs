@@ -1,10 +1,10 @@
-//! What a picture is supposed to show: it decides where faces are looked for and what is asked of them.
+//! The kind of picture, which decides how faces are searched and which quality rules apply.
 
-/// What a picture is supposed to show.
+/// The expected content of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureKind {
-    /// A person, taken by that person: upright as a rule.
+    /// A person's own picture, usually upright.
     Selfie,
-    /// An identity document: in any orientation, with a small portrait and perhaps a ghost image of it.
+    /// An identity document in any orientation, with a small portrait and possibly its ghost image.
     Document,
 }

@@ -1,13 +1,16 @@
-//! Pixels to faces: detection, quality, embedding, similarity, liveness, and the exact face index.
+//! Faces in pictures: detection, quality, embedding, similarity, liveness, and the exact face index.
 //!
-//! [`FaceEngine::analyse`] finds the faces of a picture (BlazeFace on windows onto it, confirmed by FaceMesh), tells the
-//! significant ones from a crowd in the background or an ID card's ghost portrait, judges their quality and turns each
-//! into an [`Embedding`]. Two embeddings compare by [`distance`], which [`similarity`] puts on a calibrated scale of
-//! 0–100 and [`MatchVerdict`] cuts into match, review and no match. [`FaceEngine::liveness`] looks for signs of a picture
-//! of a picture. [`FaceIndex`] finds a face among millions, exactly.
+//! - [`FaceEngine::analyse`] finds the faces of a picture: BlazeFace detects them in windows, and FaceMesh
+//!   confirms them. It separates significant faces from background faces and an ID card's ghost portrait. It
+//!   checks their quality and computes an [`Embedding`] of each.
+//! - [`distance`] compares two embeddings. [`similarity`] converts the distance to a calibrated scale of
+//!   0–100, and [`MatchVerdict`] divides that scale into match, review and no match.
+//! - [`FaceEngine::liveness`] checks for signs of a picture of a picture.
+//! - [`FaceIndex`] finds a face among millions, exactly.
 //!
-//! The crate never decides about a person (that is `verification`), never guesses age, sex or origin, keeps nothing, and
-//! knows no HTTP and no SQL. Pixels, embeddings and file contents appear in no error text and no `Debug` output.
+//! This crate never decides about a person; `verification` does. It never estimates age, sex or origin,
+//! persists nothing, and uses neither HTTP nor SQL. Error texts and `Debug` output never contain pixels,
+//! embeddings or file contents.
 
 mod align;
 mod batch;

@@ -1,8 +1,10 @@
-//! Presentation attack detection (PAD) from one picture, without a network: does the picture itself look like a picture of
-//! a picture? Cues are periodic patterns (moiré, pixel grids, halftone), missing colour, and geometry.
+//! Presentation attack detection (PAD) from one picture, without a neural network. It checks whether the
+//! picture looks like a picture of a picture. The cues are periodic patterns (moiré, pixel grids, halftone)
+//! and missing colour.
 //!
-//! What it can say is limited, and it says so: `not_live` needs a cue that real faces practically never show; whatever is
-//! doubtful is `impossible`. It is no substitute for an active challenge, and a clean recapture passes it.
+//! The check is limited, and its outcomes reflect that. `not_live` needs a cue that real faces practically
+//! never have, and doubtful cases are `impossible`. It does not replace an active challenge: a clean
+//! recapture passes it.
 
 use imaging::{Luma, Picture};
 use serde::Serialize;
@@ -10,52 +12,56 @@ use serde::Serialize;
 use crate::reading::{Face, FaceReading};
 use crate::spectrum::{PATCH, mean_power, peak};
 
-/// The three outcomes of ISO/IEC 30107-3's terms: bona fide, attack, and no decision.
+/// The three outcomes in ISO/IEC 30107-3 terms: bona fide, attack, and no decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LivenessOutcome {
-    /// Nothing speaks against a live person.
+    /// No evidence of an attack.
     Live,
     /// A picture of a picture (2104).
     NotLive,
-    /// Cannot be told (2105).
+    /// The check cannot decide (2105).
     Impossible,
 }
 
-/// What the check found.
+/// The result of the liveness check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Liveness {
-    /// The verdict.
+    /// The outcome of the check.
     pub outcome: LivenessOutcome,
-    /// 0 (attack) to 1 (nothing speaks against a live person). Not a probability.
+    /// From 0 (attack) to 1 (no evidence of an attack). This is not a probability.
     pub score: f32,
     /// Why the outcome is not `live`: `moire`, `suspicious-pattern`, `no-colour`, `no-face`, `several-faces`,
     /// `face-too-small`, `poor-quality`.
     pub reasons: Vec<&'static str>,
-    /// What was measured, where there was a face to measure.
+    /// The measurements; `None` if there was no suitable face.
     pub cues: Option<Cues>,
 }
 
-/// Patterns from here on are `not_live`.
+/// From this pattern strength on, the outcome is `not_live`.
 ///
-/// Measured in November 2026: 67 photographs of real and rendered faces reach 3.4 at most; re-encoded, enlarged, sharpened
-/// and reduced (318 pictures) 3.6. None is called an attack: BPCER 0 of 67 (95 % confidence: at most 4.4 %), 0 of 385 with
-/// the variants. Rendered recaptures: halftone prints 7.3–9.2 (20 of 20 caught), screens at three of four distances 6.1–8.7
-/// (28 of 28 caught), at the fourth 2.3–5.2 (most pass). Clean prints without a pattern pass.
+/// Measured in November 2026: 67 photographs of real and rendered faces reach at most 3.4. Re-encoded,
+/// enlarged, sharpened and reduced variants (318 pictures) reach 3.6. None is classified as an attack: BPCER
+/// is 0 of 67 (95 % confidence: at most 4.4 %), and 0 of 385 with the variants.
+///
+/// Rendered recaptures: halftone prints reach 7.3–9.2 (20 of 20 detected). Screens reach 6.1–8.7 at three of
+/// four distances (28 of 28 detected) and 2.3–5.2 at the fourth (most pass). Clean prints without a pattern
+/// pass.
 const PATTERN_NOT_LIVE: f32 = 5.0;
-/// Patterns from here on are doubtful.
+/// From this pattern strength on, the outcome is `impossible`.
 const PATTERN_DOUBTFUL: f32 = 4.0;
-/// Mean distance of a pixel from grey below which a picture has no colour.
+/// Below this mean distance of a pixel from grey, a picture has no colour.
 const MIN_COLOUR: f32 = 3.0;
-/// The spectrum needs a face of some pixels.
+/// The smallest side of a face, in pixels, from which the spectrum can be calculated.
 const MIN_FACE_SIDE: f32 = PATCH as f32;
-/// Patches along a side of the face.
+/// The largest number of patches along a side of the face.
 const PATCHES: usize = 5;
 
-/// Measures of a face that tell attacks.
+/// Measurements of a face that indicate attacks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cues {
-    /// How far the strongest periodic pattern stands out of its surroundings, natural logarithm of power.
+    /// The height of the strongest periodic pattern above its surroundings, as the natural logarithm of
+    /// power.
     pub pattern: f32,
     /// Mean difference between a pixel's largest and smallest channel, 0–255.
     pub colour: f32,
@@ -84,7 +90,7 @@ pub(crate) fn check(picture: &Picture, reading: &FaceReading) -> Liveness {
     }
 }
 
-/// The verdict over the cues.
+/// Decides the outcome from the cues.
 fn judge(cues: &Cues) -> Liveness {
     let reason = if cues.pattern >= PATTERN_NOT_LIVE {
         Some((LivenessOutcome::NotLive, "moire"))
@@ -107,7 +113,7 @@ fn judge(cues: &Cues) -> Liveness {
     }
 }
 
-/// Measures the inside of a face; `None` when it is too small.
+/// Measures the area of a face; `None` if it is too small.
 pub(crate) fn cues(picture: &Picture, face: &Face) -> Option<Cues> {
     let [left, top, width, height] = face.bounds;
     if width.min(height) < MIN_FACE_SIDE {
@@ -137,7 +143,7 @@ pub(crate) fn cues(picture: &Picture, face: &Face) -> Option<Cues> {
     })
 }
 
-/// A colour difference as a plane: screens' sub-pixels show here where skin is smooth.
+/// Red minus green as a plane, in which a screen's sub-pixels are visible on smooth skin.
 fn red_minus_green(picture: &Picture) -> Luma {
     let difference = |p: &[u8]| (128 + (i16::from(p[0]) - i16::from(p[1])) / 2) as u8;
     let pixels = picture.pixels.chunks_exact(3).map(difference).collect();

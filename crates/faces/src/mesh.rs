@@ -1,7 +1,9 @@
-//! FaceMesh: 468 points of a face, run twice (the second time through a window that the first one's eyes turned and
-//! centred), and what follows from them: outline, eyes, pose. It never looks at colour or sharpness.
+//! FaceMesh: 468 points of a face, and the outline, eyes and pose calculated from them. The model runs twice:
+//! the eyes and the centre from the first run set the window of the second. This module never measures colour
+//! or sharpness.
 //!
-//! Points are in picture pixels, z in the same unit, smaller towards the camera. Indices are MediaPipe's.
+//! Points are in picture pixels, and z has the same unit, smaller towards the camera. Indices are
+//! MediaPipe's.
 
 use imaging::{Picture, Point};
 use inference::{Input, ModelName, Models};
@@ -14,10 +16,10 @@ use crate::window::Window;
 /// The mesh's input side in pixels.
 const SIZE: u32 = 192;
 const POINTS: usize = 468;
-/// How much wider than the face the mesh's window is, as the model was trained.
+/// The window's side as a multiple of the face's, as in the model's training.
 const MARGIN: f32 = 1.5;
 
-/// The probability from which the mesh confirms that a face is there.
+/// The probability from which the mesh confirms a face.
 pub(crate) const MIN_FLAG: f32 = 0.5;
 
 /// Outer and inner corner of the person's right eye (on the left in a picture that is not mirrored).
@@ -28,18 +30,18 @@ const LEFT_EYE: [usize; 2] = [263, 362];
 const LIDS: [[[usize; 2]; 2]; 2] = [[[160, 144], [158, 153]], [[385, 380], [387, 373]]];
 const FOREHEAD: usize = 10;
 const CHIN: usize = 152;
-/// The five points that align a face, in the order of dlib's template: left eye outer and inner corner, right eye outer
-/// and inner corner, base of the nose.
+/// The five points for alignment in the order of dlib's template: left eye outer and inner corner, right eye
+/// outer and inner corner, base of the nose.
 const ALIGNMENT: [usize; 5] = [263, 362, 33, 133, 2];
 
-/// How the head is turned, in degrees.
+/// The orientation of the head, in degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pose {
     /// To the side: positive when the nose points to the picture's right.
     pub yaw: f32,
     /// Up and down: positive when the nose points down.
     pub pitch: f32,
-    /// In the picture's plane: positive when tilted clockwise as seen.
+    /// In the picture's plane: positive when tilted clockwise for the viewer.
     pub roll: f32,
 }
 
@@ -47,12 +49,12 @@ pub struct Pose {
 #[derive(Clone)]
 pub(crate) struct Mesh {
     points: Vec<[f32; 3]>,
-    /// The model's probability that this is a face.
+    /// The model's probability that the window contains a face.
     pub(crate) flag: f32,
 }
 
 impl Mesh {
-    /// The mesh of a detected face.
+    /// Computes the mesh of a detected face.
     pub(crate) fn of(models: &Models, picture: &Picture, found: &Detection) -> Result<Self, FaceError> {
         let rough = Window::square(found.centre, found.side * MARGIN, found.angle, SIZE);
         let first = Self::through(models, picture, &rough)?;
@@ -88,14 +90,14 @@ impl Mesh {
         };
         let points: Vec<[f32; 3]> = raw.data.chunks_exact(3).map(point).collect();
         let finite = points.iter().flatten().all(|value| value.is_finite());
-        // A flag of zero confirms nothing, so nobody looks at the points.
+        // With a probability of zero the face is not confirmed, so the points are never used.
         Ok(Self {
             points,
             flag: if finite && flag.is_finite() { flag } else { 0.0 },
         })
     }
 
-    /// The window to look at this face again: upright by its eyes, centred on its points.
+    /// The window for the second run: upright by the eyes, centred on the points.
     fn window(&self) -> Option<Window> {
         let angle = self.roll();
         let (sin, cos) = angle.sin_cos();
@@ -125,7 +127,7 @@ impl Mesh {
         })
     }
 
-    /// The distance between the eyes' centres in space: what it would be in pixels if the head looked straight ahead.
+    /// The distance between the eyes' centres in space: the distance in pixels if the head faced the camera.
     pub(crate) fn inter_eye(&self) -> f32 {
         let middle = |[outer, inner]: [usize; 2]| scaled(added(self.points[outer], self.points[inner]), 0.5);
         length(subtracted(middle(LEFT_EYE), middle(RIGHT_EYE)))
@@ -136,7 +138,8 @@ impl Mesh {
         ALIGNMENT.map(|index| self.point(index))
     }
 
-    /// How far each eye is open: lid distance over eye width, right then left. About 0.3 open, below 0.12 closed.
+    /// The openness of each eye: lid distance over eye width, right then left. About 0.3 is open, below 0.12
+    /// closed.
     pub(crate) fn eye_openness(&self) -> [f32; 2] {
         let eye = |corners: [usize; 2], lids: [[usize; 2]; 2]| {
             let across = |[a, b]: [usize; 2]| length(subtracted(self.points[a], self.points[b]));
@@ -150,14 +153,14 @@ impl Mesh {
         (left.y - right.y).atan2(left.x - right.x)
     }
 
-    /// The head's pose, from the eye line and the line from forehead to chin.
+    /// The head's pose, calculated from the eye line and the line from forehead to chin.
     pub(crate) fn pose(&self) -> Pose {
         let roll = self.roll();
         let (sin, cos) = roll.sin_cos();
         let upright = |[x, y, z]: [f32; 3]| [x * cos + y * sin, y * cos - x * sin, z];
         let across = upright(subtracted(self.points[LEFT_EYE[0]], self.points[RIGHT_EYE[0]]));
         let down = upright(subtracted(self.points[CHIN], self.points[FOREHEAD]));
-        // The eye line recedes on the side that the nose points away from.
+        // The side of the eye line that is opposite the nose's direction is farther from the camera.
         let yaw = across[2].atan2(across[0]);
         let pitch = down[2].atan2(down[1].hypot(down[0]));
         Pose {
@@ -195,8 +198,8 @@ fn length(a: [f32; 3]) -> f32 {
 pub(crate) mod tests {
     use super::*;
 
-    /// A mesh that has only the points which the geometry looks at: a frontal face with 100 px between the eyes' centres,
-    /// then turned about the vertical axis, then rolled.
+    /// A mesh with only the points that the geometry uses. It is a frontal face with 100 px between the eyes'
+    /// centres, turned about the vertical axis and then rolled.
     pub(crate) fn synthetic(yaw: f32, roll: f32, openness: f32) -> Mesh {
         let mut points = vec![[0.0; 3]; POINTS];
         let mut set = |index: usize, x: f32, y: f32| {

@@ -1,5 +1,7 @@
-//! Whether a face can be relied on: size, sharpness, exposure, pose, eyes, completeness. Each fault comes with advice for
-//! the person in front of the camera. It never judges who the face is or whether it is alive.
+//! Checks whether a face is suitable for comparison: size, sharpness, exposure, pose, eyes, completeness.
+//! Each issue has advice for the person in front of the camera.
+//!
+//! This module never judges who the person is or whether the face is alive.
 
 use imaging::Luma;
 use serde::Serialize;
@@ -7,27 +9,27 @@ use serde::Serialize;
 use crate::kind::PictureKind;
 use crate::mesh::Pose;
 
-/// Something that makes a face hard to rely on.
+/// A property that makes a face hard to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct QualityIssue {
-    /// Which fault: `face-too-small`, `blurred`, `too-dark`, `too-bright`, `low-contrast`, `turned-away`, `tilted`,
-    /// `eyes-closed`, `cut-off`.
+    /// The code of the issue: `face-too-small`, `blurred`, `too-dark`, `too-bright`, `low-contrast`,
+    /// `turned-away`, `tilted`, `eyes-closed` or `cut-off`.
     pub code: &'static str,
-    /// What to do about it, for people.
+    /// What the person can do about it.
     pub advice: &'static str,
-    /// Whether the face should not be compared at all; otherwise the fault only lowers trust.
+    /// Whether the face must not be compared at all. Other issues only lower the reliability.
     pub blocking: bool,
 }
 
-/// What is measured of a face.
+/// The measurements of a face.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Measured {
-    /// Pixels between the eyes' centres.
+    /// Distance between the eyes' centres in pixels.
     pub(crate) inter_eye: f32,
     pub(crate) pose: Pose,
-    /// Lid distance over eye width of the wider eye.
+    /// Lid distance over eye width of the more open eye.
     pub(crate) eye_openness: f32,
-    /// Part of the face's box that lies inside the picture.
+    /// Share of the face's box that is inside the picture.
     pub(crate) inside: f32,
     pub(crate) light: Light,
 }
@@ -39,14 +41,14 @@ pub(crate) struct Light {
     pub(crate) mean: f32,
     /// Standard deviation of the grey.
     pub(crate) contrast: f32,
-    /// Energy of the finest detail relative to the contrast: 0 when blurred.
+    /// Energy of the finest detail relative to the contrast: 0 if blurred.
     pub(crate) sharpness: f32,
-    /// Part of the pixels that are nearly white.
+    /// Share of the pixels that are nearly white.
     pub(crate) burnt: f32,
 }
 
-/// The least distance between the eyes: 60 px for a selfie, whose camera can do better; less for a document's portrait,
-/// which is printed small. Below 30 px the embedding itself degrades.
+/// The smallest distance between the eyes. It is 60 px for a selfie, because its camera can do better, and
+/// less for a document's portrait, which is printed small. Below 30 px the embedding itself degrades.
 const MIN_INTER_EYE_SELFIE: f32 = 60.0;
 const MIN_INTER_EYE_DOCUMENT: f32 = 30.0;
 const MIN_SHARPNESS: f32 = 0.004;
@@ -60,7 +62,7 @@ const MAX_ROLL: f32 = 35.0;
 const MIN_EYE_OPENNESS: f32 = 0.1;
 const MIN_INSIDE: f32 = 0.9;
 
-/// The faults of a face, gravest first.
+/// The issues of a face, in the order of severity.
 pub(crate) fn issues(measured: &Measured, kind: PictureKind) -> Vec<QualityIssue> {
     let Measured {
         inter_eye,
@@ -137,7 +139,7 @@ pub(crate) fn issues(measured: &Measured, kind: PictureKind) -> Vec<QualityIssue
 }
 
 impl Light {
-    /// Measures the middle of an aligned chip, where the face is whatever the hair and background.
+    /// Measures the centre of an aligned chip, which is face regardless of hair and background.
     pub(crate) fn of(chip: &Luma) -> Self {
         let (left, top) = (chip.width / 5, chip.height / 5);
         let (right, bottom) = (chip.width - left, chip.height * 9 / 10);

@@ -1,6 +1,6 @@
-//! What a picture shows: its faces, each with its place, pose, quality and embedding.
+//! The faces of a picture with their position, pose, quality and embedding.
 //!
-//! Finds and judges nothing itself; see [`crate::FaceEngine`].
+//! This module contains only data; see [`crate::FaceEngine`] for the analysis.
 
 use imaging::Point;
 
@@ -8,10 +8,10 @@ use crate::embedding::Embedding;
 use crate::mesh::Pose;
 use crate::quality::QualityIssue;
 
-/// The centres of a face's eyes in picture pixels, by the person's own sides.
+/// The centres of a face's eyes in picture pixels. Left and right are the person's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Eyes {
-    /// The right eye: on the left in a picture that is not mirrored.
+    /// The right eye, on the left in a picture that is not mirrored.
     pub right: Point,
     /// The left eye.
     pub left: Point,
@@ -20,26 +20,26 @@ pub struct Eyes {
 /// One face of a picture.
 #[derive(Debug, Clone)]
 pub struct Face {
-    /// Left, top, width, height in picture pixels; may reach past the picture's edge.
+    /// Left, top, width, height in picture pixels; may extend beyond the picture's edge.
     pub bounds: [f32; 4],
     /// The detector's score, 0–1.
     pub score: f32,
-    /// Whether it counts; see [`FaceReading::significant`].
+    /// Whether the face is significant; see [`FaceReading::significant`].
     pub significant: bool,
-    /// Where its eyes are.
+    /// The centres of its eyes.
     pub eyes: Eyes,
-    /// How the head is turned.
+    /// The orientation of the head.
     pub pose: Pose,
-    /// The distance between the eyes' centres in pixels, as if the head looked straight ahead.
+    /// The distance between the eyes' centres in pixels, as if the head faced the camera.
     pub inter_eye_px: f32,
-    /// What is wrong with it, gravest first; empty when nothing is.
+    /// Quality issues, in the order of severity.
     pub quality: Vec<QualityIssue>,
-    /// The numbers to compare it by; only foreground faces have them.
+    /// The embedding for comparisons. Only the largest foreground faces have one.
     pub embedding: Option<Embedding>,
 }
 
 impl Face {
-    /// Whether a quality fault forbids to compare this face.
+    /// Whether the face can be compared: it has an embedding and no blocking quality issue.
     pub fn is_usable(&self) -> bool {
         self.embedding.is_some() && !self.quality.iter().any(|issue| issue.blocking)
     }
@@ -53,8 +53,8 @@ pub struct FaceReading {
 }
 
 impl FaceReading {
-    /// The faces that count: neither background nor a document's ghost portrait. Largest first. A verification needs
-    /// exactly one.
+    /// The significant faces, largest first: neither background nor a document's ghost portrait. A
+    /// verification needs exactly one.
     pub fn significant(&self) -> impl Iterator<Item = &Face> {
         self.faces.iter().filter(|face| face.significant)
     }

@@ -1,23 +1,25 @@
-//! Which of the faces in a picture count. A person in the background and an ID card's ghost portrait do not.
+//! Decides which faces of a picture are significant. A person in the background and an ID card's ghost
+//! portrait are not.
 
 use crate::embedding::{Embedding, distance};
 
-/// A face whose side is below this part of the largest face's is somebody in the background.
+/// A face whose side is below this share of the largest face's side is in the background.
 pub(crate) const BACKGROUND_SIDE: f32 = 0.4;
-/// In a document, a smaller face this near to the main portrait is the same portrait printed again: ghost images are
-/// faint, tinted and screened, so they drift further than a second photograph of a person would.
+/// In a document, a smaller face within this distance of the main portrait is the same portrait printed
+/// again. Ghost images are faint, tinted and screened, so their distance is larger than that of a second
+/// photograph of the person.
 const GHOST_DISTANCE: f32 = 0.65;
-/// A ghost is smaller than the portrait, or at most as large.
+/// The largest side of a ghost image, relative to the portrait.
 const GHOST_SIDE: f32 = 1.0;
 
-/// What significance looks at, largest face first.
+/// The data of a face that decides its significance.
 pub(crate) struct Seen<'a> {
     /// The face's side in pixels.
     pub(crate) side: f32,
     pub(crate) embedding: Option<&'a Embedding>,
 }
 
-/// The faces large enough to be more than background, by their sides (largest first): how many.
+/// The number of faces that are too large to be background, by their sides (largest first).
 pub(crate) fn foreground(sides: &[f32]) -> usize {
     let largest = sides.first().copied().unwrap_or(0.0);
     sides
@@ -26,7 +28,7 @@ pub(crate) fn foreground(sides: &[f32]) -> usize {
         .count()
 }
 
-/// Whether the face at `index` of the foreground repeats the first one.
+/// Whether the face at `index` repeats the first face.
 pub(crate) fn is_ghost(faces: &[Seen<'_>], index: usize) -> bool {
     let (Some(main), Some(face)) = (faces.first(), faces.get(index)) else {
         return false;

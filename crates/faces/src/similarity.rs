@@ -1,13 +1,15 @@
-//! From distance to similarity and verdict: the calibrated curve, its thresholds, and what was measured. The only place
-//! where a threshold about identity stands.
+//! Converts distances to similarities and verdicts: the calibrated curve, its thresholds, and the
+//! measurements. All default thresholds about identity are in this module.
 //!
 //! # Calibration
 //!
-//! Measured in November 2026 with this engine on 254 faces of at least 30 px between the eyes, from seven unrelated
-//! collections (television stills, press and stock photographs, selfies): 371 pairs of one person (17 people), 25,320 pairs
-//! of different people. The false-match rate (FMR) is the part of the latter within a distance, with its upper limit
-//! (Clopper–Pearson, two-sided 95 %, pairs taken as independent, which they are not quite); FNMR is the part of the former
-//! beyond it.
+//! Measured in November 2026 with this engine on 254 faces of at least 30 px between the eyes. The faces are
+//! from seven unrelated collections (television stills, press and stock photographs, selfies). They form 371
+//! pairs of one person (17 people) and 25,320 pairs of different people.
+//!
+//! The false-match rate (FMR) is the share of the latter within a distance. Its upper limit is
+//! Clopper–Pearson, two-sided 95 %, with pairs assumed to be independent, which they are not quite. The
+//! false-non-match rate (FNMR) is the share of the former beyond the distance.
 //!
 //! | distance | similarity | FMR measured | FMR at most | FNMR measured |
 //! |---|---|---|---|---|
@@ -22,29 +24,35 @@
 //! | 0.70 | 25 | 6.7e-2 | 7.0e-2 | 0 |
 //! | 0.86 | 5 | 0.52 | – | 0 |
 //!
-//! The default threshold aims at an FMR of 1e-4: 25,320 pairs cannot prove it, they say that it is below 1.5e-4 for
-//! *unrelated* people. Among people of one age, sex and origin it is higher (the nearest two of 31 pairs of young women
-//! photographed together lie at 0.53), among relatives higher still. Faces with fewer pixels than the quality rules ask for
-//! lie nearer together: of 20 men's grey portraits with 10 px between the eyes, 1 % of the pairs of different men lie within
-//! 0.50. They must not be compared.
+//! The default threshold aims at an FMR of 1e-4. 25,320 pairs cannot prove it; they show that the FMR is
+//! below 1.5e-4 for *unrelated* people. Among people of one age, sex and origin it is higher: the nearest two
+//! of 31 pairs of young women photographed together have a distance of 0.53. Among relatives it is higher
+//! still.
+//!
+//! Faces with fewer pixels than the quality rules require are closer together. Of 20 men's grey portraits
+//! with 10 px between the eyes, 1 % of the pairs of different men are within 0.50. Such faces must not be
+//! compared.
 
-/// The similarity from which two pictures show one person, by default.
+/// The default similarity from which two pictures show one person.
 pub const MATCH_SIMILARITY: f32 = 80.0;
-/// Below [`MATCH_SIMILARITY`] and from here on, a person should look (2202); below it the faces differ (2201, 2204).
+/// Between this similarity and [`MATCH_SIMILARITY`], a reviewer should decide (2202). Below it the faces
+/// differ (2201, 2204).
 pub const REVIEW_SIMILARITY: f32 = 60.0;
-/// The distance up to which a searched face is the same person (1:N): far stricter than 1:1, since every face of the
-/// gallery is a chance to be wrong.
+/// The distance up to which a face found in a search is the same person (1:N). It is far stricter than for
+/// 1:1, because every face of the gallery can cause a false match.
 pub const IDENTIFICATION_DISTANCE: f32 = 0.40;
-/// Up to this distance a selfie's face and a document's portrait are one picture, not two pictures of one person.
+/// Up to this distance, a selfie's face and a document's portrait are the same picture, not two pictures of
+/// one person.
 ///
-/// Measured in November 2026 on the rendered specimens. The 28 selfies that show the holder lie at 0.075 or more from the
-/// portrait, although each is the portrait's own photograph with the head turned. Of 14 portraits cut from the picture of a
-/// passport, 12 lie within it, also when they are enlarged twice. Blurred, brightened or photographed copies lie beyond.
+/// Measured in November 2026 on the rendered specimens. The 28 selfies that show the holder have distances of
+/// 0.075 or more from the portrait. Each is the portrait's photograph with the head turned. Of 14 portraits
+/// cut out of a passport's picture, 12 are within the limit, also when enlarged twofold. Blurred, brightened
+/// or photographed copies are beyond it.
 pub const COPY_DISTANCE: f32 = 0.05;
-/// Up to this distance a searched face is a near-duplicate that a person should look at.
+/// Up to this distance, a face found in a search is a near-duplicate that a reviewer should check.
 pub const IDENTIFICATION_BAND: f32 = 0.50;
 
-/// Knots of the curve: distance, similarity. Straight lines between them.
+/// The knots of the curve, as distance and similarity. The curve is linear between them.
 const CURVE: [(f32, f32); 8] = [
     (0.0, 100.0),
     (0.40, 91.0),
@@ -56,7 +64,7 @@ const CURVE: [(f32, f32); 8] = [
     (1.05, 0.0),
 ];
 
-/// The similarity, 0–100, of faces at a distance: falling, without jumps. A distance that is not a number gives 0.
+/// The similarity, 0–100, of faces at a distance. It falls continuously with the distance; NaN gives 0.
 pub fn similarity(distance: f32) -> f32 {
     if distance <= 0.0 {
         return CURVE[0].1;
@@ -68,12 +76,12 @@ pub fn similarity(distance: f32) -> f32 {
     })
 }
 
-/// What a similarity means for a one-to-one comparison.
+/// The verdict of a one-to-one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchVerdict {
-    /// One person.
+    /// The same person.
     Match,
-    /// Below the threshold but near it: 2202, a person should look.
+    /// The similarity is slightly below the threshold: 2202, a reviewer should decide.
     Review,
     /// Different people: 2201 or 2204.
     NoMatch,
@@ -85,7 +93,7 @@ impl MatchVerdict {
         Self::at(similarity, MATCH_SIMILARITY, REVIEW_SIMILARITY)
     }
 
-    /// The verdict at a Flow's own thresholds: `Match` from `match_from` on, `Review` from `review_from` on.
+    /// The verdict at a Flow's thresholds: `Match` from `match_from` on, `Review` from `review_from` on.
     pub fn at(similarity: f32, match_from: f32, review_from: f32) -> Self {
         if similarity >= match_from {
             Self::Match
@@ -97,19 +105,19 @@ impl MatchVerdict {
     }
 }
 
-/// What the distance to the nearest known face means (1:N).
+/// The verdict of a search by the distance to the nearest known face (1:N).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identification {
     /// The same person.
     Same,
-    /// A near-duplicate: a new person until somebody has looked.
+    /// A near-duplicate, which counts as a new person until a reviewer has decided.
     NearDuplicate,
-    /// Nobody known.
+    /// No known person.
     Unknown,
 }
 
 impl Identification {
-    /// What a distance means.
+    /// The verdict for a distance.
     pub fn of(distance: f32) -> Self {
         if distance <= IDENTIFICATION_DISTANCE {
             Self::Same

@@ -1,5 +1,5 @@
-//! Power spectra of small patches: where the periodic patterns of screens and prints show as peaks. Numbers only; it knows
-//! no faces and no verdicts.
+//! Power spectra of small patches, in which the periodic patterns of screens and prints are peaks. This
+//! module only calculates; it never interprets a spectrum as an attack.
 
 use std::f32::consts::PI;
 
@@ -7,14 +7,14 @@ use imaging::Luma;
 
 /// Side of a patch in pixels.
 pub(crate) const PATCH: usize = 128;
-/// JPEG's 8-pixel blocks put peaks at multiples of this frequency.
+/// JPEG's 8-pixel blocks cause peaks at multiples of this frequency.
 const JPEG_GRID: usize = PATCH / 8;
-/// Frequencies below this (cycles per patch) belong to the face itself.
+/// Lower frequencies (cycles per patch) belong to the face itself.
 const LOWEST: usize = 14;
 
-/// The mean power spectrum of patches that cover a region, or `None` when not one patch fits.
+/// The mean power spectrum of patches that cover a region, or `None` if no patch fits.
 ///
-/// `region` is left, top, right, bottom; at most `most` × `most` patches are taken, evenly spread.
+/// `region` is left, top, right, bottom. At most `most` × `most` patches are used, evenly spread.
 pub(crate) fn mean_power(plane: &Luma, region: [u32; 4], most: usize) -> Option<Vec<f32>> {
     let [left, top, right, bottom] = region;
     let (columns, rows) = (
@@ -32,7 +32,7 @@ pub(crate) fn mean_power(plane: &Luma, region: [u32; 4], most: usize) -> Option<
     (count > 0).then(|| total.into_iter().map(|sum| sum / count as f32).collect())
 }
 
-/// Where patches begin between two borders.
+/// The first pixels of the patches between two borders.
 fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
     let length = to.saturating_sub(from) as usize;
     if length < PATCH {
@@ -51,8 +51,8 @@ fn starts(from: u32, to: u32, most: usize) -> Vec<u32> {
         .collect()
 }
 
-/// How far the strongest narrow peak of a spectrum stands out of its surroundings, in natural logarithms of power: about
-/// 2 in smooth photographs. JPEG's own grid is left out.
+/// The height of the strongest narrow peak above its surroundings, as the natural logarithm of power: about 2
+/// in smooth photographs. JPEG's block grid is excluded.
 pub(crate) fn peak(power: &[f32]) -> f32 {
     let half = PATCH / 2;
     let mut strongest = 0.0f32;
@@ -63,7 +63,7 @@ pub(crate) fn peak(power: &[f32]) -> f32 {
             if horizontal * horizontal + v * v < LOWEST * LOWEST || on_jpeg_grid(horizontal, v) {
                 continue;
             }
-            // The surroundings: a ring three to five steps away, so that the peak's own skirt does not count.
+            // The surroundings are a ring at a distance of about four steps, outside the slopes of the peak.
             let mut ring: Vec<f32> = RING
                 .iter()
                 .map(|&(du, dv)| {
@@ -100,13 +100,14 @@ const RING: [(isize, isize); 16] = [
     (4, -2),
 ];
 
-/// Block edges put power on the axes and on the lattice of the block frequency.
+/// Whether a frequency belongs to block edges, which cause power on the axes and at multiples of the block
+/// frequency.
 fn on_jpeg_grid(u: usize, v: usize) -> bool {
     let near = |value: usize| (value + 1) % JPEG_GRID <= 2;
     u <= 2 || v <= 2 || (near(u) && near(v))
 }
 
-/// The power spectrum of one patch: mean removed, Hann window.
+/// The power spectrum of one patch, after removing the mean and applying a Hann window.
 fn power(plane: &Luma, left: u32, top: u32) -> Vec<f32> {
     let hann = |i: usize| 0.5 - 0.5 * (2.0 * PI * i as f32 / PATCH as f32).cos();
     let grey = |x: usize, y: usize| f32::from(plane.pixel(left + x as u32, top + y as u32));
@@ -142,7 +143,7 @@ fn transpose(square: &mut [f32]) {
     }
 }
 
-/// The Fourier transform in place (radix 2, decimation in time). The length is a power of two.
+/// The Fourier transform in place (radix 2, decimation in time). The length must be a power of two.
 fn transform(re: &mut [f32], im: &mut [f32]) {
     let n = re.len();
     let mut reversed = 0;

@@ -1,14 +1,18 @@
-//! Windows onto a picture: the similarity transforms by which models see a part of it, turned, scaled and moved.
+//! Windows onto a picture: similarity transforms that give a model a turned, scaled and moved part of it.
 //!
-//! One abstraction serves the detector (frame, tiles, orientations), the mesh (a turned square around a face) and the
-//! embedding (a chip aligned by five points). It never stretches or shears.
+//! - The detector uses windows for frames, tiles and orientations.
+//! - The mesh uses a turned square around a face.
+//! - The embedding uses a chip aligned by five points.
+//!
+//! A window never stretches or shears.
 
 use imaging::{Homography, Picture, Point};
 
-/// From this reduction on, the picture is averaged down before it is sampled: plain sampling would alias.
+/// From this reduction on, the picture is averaged before it is sampled, because plain sampling would alias.
 const AVERAGE_FROM: f32 = 1.25;
 
-/// A map from a window's pixels to a picture's: scaled, turned, moved. `x' = a·x − b·y + tx`, `y' = b·x + a·y + ty`.
+/// A map from a window's pixels to a picture's pixels by scale, rotation and translation.
+/// `x' = a·x − b·y + tx`, `y' = b·x + a·y + ty`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Window {
     a: f32,
@@ -20,8 +24,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A square of `side` picture pixels around `centre`, turned by `angle` (radians, clockwise as seen), shown in
-    /// `size` × `size` pixels.
+    /// A square of `side` picture pixels around `centre`, turned by `angle` (radians, clockwise for the
+    /// viewer), sampled at `size` × `size` pixels.
     pub(crate) fn square(centre: Point, side: f32, angle: f32, size: u32) -> Self {
         let scale = side / size as f32;
         let (a, b) = (scale * angle.cos(), scale * angle.sin());
@@ -33,8 +37,8 @@ impl Window {
         Self { a, b, tx, ty, size }
     }
 
-    /// The window that takes its own points `from` as near as possible (least squares) to the picture's points `to`;
-    /// `None` when the points fall together.
+    /// The window that maps its points `from` as near as possible (least squares) to the picture's points
+    /// `to`. `None` if the points coincide.
     pub(crate) fn fit(from: &[Point], to: &[Point], size: u32) -> Option<Self> {
         let count = from.len().min(to.len());
         let mean = |points: &[Point]| {
@@ -71,13 +75,13 @@ impl Window {
         self.a.hypot(self.b)
     }
 
-    /// How far the window is turned in the picture, radians.
+    /// The window's rotation in the picture, in radians.
     #[cfg(test)]
     pub(crate) fn angle(&self) -> f32 {
         self.b.atan2(self.a)
     }
 
-    /// Where a point of the window lies in the picture.
+    /// Maps a point of the window to the picture.
     pub(crate) fn apply(&self, point: Point) -> Point {
         Point::new(
             self.a * point.x - self.b * point.y + self.tx,
@@ -85,13 +89,13 @@ impl Window {
         )
     }
 
-    /// What the window shows of a picture; black where it looks past the picture's edge.
+    /// Samples the window's part of a picture; pixels beyond the picture's edge are black.
     pub(crate) fn cut(&self, picture: &Picture) -> Picture {
         let scale = self.scale();
         if scale < AVERAGE_FROM {
             return picture.warp(&self.homography(0.0, 0.0, 1.0, 1.0), self.size, self.size, [0; 3]);
         }
-        // Crop to what the window covers, average that down to the window's scale, then sample one to one.
+        // The covered part is cropped, averaged down to the window's scale, and then sampled one to one.
         let size = self.size as f32;
         let corners =
             [(0.0, 0.0), (size, 0.0), (0.0, size), (size, size)].map(|(x, y)| self.apply(Point::new(x, y)));
@@ -121,7 +125,7 @@ impl Window {
         )
     }
 
-    /// The map to a picture that was cropped at (`left`, `top`) and then reduced by `sx`, `sy`.
+    /// The map to a picture that was cropped at (`left`, `top`) and then reduced by the factors `sx`, `sy`.
     fn homography(&self, left: f32, top: f32, sx: f32, sy: f32) -> Homography {
         let row = |x: f32, y: f32, t: f32, by: f32| [x, y, t].map(|value| f64::from(value) / f64::from(by));
         Homography([

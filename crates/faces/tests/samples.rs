@@ -1,4 +1,5 @@
-//! The engine with its real models on the sample photographs that `xtask models` installs: six photographs of 22 people.
+//! Tests of the engine with its real models on the sample photographs that `xtask models` installs: six
+//! photographs of 22 people.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -11,7 +12,7 @@ use imaging::{Limits, Picture, Point};
 use inference::{Manifest, Models, find_models_dir};
 use serde_json::Value;
 
-/// How many people each photograph shows, counted by eye.
+/// The number of people in each photograph, counted by a person.
 const PEOPLE: [(&str, usize); 6] = [
     ("sample1", 3),
     ("sample2", 3),
@@ -48,7 +49,7 @@ fn analyse(picture: &Picture, kind: PictureKind) -> FaceReading {
     ENGINE.analyse(picture, kind).expect("the models run")
 }
 
-/// A face with its surroundings cut out of a photograph, as a selfie would show it, enlarged by `zoom`.
+/// A face with its surroundings cut out of a photograph like a selfie, enlarged by `zoom`.
 fn selfie(picture: &Picture, face: &Face, zoom: f32) -> Picture {
     let [x, y, w, h] = face.bounds;
     let room = h * 0.8;
@@ -79,7 +80,7 @@ fn every_person_is_found_and_no_two_match() {
         assert_eq!(reading.faces.len(), people, "{name}");
         everybody.push(reading);
     }
-    // Within a photograph all are different people; the same friends appear in several.
+    // All people within a photograph are different; some people appear in several photographs.
     for reading in &everybody {
         for (place, a) in reading.faces.iter().enumerate() {
             for b in &reading.faces[place + 1..] {
@@ -90,7 +91,8 @@ fn every_person_is_found_and_no_two_match() {
     }
 }
 
-/// From this tilt on `human` turns the picture first and then misplaces the eyes, visibly (sample3's third face by 20 px).
+/// From this tilt on, `human` turns the picture first and then places the eyes visibly wrong (sample3's third
+/// face by 20 px).
 const HUMANS_TILT: f32 = 0.2;
 
 #[test]
@@ -121,7 +123,7 @@ fn eyes_are_where_human_sees_them() {
     }
 }
 
-/// The same face at another size, turned, mirrored, recompressed is the same person, whoever it is.
+/// The same face matches at another size, turned, mirrored or recompressed, for every person.
 #[test]
 fn a_face_matches_itself_however_it_is_sent() {
     let photograph = sample("sample6");
@@ -152,7 +154,8 @@ fn a_face_matches_itself_however_it_is_sent() {
     }
 }
 
-/// A document shows its portrait twice: the small second one is not another person. Lying on its side changes nothing.
+/// A document has its portrait twice: the small second one is not another person. The result is the same if
+/// the document is turned.
 #[test]
 fn a_ghost_portrait_does_not_count_and_a_second_person_does() {
     let photograph = sample("sample6");
@@ -208,7 +211,7 @@ fn pictures_without_a_face_have_none() {
     }
 }
 
-/// Each of four faces, plain and as a screen's pixel grid shows it to a camera.
+/// Each of four faces, plain and with the pixel grid that a camera records from a screen.
 #[test]
 fn a_screens_grid_is_not_live_and_the_face_itself_is_not_called_an_attack() {
     let photograph = sample("sample6");
@@ -223,7 +226,7 @@ fn a_screens_grid_is_not_live_and_the_face_itself_is_not_called_an_attack() {
         let mut screen = plain.clone();
         let width = screen.width as usize;
         for (at, pixel) in screen.pixels.chunks_exact_mut(3).enumerate() {
-            // Bright and dark between the columns and rows of a slightly turned display.
+            // The brightness varies between the columns and rows of a slightly turned display.
             let (x, y) = ((at % width) as f32, (at / width) as f32);
             let grid = 0.9 + 0.1 * ((x + 0.05 * y) * 2.1).sin() * ((y - 0.05 * x) * 2.1).sin();
             pixel
