@@ -1,7 +1,7 @@
-//! Prints how long decoding takes.
+//! Prints the time that decoding takes.
 //!
-//! `cargo run -p imaging --example decode_times` makes 12-megapixel files of its own; with paths as arguments it decodes
-//! those and says what became of each that failed.
+//! `cargo run -p imaging --example decode_times` generates 12-megapixel files and decodes them. With paths as
+//! arguments it decodes those files and prints the error of each that fails.
 
 use std::io::Write;
 use std::time::Instant;
@@ -95,7 +95,8 @@ fn photograph(width: u32, height: u32) -> Picture {
     }
 }
 
-/// A PDF whose only page is a JPEG. It has no cross-reference table, as some scanners' files; readers rebuild it.
+/// A PDF whose only page is a JPEG. Like some scanners' files, it has no cross-reference table; readers
+/// rebuild it.
 fn pdf_of(jpeg: &[u8], width: u32, height: u32) -> Vec<u8> {
     let content = format!("{width} 0 0 {height} 0 0 cm /I Do");
     let head = format!(

@@ -1,4 +1,4 @@
-//! One file to one upright picture: the way in.
+//! Decodes one file into one upright picture.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -9,19 +9,19 @@ use crate::format::{Format, sniff};
 use crate::limits::Limits;
 use crate::{jpeg, pdf, raster};
 
-/// Stack of the decoding thread: hostile PDFs nest deeply. Only what is touched takes memory.
+/// Stack of the decoding thread: hostile PDFs nest deeply. Only pages of the stack that are used take memory.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Decodes one file of any of our formats within the limits.
+/// Decodes one file of a supported format within the limits.
 ///
 /// A PDF gives its first page that is not blank, from [`Limits::from_page`] on.
 ///
-/// The work is done on a thread of its own, so that time and stack have a bound and a panic inside a decoder becomes
-/// [`DecodeError::Crashed`]. After [`DecodeError::Unfinished`] that thread still runs until it ends by itself: a
-/// long-lived process decodes strangers' files through [`crate::worker`], whose process then ends.
+/// A separate thread does the work. This limits time and stack, and a panic in a decoder becomes
+/// [`DecodeError::Crashed`]. After [`DecodeError::Unfinished`] that thread continues until it ends. A
+/// long-lived process therefore decodes untrusted files through [`crate::worker`], whose process then ends.
 ///
 /// # Errors
-/// [`DecodeError`]: for every file that does not give a whole picture.
+/// [`DecodeError`] for every file that does not give a whole picture.
 pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
     if bytes.is_empty() {
         return Err(DecodeError::Empty);
@@ -33,7 +33,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
         .name("decode".into())
         .stack_size(STACK_BYTES)
         .spawn(move || {
-            // Nobody listens any more after a time-out.
+            // After a time-out the receiver no longer exists.
             let _ = sender.send(decode_as(format, file, &caps));
         })
         .map_err(|_| DecodeError::Unfinished)?;

@@ -1,5 +1,5 @@
-//! What decoding gives: a picture as the file stores it, and the upright one with what is known of its file. And the one
-//! check that every format makes first.
+//! The results of decoding: a picture as stored in its file, and the upright picture with data about its
+//! file. Also the size check that every format makes first.
 
 use crate::error::DecodeError;
 use crate::format::Format;
@@ -11,17 +11,18 @@ use crate::picture::Picture;
 pub struct Decoded {
     /// The upright picture.
     pub picture: Picture,
-    /// What the file was.
+    /// The file's format.
     pub format: Format,
-    /// Width as stored, before [`Limits::max_side`] and EXIF orientation; of a PDF page as rendered.
+    /// Width as stored, before [`Limits::max_side`] and EXIF orientation; for a PDF, the width of the
+    /// rendered page.
     pub source_width: u32,
-    /// Height as stored, likewise.
+    /// Height, in the same way.
     pub source_height: u32,
-    /// The EXIF orientation tag (1–8) that was applied; 1 where there is none.
+    /// The EXIF orientation tag (1–8) that was applied; 1 if there is none.
     pub exif_orientation: u8,
-    /// Which page of a PDF this is, counted from 0.
+    /// The index of the PDF's page, counted from 0; `None` for other formats.
     pub page: Option<u32>,
-    /// How many pages the PDF has.
+    /// The number of the PDF's pages; `None` for other formats.
     pub pages: Option<u32>,
 }
 
@@ -31,7 +32,7 @@ pub(crate) struct Stored {
     pub(crate) exif_orientation: u8,
 }
 
-/// Refuses a declared size before anything is allocated for it.
+/// Checks a declared size before anything is allocated for it.
 pub(crate) fn check_size(width: u32, height: u32, limits: &Limits) -> Result<(), DecodeError> {
     if width == 0 || height == 0 {
         return Err(DecodeError::Damaged);

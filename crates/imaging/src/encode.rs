@@ -1,4 +1,4 @@
-//! Pictures to JPEG and PNG, for previews, the log and test specimens.
+//! Encodes pictures as JPEG and PNG, for stored copies, test specimens and tests.
 
 use image::ExtendedColorType::Rgb8;
 use image::ImageEncoder;
@@ -9,7 +9,7 @@ use crate::picture::Picture;
 
 /// Encodes a picture as JPEG of `quality` 1–100. No metadata is written.
 ///
-/// `None` when a side exceeds what JPEG can hold (65,535).
+/// Returns `None` if a side exceeds JPEG's limit (65,535).
 pub fn encode_jpeg(picture: &Picture, quality: u8) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
@@ -21,7 +21,7 @@ pub fn encode_jpeg(picture: &Picture, quality: u8) -> Option<Vec<u8>> {
 
 /// Encodes a picture as PNG, without loss. No metadata is written.
 ///
-/// `None` when the picture's size and pixels do not fit each other.
+/// Returns `None` if the picture's size and pixels do not correspond.
 pub fn encode_png(picture: &Picture) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     PngEncoder::new(&mut bytes)

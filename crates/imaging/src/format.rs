@@ -1,4 +1,5 @@
-//! The file formats we accept, told by their first bytes. Names and declared content types are never trusted.
+//! The supported file formats, detected by their first bytes. File names and declared content types are never
+//! trusted.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ pub enum Format {
     Jpeg,
     /// PNG.
     Png,
-    /// WEBP: lossy, lossless; of an animation the first frame.
+    /// WEBP, lossy or lossless; the first frame of an animation.
     Webp,
     /// Windows bitmap.
     Bmp,
@@ -31,13 +32,13 @@ impl Format {
     }
 }
 
-/// How far into a file `%PDF-` may begin (ISO 32000-1 annex H, note 13).
+/// The largest offset at which `%PDF-` may begin (ISO 32000-1 annex H, note 13).
 const PDF_HEADER_WITHIN: usize = 1024;
 
-/// Tells the format of a file by its first bytes, or `None` when it is none of ours.
+/// Detects the format of a file by its first bytes. Returns `None` if the format is not supported.
 ///
-/// A file that begins like an image *is* that image, whatever follows (polyglots). A PDF may begin with up to 1,024
-/// bytes of something else, as long as those are no image.
+/// A file that begins like an image *is* that image, regardless of the following bytes (polyglots). A PDF may
+/// begin with up to 1,024 bytes of other data, unless those begin like an image.
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
     if bytes.starts_with(&[0xFF, 0xD8, 0xFF]) {
         Some(Format::Jpeg)
@@ -55,7 +56,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// `BM` alone begins many texts, so the size of the second header must be one that exists too.
+/// Many texts begin with `BM`, so the size of the second header must also be one that exists.
 fn is_bmp(bytes: &[u8]) -> bool {
     const DIB_HEADER_SIZES: [u8; 7] = [12, 16, 40, 52, 56, 108, 124];
     bytes.starts_with(b"BM")

@@ -1,9 +1,9 @@
-//! Points and plane homographies: where a pixel of a rectified picture lies in the photograph.
+//! Points and plane homographies, which map pixels of a rectified picture to the photograph.
 
 use serde::{Deserialize, Serialize};
 
-/// A point of a picture in pixels: x to the right, y down. Pixel (0, 0) covers the square from (0, 0) to (1, 1), so its
-/// centre is (0.5, 0.5).
+/// A point of a picture in pixels: x to the right, y down. Pixel (0, 0) covers the square from (0, 0) to (1,
+/// 1), so its centre is (0.5, 0.5).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Point {
     /// To the right.
@@ -32,10 +32,10 @@ impl Homography {
     /// The map that changes nothing.
     pub const IDENTITY: Self = Self([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
 
-    /// The map that takes the four points of `from` to those of `to`, in order; `None` when three of either lie on a
-    /// line (or nearly), or a coordinate is not finite.
+    /// The map from the four points of `from` to those of `to`, in order. `None` if three points of either
+    /// are on a line (or nearly), or a coordinate is not finite.
     pub fn between(from: [Point; 4], to: [Point; 4]) -> Option<Self> {
-        // Eight linear equations for the eight free entries (h22 = 1).
+        // These are eight linear equations for the eight free entries (h22 = 1).
         let mut rows = [[0f64; 9]; 8];
         for (i, (f, t)) in from.iter().zip(&to).enumerate() {
             let (x, y, u, v) = (f64::from(f.x), f64::from(f.y), f64::from(t.x), f64::from(t.y));
@@ -47,8 +47,9 @@ impl Homography {
         map.inverse().map(|_| map)
     }
 
-    /// The map that takes the rectangle (0, 0)–(`width`, `height`) to `quad` (its corners top-left, top-right,
-    /// bottom-right, bottom-left): what [`crate::Picture::warp`] needs to cut a quadrilateral out upright.
+    /// The map from the rectangle (0, 0)–(`width`, `height`) to `quad` (its corners top-left, top-right,
+    /// bottom-right, bottom-left). [`crate::Picture::warp`] needs this map to cut out a quadrilateral
+    /// upright.
     pub fn from_rectangle(width: u32, height: u32, quad: [Point; 4]) -> Option<Self> {
         let (w, h) = (width as f32, height as f32);
         let rectangle = [
@@ -60,8 +61,9 @@ impl Homography {
         Self::between(rectangle, quad)
     }
 
-    /// The map that turns a target of `width` × `height` about its centre by `radians` (clockwise as seen, since y points
-    /// down) onto a source centred at `centre`, one to one in size.
+    /// The map from a target of `width` × `height` to a source, without scaling. The target is turned about
+    /// its centre by `radians` (clockwise for the viewer, because y points down) and placed at `centre` in
+    /// the source.
     pub fn rotation(radians: f64, centre: Point, width: u32, height: u32) -> Self {
         let (sin, cos) = radians.sin_cos();
         let (cx, cy) = (f64::from(width) / 2.0, f64::from(height) / 2.0);
@@ -73,7 +75,7 @@ impl Homography {
         ])
     }
 
-    /// Where a point goes. A point at infinity gives coordinates that are not finite.
+    /// Maps a point. A point at infinity gives coordinates that are not finite.
     pub fn apply(&self, point: Point) -> Point {
         let [a, b, c] = self.0;
         let (x, y) = (f64::from(point.x), f64::from(point.y));
@@ -84,7 +86,7 @@ impl Homography {
         )
     }
 
-    /// First `self`, then `next`.
+    /// The map that applies `self` first and `next` second.
     pub fn then(&self, next: &Self) -> Self {
         let mut product = [[0f64; 3]; 3];
         for (row, out) in next.0.iter().zip(&mut product) {
@@ -95,7 +97,7 @@ impl Homography {
         Self(product)
     }
 
-    /// The map back, or `None` when there is none.
+    /// The inverse map, or `None` if the map is singular.
     pub fn inverse(&self) -> Option<Self> {
         let [[a, b, c], [d, e, f], [g, h, i]] = self.0;
         let determinant = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
@@ -111,7 +113,8 @@ impl Homography {
     }
 }
 
-/// Gaussian elimination with partial pivoting of eight equations in eight unknowns (the ninth column is the right side).
+/// Solves eight equations in eight unknowns by Gaussian elimination with partial pivoting. The ninth column
+/// is the right-hand side.
 fn solve(mut rows: [[f64; 9]; 8]) -> Option<[f64; 8]> {
     for column in 0..8 {
         let pivot = (column..8).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;

@@ -1,8 +1,8 @@
-//! JPEG, whole or not at all.
+//! JPEG decoding that refuses incomplete files.
 //!
-//! Most decoders fill what is missing of a cut JPEG with grey and say nothing. We walk the file's markers first: that
-//! gives the size before anything is allocated, the number of scans, and whether the picture's end is there. Then
-//! `zune-jpeg` decodes in strict mode.
+//! Most decoders fill the missing part of a truncated JPEG with grey and report no error. This module
+//! therefore walks the file's markers first. They give the size before anything is allocated, the number of
+//! scans, and whether the picture's end is present. Then `zune-jpeg` decodes in strict mode.
 
 use image::metadata::Orientation;
 use zune_jpeg::JpegDecoder;
@@ -16,10 +16,10 @@ use crate::error::DecodeError;
 use crate::limits::Limits;
 use crate::picture::Picture;
 
-/// Encoders write about 10 scans; each may cost a whole pass over the picture.
+/// Encoders write about 10 scans. Each scan may need a pass over the whole picture.
 const MAX_SCANS: usize = 100;
 
-/// More than the decoder reads ahead of what it decodes (8 bytes).
+/// More bytes than the decoder reads ahead (8).
 const READ_AHEAD: usize = 12;
 
 /// Decodes a baseline, extended or progressive JPEG: grey, YCbCr, RGB, CMYK or YCCK.
@@ -29,9 +29,9 @@ pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<Stored, Decod
     if survey.scans > MAX_SCANS {
         return Err(DecodeError::TooManyScans);
     }
-    // What follows the picture (a second picture, a maker's trailer, a polyglot's other half) is none of ours. Of a
-    // sequential JPEG the end marker goes too: the decoder goes on in silence once it has seen the marker, but fails
-    // when it runs out of data, so a picture that somebody cut and then closed is refused.
+    // Data after the picture (a second picture, a maker's trailer, a polyglot's other half) is ignored. In a
+    // sequential JPEG the end marker is removed, too. After that marker the decoder accepts missing data, but
+    // it fails if it runs out of data. A truncated picture with an added end marker is therefore refused.
     if survey.sequential {
         file.truncate(survey.end);
         file.resize(survey.end + READ_AHEAD, 0);
@@ -54,15 +54,15 @@ pub(crate) fn decode(mut file: Vec<u8>, limits: &Limits) -> Result<Stored, Decod
     })
 }
 
-/// What the markers say.
+/// The properties of a JPEG that its markers state.
 #[derive(Debug, PartialEq, Eq)]
 struct Survey {
     width: u32,
     height: u32,
     scans: usize,
-    /// Not progressive: each sample is coded once, in order.
+    /// Whether the JPEG is not progressive: each sample is coded once, in order.
     sequential: bool,
-    /// Where the end marker (EOI) stands.
+    /// The offset of the end marker (EOI).
     end: usize,
 }
 
@@ -72,7 +72,7 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
     let mut scans = 0;
     let mut at = 2;
     loop {
-        // A marker is one or more 0xFF and then a byte that is neither 0xFF nor 0.
+        // A marker is one or more bytes 0xFF, then a byte that is neither 0xFF nor 0.
         at += find(&file[at.min(file.len())..], |pair| {
             pair[0] == 0xFF && !matches!(pair[1], 0x00 | 0xFF)
         })
@@ -101,7 +101,8 @@ fn survey(file: &[u8]) -> Result<Survey, DecodeError> {
                     return Err(DecodeError::Damaged);
                 }
             }
-            // DHT, JPG and DAC share the range with the frames of lossless, hierarchical and arithmetic coding.
+            // DHT, JPG and DAC are in the same range as the frames of lossless, hierarchical and arithmetic
+            // coding.
             0xC3..=0xCF if !matches!(marker, 0xC4 | 0xC8 | 0xCC) => return Err(DecodeError::Unsupported),
             0xDA => scans += 1,
             _ => {}

@@ -1,14 +1,15 @@
-//! Hostile bytes to upright RGB pixels: JPEG, PNG, WEBP, BMP and the pages of a PDF.
+//! Decodes untrusted files into upright RGB pixels: JPEG, PNG, WEBP, BMP and the pages of a PDF.
 //!
-//! Every picture a stranger sends goes through [`decode`]: the format is told by the first bytes, the size is read from
-//! the header and capped *before* anything is decoded, EXIF orientation is applied, transparency is laid on white, and
-//! whatever cannot be decoded whole is a typed [`DecodeError`], never a half-grey picture. A server calls it in a child
-//! process through [`worker`], so that a decoder that crashes costs one request its answer and nothing else.
+//! Every untrusted picture is decoded by [`decode`]. The first bytes decide the format, and the size in the
+//! header is checked *before* anything is decoded. EXIF orientation is applied, and transparency becomes
+//! white. A file that does not give a whole picture gives a typed [`DecodeError`], never a half-grey picture.
+//! A server decodes in a child process through [`worker`], so a crash of the decoder affects only one
+//! request.
 //!
-//! The crate also has the few picture operations that the engines share: crop, resize, rotate, mirror, perspective
-//! [`Picture::warp`], luma and integral sums, and JPEG/PNG encoding of previews.
+//! The crate also has the picture operations that the engines share: crop, resize, rotate, mirror,
+//! perspective [`Picture::warp`], luma and integral sums, and encoding as JPEG and PNG.
 //!
-//! It never looks for documents or faces, touches no file and no network, and knows no HTTP.
+//! It never detects documents or faces, and uses no files, network or HTTP.
 
 mod decode;
 mod decoded;

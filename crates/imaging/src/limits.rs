@@ -1,29 +1,29 @@
-//! The caps that hostile files run into.
+//! The limits for decoding hostile files.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What [`crate::decode`] may spend on one file. The default is the house's rule (`≤ 50 MP in, ≤ 20 MP for a PDF page`).
+/// The resources that [`crate::decode`] may use for one file. The defaults are the product's limits
+/// (`≤ 50 MP in, ≤ 20 MP for a PDF page`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Most pixels (width × height) that an image's header may declare.
+    /// The largest number of pixels (width × height) that an image's header may declare.
     pub max_pixels: u64,
-    /// Most pixels that a PDF page is rendered to; larger pages are rendered smaller.
+    /// The largest number of pixels of a rendered PDF page; larger pages are rendered smaller.
     pub max_page_pixels: u64,
-    /// Most pages that a PDF may have.
+    /// The largest number of pages of a PDF.
     pub max_pages: u32,
-    /// The PDF page (counted from 0) to begin looking at. To see the next page that holds something, ask again with
+    /// The first PDF page to render, counted from 0. For the next page that is not blank, decode again with
     /// [`crate::Decoded::page`] + 1.
     pub from_page: u32,
-    /// When set, larger pictures are reduced so that neither side exceeds this many pixels.
+    /// If set, larger pictures are reduced so that neither side exceeds this many pixels.
     pub max_side: Option<u32>,
-    /// Most processor time that one file may take, in whole seconds. The worker's process enforces it, because the operating system
-    /// counts processor time by process; see [`crate::worker::serve`].
+    /// The processor time for one file, in whole seconds. The worker's process enforces it, because the
+    /// operating system measures processor time by process; see [`crate::worker::serve`].
     pub processor: Duration,
-    /// Most time that one file may take by the clock. A file that does not end within it has no verdict:
-    /// [`crate::DecodeError::Unfinished`].
+    /// The elapsed time for one file. A file that exceeds it gives [`crate::DecodeError::Unfinished`].
     pub time: Duration,
 }
 

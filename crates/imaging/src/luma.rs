@@ -5,26 +5,26 @@ use fast_image_resize::PixelType;
 use crate::geometry::{Homography, Point};
 use crate::resample::{neighbours, resize};
 
-/// A grey picture: one byte a pixel, row-major, 0 black.
+/// A grey picture: one byte per pixel, row-major, 0 is black.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Luma {
     /// Pixels in a row.
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// The grey of each pixel in turn.
+    /// The grey value of each pixel.
     pub pixels: Vec<u8>,
 }
 
 impl std::fmt::Debug for Luma {
-    /// The size only: pixels are personal data.
+    /// Prints only the size, because pixels are personal data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Luma({} × {})", self.width, self.height)
     }
 }
 
 impl Luma {
-    /// A picture of one grey. Sides of zero become one.
+    /// A picture of one grey value. Sides of zero become one.
     pub fn filled(width: u32, height: u32, grey: u8) -> Self {
         let (width, height) = (width.max(1), height.max(1));
         Self {
@@ -34,10 +34,10 @@ impl Luma {
         }
     }
 
-    /// The grey at column `x`, row `y`.
+    /// The grey value at column `x`, row `y`.
     ///
     /// # Panics
-    /// When the pixel lies outside.
+    /// Panics if the pixel is outside the picture.
     pub fn pixel(&self, x: u32, y: u32) -> u8 {
         assert!(x < self.width && y < self.height, "pixel outside the picture");
         self.pixels[y as usize * self.width as usize + x as usize]
@@ -46,12 +46,13 @@ impl Luma {
     /// The bytes of one row.
     ///
     /// # Panics
-    /// When the row lies outside.
+    /// Panics if the row is outside the picture.
     pub fn row(&self, y: u32) -> &[u8] {
         &self.pixels[y as usize * self.width as usize..][..self.width as usize]
     }
 
-    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` when nothing is left.
+    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` if the result is
+    /// empty.
     pub fn crop(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Self> {
         let right = x.saturating_add(width).min(self.width);
         let bottom = y.saturating_add(height).min(self.height);
@@ -89,7 +90,7 @@ impl Luma {
         }
     }
 
-    /// As [`crate::Picture::warp`], in grey.
+    /// [`crate::Picture::warp`] for grey pictures.
     pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: u8) -> Self {
         let mut picture = Self::filled(width, height, outside);
         let stride = self.width as usize;
@@ -108,7 +109,7 @@ impl Luma {
         picture
     }
 
-    /// The sums from which the mean of any rectangle follows in four look-ups.
+    /// The integral sums, which give the mean of any rectangle in four look-ups.
     pub fn integral(&self) -> Integral {
         let stride = self.width as usize + 1;
         let mut sums = vec![0u64; stride * (self.height as usize + 1)];
@@ -145,7 +146,7 @@ impl Integral {
         at(x1, y1) + at(x0, y0) - at(x0, y1) - at(x1, y0)
     }
 
-    /// The mean over columns `x0..x1` and rows `y0..y1`, clipped to the picture; 0 when nothing is left.
+    /// The mean over columns `x0..x1` and rows `y0..y1`, clipped to the picture; 0 if the rectangle is empty.
     pub fn mean(&self, x0: u32, y0: u32, x1: u32, y1: u32) -> f32 {
         let columns = x1.min(self.width).saturating_sub(x0);
         let rows = y1.min(self.height).saturating_sub(y0);

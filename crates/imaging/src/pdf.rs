@@ -1,10 +1,10 @@
-//! The pages of a PDF, rendered by `hayro` one after another until one holds something.
+//! PDF decoding: `hayro` renders the pages one after another until one is not blank.
 //!
-//! Nothing in a PDF is ever run. A file that carries scripts or actions is refused whole, since what a reader would see
-//! may not be what we see. Sizes are computed before anything is rendered: the renderer itself trusts them.
+//! Nothing in a PDF is ever run. A file with scripts or actions is refused, because other software might
+//! display it differently. Sizes are calculated before rendering, because the renderer does not check them.
 //!
-//! What a page's content stream may cost cannot be known before it is interpreted (forms within forms, streams that
-//! inflate a thousandfold): there the limits of the worker's process on processor time and memory hold.
+//! The cost of a page's content stream is unknown until it is interpreted (nested forms, streams that inflate
+//! a thousandfold). The worker process's limits on processor time and memory apply there.
 
 use hayro::hayro_interpret::InterpreterSettings;
 use hayro::hayro_syntax::object::{Array, Dict, MaybeRef, Name, Object, Stream};
@@ -19,17 +19,19 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::picture::Picture;
 
-/// Resolution of a page whose content gives none: enough to read 2.5 mm print.
+/// Resolution of a page whose content specifies none: enough to read 2.5 mm print.
 const DOTS_PER_INCH: f64 = 300.0;
-/// A4 at that resolution. Larger pages are rendered to as many pixels unless an image on them has more.
+/// A4 at that resolution. Larger pages are rendered with this number of pixels, unless an image on them has
+/// more.
 const A4_PIXELS: f64 = 2480.0 * 3508.0;
-/// Nothing can be read on a page narrower than this.
+/// A page with a shorter side, in pixels, is not legible.
 const MIN_SIDE: u32 = 16;
 /// The renderer counts pixels in `u16`.
 const MAX_SIDE: u32 = u16::MAX as u32;
-/// Lightest minus darkest grey, after averaging, of a page that holds anything.
+/// The smallest difference between the lightest and the darkest grey, after averaging, of a page with
+/// content.
 const BLANK_CONTRAST: u8 = 24;
-/// Action types that run something or send something (ISO 32000-1 table 198).
+/// Action types that run or send something (ISO 32000-1 table 198).
 const RUNNING_ACTIONS: [&[u8]; 6] = [
     b"JavaScript",
     b"Launch",
@@ -88,7 +90,7 @@ fn render_page<'a>(
         &RenderSettings::default(),
         &settings,
     );
-    // The page is opaque: it was cleared to white.
+    // The page is opaque, because its background is white.
     let (across, down) = (u32::from(pixmap.width()), u32::from(pixmap.height()));
     let mut pixels = Vec::with_capacity(width as usize * height as usize * 3);
     pixels.extend(
@@ -106,7 +108,7 @@ fn render_page<'a>(
     Ok((picture, (across, down)))
 }
 
-/// The scale (pixels per point) at which to render a page, and the size that gives.
+/// The scale (pixels per point) for rendering a page, and the resulting size in pixels.
 fn page_size(page: &Page<'_>, limits: &Limits) -> Result<(f32, u32, u32), DecodeError> {
     let (width, height) = page.render_dimensions();
     let (width, height) = (f64::from(width), f64::from(height));
@@ -118,7 +120,7 @@ fn page_size(page: &Page<'_>, limits: &Limits) -> Result<(f32, u32, u32), Decode
     let wanted = (area * per_point * per_point)
         .min(A4_PIXELS)
         .max(largest_image(page));
-    // A little less, so that rounding never exceeds the cap.
+    // The factor ensures that rounding never exceeds the limit.
     let pixels = wanted.min(limits.max_page_pixels as f64 * 0.999);
     let scale = (pixels / area)
         .sqrt()
@@ -132,7 +134,8 @@ fn page_size(page: &Page<'_>, limits: &Limits) -> Result<(f32, u32, u32), Decode
     Ok((scale, width, height))
 }
 
-/// Pixels of the largest image among a page's resources: a scan or photograph, which should keep its resolution.
+/// The pixels of the largest image among a page's resources: a scan or photograph, whose resolution should be
+/// preserved.
 fn largest_image(page: &Page<'_>) -> f64 {
     let images = &page.resources().x_objects;
     let pixels = images.keys().filter_map(|name| {
@@ -143,7 +146,7 @@ fn largest_image(page: &Page<'_>) -> f64 {
     pixels.fold(0.0, f64::max)
 }
 
-/// The declared size of an image, or `None` when the stream is none.
+/// The declared size of an image, or `None` if the stream is no image.
 fn image_size(stream: &Dict<'_>) -> Option<(u32, u32)> {
     let is_image = stream
         .get::<Name<'_>>("Subtype")
@@ -151,7 +154,7 @@ fn image_size(stream: &Dict<'_>) -> Option<(u32, u32)> {
     is_image.then(|| Some((stream.get::<u32>("Width")?, stream.get::<u32>("Height")?)))?
 }
 
-/// Refuses what runs something, and images beyond the cap, wherever in the file they are.
+/// Refuses files that contain something to run, or an image beyond the limit, anywhere in the file.
 fn check_objects(pdf: &Pdf, limits: &Limits) -> Result<(), DecodeError> {
     for object in pdf.objects() {
         if let Object::Stream(stream) = &object
@@ -166,7 +169,7 @@ fn check_objects(pdf: &Pdf, limits: &Limits) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// Whether an object, or what lies directly inside it, is a script, an action that runs, or an XFA form.
+/// Whether an object or its direct content is a script, an action that runs something, or an XFA form.
 fn runs_something(object: &Object<'_>) -> bool {
     match object {
         Object::Dict(dict) => dict_runs_something(dict),
@@ -193,7 +196,7 @@ fn array_runs_something(array: &Array<'_>) -> bool {
         .any(|value| matches!(value, MaybeRef::NotRef(inner) if runs_something(&inner)))
 }
 
-/// Whether a page is of one colour, but for noise.
+/// Whether a page has one colour, except for noise.
 fn is_blank(page: &Picture) -> bool {
     let small = page.luma();
     let scale = 256.0 / f64::from(small.width.max(small.height));

@@ -1,4 +1,4 @@
-//! RGB pictures and the operations that every engine needs.
+//! RGB pictures and the operations that the engines share.
 
 use fast_image_resize::PixelType;
 
@@ -6,28 +6,29 @@ use crate::geometry::{Homography, Point};
 use crate::luma::Luma;
 use crate::resample::{neighbours, resize};
 
-/// An upright picture: 8-bit sRGB, row-major, three bytes a pixel, no padding.
+/// An upright picture: 8-bit sRGB, row-major, three bytes per pixel, no padding.
 ///
-/// `pixels.len() == width * height * 3` always holds for what this crate makes; [`Picture::new`] checks it.
+/// In every picture from this crate, `pixels.len() == width * height * 3`; [`Picture::new`] checks it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     /// Pixels in a row.
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Red, green, blue of each pixel in turn.
+    /// Red, green, blue of each pixel.
     pub pixels: Vec<u8>,
 }
 
 impl std::fmt::Debug for Picture {
-    /// The size only: pixels are personal data.
+    /// Prints only the size, because pixels are personal data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Picture({} × {})", self.width, self.height)
     }
 }
 
 impl Picture {
-    /// A picture from its pixels, or `None` when their number does not fit the size or a side is zero.
+    /// Creates a picture from its pixels. Returns `None` if their number does not fit the size or a side is
+    /// zero.
     pub fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Self> {
         (width > 0 && height > 0 && pixels.len() == byte_len(width, height)?).then_some(Self {
             width,
@@ -49,7 +50,7 @@ impl Picture {
     /// The colour at column `x`, row `y`.
     ///
     /// # Panics
-    /// When the pixel lies outside.
+    /// Panics if the pixel is outside the picture.
     pub fn pixel(&self, x: u32, y: u32) -> [u8; 3] {
         assert!(x < self.width && y < self.height, "pixel outside the picture");
         let at = (y as usize * self.width as usize + x as usize) * 3;
@@ -59,13 +60,14 @@ impl Picture {
     /// The bytes of one row.
     ///
     /// # Panics
-    /// When the row lies outside.
+    /// Panics if the row is outside the picture.
     pub fn row(&self, y: u32) -> &[u8] {
         let stride = self.width as usize * 3;
         &self.pixels[y as usize * stride..][..stride]
     }
 
-    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` when nothing is left.
+    /// The part of the picture inside a rectangle, which is clipped to the picture; `None` if the result is
+    /// empty.
     pub fn crop(&self, x: u32, y: u32, width: u32, height: u32) -> Option<Self> {
         let right = x.saturating_add(width).min(self.width);
         let bottom = y.saturating_add(height).min(self.height);
@@ -130,7 +132,8 @@ impl Picture {
         self.gathered(self.width, self.height, |x, y| (self.width - 1 - x, y))
     }
 
-    /// The picture made upright according to EXIF's orientation tag 1–8 (CIPA DC-008 §4.6.5); others change nothing.
+    /// The picture made upright by EXIF's orientation tag 1–8 (CIPA DC-008 §4.6.5); other values change
+    /// nothing.
     pub fn oriented(self, exif_orientation: u8) -> Self {
         match exif_orientation {
             2 => self.mirrored(),
@@ -144,11 +147,12 @@ impl Picture {
         }
     }
 
-    /// A picture of `width` × `height` whose every pixel is looked up, bilinearly, where `map` sends it in this one.
-    /// What lies outside is `outside`.
+    /// A picture of `width` × `height`. `map` gives the position of each of its pixels in this picture, which
+    /// is sampled bilinearly. Pixels from outside this picture have the colour `outside`.
     ///
-    /// Cut a quadrilateral out upright with [`Homography::from_rectangle`]; turn by any angle with
-    /// [`Homography::rotation`]. When the target is much smaller than the source region, reduce the source first.
+    /// To cut out a quadrilateral upright, use [`Homography::from_rectangle`]; to turn by any angle, use
+    /// [`Homography::rotation`]. If the target is much smaller than the source region, reduce the source
+    /// first.
     pub fn warp(&self, map: &Homography, width: u32, height: u32, outside: [u8; 3]) -> Self {
         let mut picture = Self::filled(width, height, outside);
         let stride = self.width as usize * 3;
@@ -173,7 +177,7 @@ impl Picture {
         picture
     }
 
-    /// The picture in grey: luma of ITU-R BT.601, as JPEG has it.
+    /// The picture in grey: luma of ITU-R BT.601, as in JPEG.
     pub fn luma(&self) -> Luma {
         let grey =
             |p: &[u8]| (77 * u32::from(p[0]) + 150 * u32::from(p[1]) + 29 * u32::from(p[2]) + 128) >> 8;
@@ -202,7 +206,7 @@ impl Picture {
     }
 }
 
-/// Bytes of an RGB picture, or `None` when they overflow.
+/// The number of bytes of an RGB picture, or `None` if it overflows.
 pub(crate) fn byte_len(width: u32, height: u32) -> Option<usize> {
     (width as usize).checked_mul(height as usize)?.checked_mul(3)
 }
@@ -211,7 +215,7 @@ pub(crate) fn byte_len(width: u32, height: u32) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// 3 × 2: every pixel its own colour.
+    /// A picture of 3 × 2 pixels with different colours.
     fn numbered() -> Picture {
         Picture::new(3, 2, (0..6).flat_map(|i| [i * 40, i, 255 - i]).collect()).expect("six pixels")
     }
@@ -237,7 +241,8 @@ mod tests {
         assert_eq!(picture.rotated(5), picture.rotated(1));
     }
 
-    /// How each orientation stores the upright picture, by the tag's definition (row 0, column 0 of the stored one).
+    /// The stored picture of each orientation, by the tag's definition (row 0 and column 0 of the stored
+    /// picture).
     #[test]
     fn every_exif_orientation_comes_upright() {
         let upright = numbered();

@@ -1,4 +1,5 @@
-//! PNG, WEBP and BMP through the `image` crate: size first, then pixels, then plain RGB.
+//! Decodes PNG, WEBP and BMP with the `image` crate: it checks the size, decodes the pixels and converts them
+//! to RGB.
 
 use std::io::{Cursor, ErrorKind};
 
@@ -13,10 +14,10 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::picture::Picture;
 
-/// Decoded bytes allowed per pixel of [`Limits::max_pixels`]: RGBA of 8 bits.
+/// Decoded bytes allowed for each pixel of [`Limits::max_pixels`]: 8-bit RGBA.
 const BYTES_PER_PIXEL: u64 = 4;
 
-/// Decodes a PNG (of an animation its default image), WEBP (of an animation its first frame) or BMP.
+/// Decodes a PNG (the default image of an animation), a WEBP (the first frame of an animation) or a BMP.
 pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<Stored, DecodeError> {
     let file = Cursor::new(bytes);
     match format {
@@ -37,7 +38,7 @@ pub(crate) fn decode(bytes: &[u8], format: Format, limits: &Limits) -> Result<St
     }
 }
 
-/// Whether a WEBP is shorter than its RIFF header says; the decoder would call that damaged.
+/// Whether a WEBP is shorter than its RIFF header declares. The decoder would report it as damaged.
 fn webp_is_cut(bytes: &[u8]) -> bool {
     let declared = bytes
         .get(4..8)
@@ -51,7 +52,7 @@ fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, Decod
     if decoder.total_bytes() > limits.max_pixels * BYTES_PER_PIXEL {
         return Err(DecodeError::TooMuchMemory);
     }
-    // Unreadable EXIF costs the orientation, not the picture.
+    // If the EXIF data is unreadable, only the orientation is lost.
     let exif_orientation = decoder
         .orientation()
         .map_or(1, image::metadata::Orientation::to_exif);
@@ -66,7 +67,7 @@ fn read(mut decoder: impl ImageDecoder, limits: &Limits) -> Result<Stored, Decod
     })
 }
 
-/// Any colour type to RGB8, transparency laid on white; in place where that saves memory.
+/// Converts any colour type to RGB8 on a white background, in place where that saves memory.
 fn to_rgb(mut raw: Vec<u8>, colour: ColorType) -> Option<Vec<u8>> {
     if matches!(
         colour,
@@ -106,7 +107,7 @@ fn on_white(sample: u8, alpha: u8) -> u8 {
     ((sample * alpha + 255 * (255 - alpha) + 127) / 255) as u8
 }
 
-/// Our error for the library's; its text, which may quote the file, is dropped.
+/// Converts the library's error. Its text is dropped, because it may quote the file.
 fn error(error: ImageError) -> DecodeError {
     match &error {
         ImageError::Unsupported(_) => DecodeError::Unsupported,
@@ -117,7 +118,7 @@ fn error(error: ImageError) -> DecodeError {
     }
 }
 
-/// Whether the end of the file is what lies behind an error.
+/// Whether the cause of an error is the end of the file.
 fn ended_early(error: &(dyn std::error::Error + 'static)) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|io| io.kind() == ErrorKind::UnexpectedEof) || error.source().is_some_and(ended_early)

@@ -1,11 +1,11 @@
-//! The supervised child's conversation: one request after another over stdin and stdout.
+//! The protocol of the decoding child process: one request after another over stdin and stdout.
 //!
-//! The server starts `bonafide decode-worker`, sets its resource limits, its time-out and starts another when it dies;
-//! this module only knows what is said. Every length is checked before memory is taken for it, on both sides: the parent
-//! trusts the child no more than the file.
+//! The server starts `bonafide decode-worker` and replaces it when it ends; the child sets its own resource
+//! limits. This module contains only the messages. Both sides check every length before they allocate memory,
+//! and the parent trusts the child no more than the file.
 //!
-//! Request: `u32` length and JSON of [`Limits`], `u32` length and the file. Answer: `u32` length and JSON of the
-//! outcome, then, when it is a picture, its pixels (`width × height × 3` bytes). Numbers are little-endian.
+//! Request: `u32` length and JSON of [`Limits`], then `u32` length and the file. Answer: `u32` length and
+//! JSON of the outcome, then the pixels of a picture (`width × height × 3` bytes). Numbers are little-endian.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -19,18 +19,18 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::picture::{Picture, byte_len};
 
-/// Longest JSON on either side.
+/// The largest length of JSON, in bytes, on either side.
 const MAX_HEAD: usize = 4096;
-/// Largest file that a request may carry.
+/// The largest file in a request, in bytes.
 pub const MAX_FILE: usize = 64 << 20;
 
-/// Why the conversation broke off. The child is of no more use then.
+/// Why the connection failed. The child must then be replaced.
 #[derive(Debug, Error)]
 pub enum WorkerError {
-    /// The pipe broke or ended: the child died, for instance of its memory limit.
+    /// The pipe broke or ended because the child died, for instance at its memory limit.
     #[error("the decode worker cannot be reached")]
     Io(#[from] io::Error),
-    /// A length beyond its cap, or a message that is none.
+    /// A length exceeds its limit, or a message is invalid.
     #[error("the decode worker's message is malformed")]
     Malformed,
 }
@@ -54,11 +54,11 @@ struct Head {
     pages: Option<u32>,
 }
 
-/// The parent asks.
+/// Sends a request from the parent.
 ///
 /// # Errors
-/// [`WorkerError::Io`] when the pipe is broken; [`WorkerError::Malformed`] when the file exceeds [`MAX_FILE`] (nothing
-/// is sent then).
+/// [`WorkerError::Io`] if the pipe is broken. [`WorkerError::Malformed`] if the file exceeds [`MAX_FILE`];
+/// then nothing is sent.
 pub fn write_request(to: &mut impl Write, file: &[u8], limits: &Limits) -> Result<(), WorkerError> {
     if file.len() > MAX_FILE {
         return Err(WorkerError::Malformed);
@@ -69,10 +69,11 @@ pub fn write_request(to: &mut impl Write, file: &[u8], limits: &Limits) -> Resul
     Ok(to.flush()?)
 }
 
-/// The parent reads the answer to a request made with `limits`.
+/// Reads, in the parent, the answer to a request made with `limits`.
 ///
 /// # Errors
-/// The outer one when there is no usable answer and the child must be replaced; the inner one is the child's verdict.
+/// The outer error means that there is no usable answer and the child must be replaced. The inner error is
+/// the child's.
 pub fn read_answer(
     from: &mut impl Read,
     limits: &Limits,
@@ -98,16 +99,16 @@ pub fn read_answer(
     }))
 }
 
-/// The child: answers requests until its input ends.
+/// Answers requests, in the child, until the input ends.
 ///
-/// `limit` is called before each file. It makes the operating system end this process when the file takes more processor time than
-/// [`Limits::processor`].
+/// `limit` is called before each file. It makes the operating system end this process if the file needs more
+/// processor time than [`Limits::processor`].
 ///
-/// Returns as well after a file that was not finished or crashed its decoder, since that file's thread may still hold time
-/// and memory: the process is meant to end then and its parent to start another.
+/// The function also returns after a file that was not finished or crashed its decoder, because that file's
+/// thread may still use time and memory. The process should then end, and its parent start another.
 ///
 /// # Errors
-/// When the pipe breaks, a request is malformed or `limit` fails.
+/// Fails if the pipe breaks, a request is malformed or `limit` fails.
 pub fn serve(
     mut input: impl Read,
     mut output: impl Write,
@@ -124,7 +125,7 @@ pub fn serve(
     Ok(())
 }
 
-/// `None` at the end of input, between two requests.
+/// Returns `None` at the end of input between two requests.
 fn read_request(from: &mut impl Read) -> Result<Option<(Vec<u8>, Limits)>, WorkerError> {
     let limits = match read_json(from) {
         Ok(limits) => limits,

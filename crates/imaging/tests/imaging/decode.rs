@@ -1,4 +1,4 @@
-//! Every format comes out upright and whole, and every hostile file as the typed error it deserves.
+//! Every format is decoded upright and completely, and every hostile file gives its typed error.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn refused(bytes: &[u8]) -> DecodeError {
     decode(bytes, &Limits::default()).expect_err("a bad file")
 }
 
-/// Whether two colours are the same but for compression.
+/// Whether two colours are equal except for compression.
 fn near(a: [u8; 3], b: [u8; 3], tolerance: u8) -> bool {
     a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= tolerance)
 }
@@ -78,7 +78,7 @@ fn transparency_lies_on_white_and_sixteen_bits_become_eight() {
 #[test]
 fn exif_orientations_come_upright_in_jpeg_and_png() {
     let upright = two_halves(32, 16);
-    // How a camera held so stores it: the inverse of what the tag asks for.
+    // A camera in this orientation stores the inverse of the tag's transformation.
     let stored = [
         (1, upright.clone()),
         (2, upright.mirrored()),
@@ -127,7 +127,7 @@ fn large_pictures_are_reduced_on_request() {
 fn bad_files_are_typed() {
     let picture = two_halves(32, 16);
     let jpeg = jpeg(&picture);
-    // A camera's progressive file with its last scan's header repeated, data and all.
+    // A camera's progressive file whose last scan, with header and data, is repeated.
     let last_scan = PROGRESSIVE_JPEG
         .windows(2)
         .rposition(|pair| pair == [0xFF, 0xDA])
@@ -203,7 +203,7 @@ fn bad_files_are_typed() {
     }
 }
 
-/// What somebody cut and then closed properly is as incomplete as what was only cut.
+/// A file that was truncated and then got an end marker is as incomplete as one that was only truncated.
 #[test]
 fn a_jpeg_that_was_cut_and_closed_is_refused() {
     let whole = jpeg(&textured(64, 64));
@@ -214,7 +214,7 @@ fn a_jpeg_that_was_cut_and_closed_is_refused() {
     }
 }
 
-/// Blank last rows need few bits: the check above must not take them for missing.
+/// Blank last rows need few bits. The check above must not treat them as missing.
 #[test]
 fn tiny_and_blank_jpegs_are_whole() {
     for (width, height) in [(1, 1), (1, 300), (8, 8), (16, 64), (17, 33), (300, 1)] {
@@ -243,7 +243,7 @@ fn a_pdf_gives_its_first_page_that_holds_something() {
         (first.format, first.page, first.pages),
         (Format::Pdf, Some(2), Some(5))
     );
-    // 200 × 100 points at 300 dots an inch.
+    // The page has 200 × 100 points, at 300 dots per inch.
     assert_eq!((first.picture.width, first.picture.height), (833, 416));
     let [red, white] = [first.picture.pixel(300, 200), first.picture.pixel(800, 20)];
     assert!(
@@ -313,7 +313,7 @@ fn hostile_pdfs_are_typed() {
     for (what, bytes, expected) in cases {
         assert_eq!(refused(&bytes), expected, "{what}");
     }
-    // Ordinary entries that only point somewhere are no scripts.
+    // Ordinary entries that only refer to something are not scripts.
     for catalog in [
         "/OpenAction [3 0 R /Fit]",
         "/OpenAction << /S /GoTo /D [3 0 R /Fit] >>",
@@ -337,14 +337,14 @@ fn a_page_that_draws_for_ever_is_not_waited_for() {
     };
     let outcome = decode(&endless_pdf(), &limits);
     assert!(start.elapsed() < Duration::from_secs(3));
-    // The renderer may have a cap of its own; what it may not do is go on.
+    // The renderer may have its own limit, but it must not continue.
     assert!(
         matches!(outcome, Err(DecodeError::Unfinished) | Ok(_)),
         "{outcome:?}"
     );
 }
 
-/// No prefix of a file is a picture other than the whole file's.
+/// A prefix of a file never gives another picture than the whole file.
 #[test]
 fn truncation_at_every_length_is_noticed() {
     let picture = textured(24, 24);
@@ -385,7 +385,7 @@ fn truncated_pdfs_neither_crash_nor_hang() {
     }
 }
 
-/// A verdict about the bytes, whatever they are: no crash, no endless work.
+/// Whether decoding ends with a result about the bytes: neither a crash nor endless work.
 fn is_a_verdict(bytes: &[u8]) -> bool {
     !matches!(
         decode(bytes, &Limits::default()),

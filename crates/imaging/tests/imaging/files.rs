@@ -1,4 +1,4 @@
-//! Small files for the tests, made on the spot: pictures of every format and PDFs of every ill will.
+//! Small files that the tests generate: pictures of every format and hostile PDFs.
 
 use image::ExtendedColorType::{self, L8, L16, La8, Rgb8, Rgb16, Rgba8, Rgba16};
 use image::ImageEncoder;
@@ -7,18 +7,19 @@ use imaging::Picture;
 pub(crate) const RED: [u8; 3] = [200, 40, 60];
 pub(crate) const BLUE: [u8; 3] = [20, 120, 220];
 
-/// Files made once by ImageMagick and Ghostscript: the left half red, the right half blue (the PDFs: a red rectangle).
+/// Files from ImageMagick and Ghostscript. The left half is red and the right half blue; the PDFs have a red
+/// rectangle.
 pub(crate) const CMYK_JPEG: &[u8] = include_bytes!("../data/cmyk.jpg");
 pub(crate) const PROGRESSIVE_JPEG: &[u8] = include_bytes!("../data/progressive.jpg");
 pub(crate) const LOSSY_WEBP: &[u8] = include_bytes!("../data/lossy.webp");
-/// Two frames: the first is red and blue, the second all blue.
+/// Two frames: the first is red and blue, the second is blue.
 pub(crate) const ANIMATED_WEBP: &[u8] = include_bytes!("../data/animated.webp");
-/// Opens with the password `user` only.
+/// Opens only with the password `user`.
 pub(crate) const PASSWORD_PDF: &[u8] = include_bytes!("../data/password.pdf");
 /// Encrypted, but the user's password is empty.
 pub(crate) const OWNER_PDF: &[u8] = include_bytes!("../data/owner.pdf");
 
-/// The left half red, the right half blue.
+/// A picture whose left half is red and whose right half is blue.
 pub(crate) fn two_halves(width: u32, height: u32) -> Picture {
     let row: Vec<u8> = (0..width)
         .flat_map(|x| if x < width / 2 { RED } else { BLUE })
@@ -26,7 +27,7 @@ pub(crate) fn two_halves(width: u32, height: u32) -> Picture {
     Picture::new(width, height, row.repeat(height as usize)).expect("the size fits")
 }
 
-/// A picture with much detail, so that a cut file lacks something.
+/// A picture with much detail, so that every part of its file matters.
 pub(crate) fn textured(width: u32, height: u32) -> Picture {
     let mut state = 1u32;
     let noise = std::iter::repeat_with(|| {
@@ -67,7 +68,7 @@ pub(crate) fn bmp(picture: &Picture) -> Vec<u8> {
     bytes
 }
 
-/// A PNG of one pixel with the given samples (16-bit ones big-endian pairs are made here).
+/// A PNG of one pixel with the given samples, which are written as big-endian pairs if 16-bit.
 pub(crate) fn png_pixel(samples: &[u16], sixteen: bool) -> Vec<u8> {
     let colour: ExtendedColorType = match (samples.len(), sixteen) {
         (1, false) => L8,
@@ -95,7 +96,7 @@ pub(crate) fn png_pixel(samples: &[u16], sixteen: bool) -> Vec<u8> {
     bytes
 }
 
-/// Puts an EXIF segment with an orientation into a JPEG, after its start marker.
+/// Adds an EXIF segment with an orientation to a JPEG, after its start marker.
 pub(crate) fn with_orientation(jpeg: &[u8], orientation: u8) -> Vec<u8> {
     let tiff = exif(orientation);
     let length = (2 + 6 + tiff.len()) as u16;
@@ -110,7 +111,7 @@ pub(crate) fn with_orientation(jpeg: &[u8], orientation: u8) -> Vec<u8> {
     .concat()
 }
 
-/// Puts an `eXIf` chunk with an orientation into a PNG, after its header chunk.
+/// Adds an `eXIf` chunk with an orientation to a PNG, after its header chunk.
 pub(crate) fn png_with_orientation(png: &[u8], orientation: u8) -> Vec<u8> {
     let chunk = [b"eXIf".as_slice(), &exif(orientation)].concat();
     let length = (chunk.len() as u32 - 4).to_be_bytes();
@@ -140,7 +141,7 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A PNG that declares a size and holds next to nothing.
+/// A PNG that declares a size and contains almost no data.
 pub(crate) fn png_bomb(width: u32, height: u32) -> Vec<u8> {
     let header = [
         b"IHDR".as_slice(),
@@ -173,7 +174,7 @@ pub(crate) fn pdf(objects: &[String]) -> Vec<u8> {
     file
 }
 
-/// A PDF with a page for each content stream, all of one size, and more entries in its catalog.
+/// A PDF with a page for each content stream, all of one size, and with further entries in its catalog.
 pub(crate) fn pdf_pages(size: &str, contents: &[&str], catalog: &str) -> Vec<u8> {
     let kids: Vec<String> = (0..contents.len())
         .map(|i| format!("{} 0 R", 3 + 2 * i))
@@ -201,10 +202,11 @@ pub(crate) fn pdf_pages(size: &str, contents: &[&str], catalog: &str) -> Vec<u8>
 
 /// A content stream that paints a red rectangle.
 pub(crate) const RED_BOX: &str = "0.8 0.1 0.1 rg 20 20 100 50 re f";
-/// An A6-like page.
+/// A small page, 200 × 100 points.
 pub(crate) const SMALL_PAGE: &str = "0 0 200 100";
 
-/// A PDF whose page draws without end: each form draws the next one ten times, 10^12 rectangles in all.
+/// A PDF whose page takes practically forever to draw: each form draws the next one ten times, 10^12
+/// rectangles in all.
 pub(crate) fn endless_pdf() -> Vec<u8> {
     let mut objects: Vec<String> = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".into(),

@@ -1,4 +1,4 @@
-//! The worker's conversation: what is asked and answered, and what happens to those who do not keep to it.
+//! The worker's protocol: requests, answers, and the handling of messages that violate it.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::files::*;
 
-/// What a child answers to these bytes on its input.
+/// The child's answers to these bytes on its input.
 fn answers(input: &[u8]) -> (Result<(), WorkerError>, Cursor<Vec<u8>>) {
     let mut output = Vec::new();
     let end = serve(input, &mut output, |_| Ok(()));
