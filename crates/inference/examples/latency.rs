@@ -1,4 +1,5 @@
-//! Milliseconds a run of each model takes, and the memory that models hold: `cargo run --release -p inference --example latency`.
+//! Prints the milliseconds that a run of each model takes, and the memory that the models use:
+//! `cargo run --release -p inference --example latency`.
 
 use std::{
     io::{self, Write},
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let each = start.elapsed().as_secs_f64() * 1e3 / f64::from(RUNS);
         writeln!(out, "{:16} {each:6.1} ms  {shape:?}", name.as_str())?;
     }
-    // Lines of text come in every width: memory must not grow with them.
+    // Lines of text have many widths, and memory must not grow with their number.
     for width in (64..1600).step_by(32) {
         let shape = [1, 3, 48, width];
         let data = vec![0.5; shape.iter().product()];

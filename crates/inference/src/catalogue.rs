@@ -1,37 +1,43 @@
-//! The models by name: what each takes and answers. A fact about a model is stated here only.
+//! The models by name, with their inputs and outputs. Facts about a model are stated only here.
 
 /// A model of the catalogue, with its contract. `N` is a batch of any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelName {
     /// BlazeFace (back camera, from `@vladmandic/human`).
     ///
-    /// Takes `[N, 256, 256, 3]`, RGB, −1..1 (`v / 127.5 − 1`). Answers one tensor `[N, 896, 17]`, a row per anchor: the
-    /// score before its sigmoid, then box centre x, y and width, height in pixels of the 256² input relative to
-    /// the anchor, then six points x, y likewise (right eye, left eye, nose, mouth, right ear, left ear, in the
-    /// person's own sides). Anchors: first a 16×16 grid with two each (rows 0–511), then 8×8 with six each.
+    /// Input: `[N, 256, 256, 3]`, RGB, −1..1 (`v / 127.5 − 1`). Output: one tensor `[N, 896, 17]` with a row
+    /// per anchor.
+    ///
+    /// - The row begins with the score before its sigmoid.
+    /// - Box centre x, y and width, height follow, in pixels of the 256² input relative to the anchor.
+    /// - Six points x, y follow in the same unit: right eye, left eye, nose, mouth, right ear, left ear (the
+    ///   person's own sides).
+    ///
+    /// Anchors: first a 16×16 grid with two each (rows 0–511), then 8×8 with six each.
     FaceDetector,
     /// FaceMesh (from `@vladmandic/human`).
     ///
-    /// Takes `[N, 192, 192, 3]`, RGB, 0..1. Answers `[N, 1404]`: 468 points x, y, z in pixels of the input, and
-    /// `[N, 1]`: the probability that a face is there.
+    /// Input: `[N, 192, 192, 3]`, RGB, 0..1. Outputs: `[N, 1404]`, which is 468 points x, y, z in pixels of
+    /// the input; and `[N, 1]`, the probability that the input shows a face.
     FaceMesh,
     /// dlib's ResNet-29 (from `@vladmandic/face-api`, 8-bit weights).
     ///
-    /// Takes `[N, 3, 150, 150]`, RGB, 0..255 (it subtracts its own mean). Answers `[N, 128]`, not normalised; faces are
-    /// compared by Euclidean distance.
+    /// Input: `[N, 3, 150, 150]`, RGB, 0..255; the model subtracts the mean itself. Output: `[N, 128]`, not
+    /// normalised. Faces are compared by Euclidean distance.
     FaceEmbedding,
-    /// FaceRes (from `@vladmandic/human`), its descriptor only: age and gender are left out on purpose.
+    /// FaceRes (from `@vladmandic/human`), its descriptor only. Age and gender are omitted on purpose.
     ///
-    /// Takes `[N, 224, 224, 3]`, RGB, 0..255. Answers `[N, 1024]`.
+    /// Input: `[N, 224, 224, 3]`, RGB, 0..255. Output: `[N, 1024]`.
     FaceFeatures,
     /// PP-OCRv6 small, detection (from `rapidocr`).
     ///
-    /// Takes `[N, 3, H, W]`, BGR, `(v / 255 − mean) / deviation` as PP-OCR does, H and W multiples of 32. Answers
-    /// `[N, 1, H, W]`: the probability that a pixel belongs to text.
+    /// Input: `[N, 3, H, W]`, BGR, `(v / 255 − mean) / deviation` as in PP-OCR, H and W multiples of 32.
+    /// Output: `[N, 1, H, W]`, the probability that a pixel belongs to text.
     TextDetector,
-    /// PP-OCRv6 small, recognition (from `rapidocr`); its alphabet is in the metadata under `character`.
+    /// PP-OCRv6 small, recognition (from `rapidocr`). Its alphabet is in the metadata under `character`.
     ///
-    /// Takes `[N, 3, 48, W]`, BGR, −1..1. Answers `[N, W / 8, classes]`: probabilities, class 0 being CTC's blank.
+    /// Input: `[N, 3, 48, W]`, BGR, −1..1. Output: `[N, W / 8, classes]`, probabilities; class 0 is CTC's
+    /// blank.
     TextRecogniser,
 }
 
@@ -68,7 +74,7 @@ impl ModelName {
         }
     }
 
-    /// How the model wants its pictures laid out.
+    /// The order of dimensions in the model's input.
     #[must_use]
     pub const fn layout(self) -> Layout {
         match self {
@@ -77,7 +83,8 @@ impl ModelName {
         }
     }
 
-    /// A usual input: the only one (but for the batch) of the face models, a small one of the text models.
+    /// A usual input shape. Face models accept only this one (with any batch size); for text models it is a
+    /// small one.
     #[must_use]
     pub const fn nominal_shape(self) -> [usize; 4] {
         match self {

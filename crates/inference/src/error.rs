@@ -1,4 +1,4 @@
-//! What can be wrong with models, each with the way out; never holds a caller's data.
+//! Errors of models, each with its solution. They never contain a caller's data.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ pub enum ModelError {
     /// The folder has no manifest.
     #[error("no models in {}: run `make models`, or set {} to the folder that holds manifest.json", .dir.display(), crate::MODELS_VARIABLE)]
     NoManifest {
-        /// The folder that was looked into.
+        /// The folder that was searched.
         dir: PathBuf,
     },
-    /// The manifest is not JSON of the expected shape.
+    /// The manifest is not JSON of the expected form.
     #[error("{} cannot be read ({reason}): run `make models` again", .path.display())]
     BadManifest {
         /// The manifest.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's error.
         reason: String,
     },
-    /// The manifest has no entry, or there is no readable file behind it.
+    /// The manifest has no entry of this name, or the entry's file is not readable.
     #[error("the model file `{name}` is missing from {}: run `make models`", .dir.display())]
     Missing {
         /// The entry's name.
@@ -27,7 +27,7 @@ pub enum ModelError {
         /// The models' folder.
         dir: PathBuf,
     },
-    /// A file is not the one that the manifest describes.
+    /// A file differs from the one in the manifest.
     #[error("{} has been changed or cut short (its SHA-256 is not the manifest's): run `make models` again", .path.display())]
     Changed {
         /// The file.
@@ -38,7 +38,7 @@ pub enum ModelError {
     Runtime {
         /// The library.
         path: PathBuf,
-        /// What the loader said.
+        /// The loader's error.
         reason: String,
     },
     /// The runtime refuses a model's file.
@@ -46,17 +46,17 @@ pub enum ModelError {
     Load {
         /// The model.
         name: &'static str,
-        /// What the runtime said.
+        /// The runtime's error.
         reason: String,
     },
-    /// The caller's shape and data disagree, or the model does not take that shape.
+    /// The caller's shape and data differ in size, or the model does not accept that shape.
     #[error("the model `{name}` does not take a tensor of shape {shape:?} ({reason})")]
     Input {
         /// The model.
         name: &'static str,
         /// The caller's shape.
         shape: Vec<usize>,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }

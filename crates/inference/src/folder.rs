@@ -1,4 +1,4 @@
-//! Where the models' folder is. Looks for its manifest alone; [`crate::Models::open`] checks what it holds.
+//! Finds the models' folder by its manifest. [`crate::Models::open`] checks the folder's files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ pub const MODELS_VARIABLE: &str = "BONAFIDE_MODELS";
 /// The manifest's file name in the models' folder.
 pub const MANIFEST: &str = "manifest.json";
 
-/// The folder that holds the models: `configured`, else `BONAFIDE_MODELS`, else `models` beside the executable,
-/// else `./models`. Under Cargo (tests, `cargo run`) the workspace's own `models` comes last.
+/// The folder of the models: `configured`, else `BONAFIDE_MODELS`, else `models` next to the executable, else
+/// `./models`. Under Cargo (tests, `cargo run`), the workspace's `models` is the last choice.
 ///
-/// A folder that someone named is returned whether or not it is good, so that [`crate::Models::open`] can say what is wrong
-/// with it; one that was only guessed is returned when it holds a manifest.
+/// A configured folder is returned without a check, so that [`crate::Models::open`] can report its errors. A
+/// default folder is returned only if it contains a manifest.
 #[must_use]
 pub fn find_models_dir(configured: Option<&Path>) -> Option<PathBuf> {
     let named = configured
@@ -24,7 +24,8 @@ pub fn find_models_dir(configured: Option<&Path>) -> Option<PathBuf> {
     let beside_executable = std::env::current_exe()
         .ok()
         .and_then(|executable| Some(executable.parent()?.join("models")));
-    // Cargo sets this variable for what it runs, never for what is shipped: CRATE/../../models or CRATE/../models.
+    // Cargo sets this variable for programs that it runs; an installed program never has it. The folder is
+    // `../models` or `../../models` of the crate.
     let in_workspace = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)
         .into_iter()

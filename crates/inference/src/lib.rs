@@ -1,8 +1,8 @@
-//! Models found, checked and loaded once, and the runtime behind them.
+//! Checks and loads models, and runs them with ONNX Runtime.
 //!
-//! The one place that knows ONNX Runtime: engines hand in numbers and get numbers back. It never fetches a model
-//! (`xtask models` does that at set-up), never reads a picture, and never runs a file whose hash is not the one
-//! in the manifest.
+//! Only this crate uses ONNX Runtime; engines pass numbers in and receive numbers. It never downloads a model
+//! (`xtask models` does that at set-up) and never reads a picture. It never runs a file whose hash differs
+//! from the manifest's.
 
 mod catalogue;
 mod error;
@@ -23,7 +23,8 @@ pub use tensor::{Input, Tensor};
 
 /// Every model of the catalogue, checked against the manifest and shared by all threads of the process.
 ///
-/// Opening reads and hashes each file; a model's weights are loaded at its first use, or by [`Models::warm_up`].
+/// Opening reads and hashes each file. A model's weights are loaded at its first use, or by
+/// [`Models::warm_up`].
 #[derive(Debug)]
 pub struct Models {
     pools: Vec<Pool>,
@@ -32,12 +33,12 @@ pub struct Models {
 impl Models {
     /// Checks the models in `dir` and loads the runtime.
     ///
-    /// One run uses `threads_per_run` threads (at least one); as many runs of one model go on at once as the
-    /// machine's cores allow, and any more wait their turn.
+    /// One run uses `threads_per_run` threads (at least one). The number of concurrent runs of one model is
+    /// the number of the machine's cores divided by that; further runs wait.
     ///
     /// # Errors
-    /// When the manifest or a file is missing, or a file is not the one that the manifest describes, or the
-    /// runtime does not load. Each error says what to do.
+    /// Fails if the manifest or a file is missing, or a file differs from the one in the manifest. Also fails
+    /// if the runtime does not load. Each error states the solution.
     pub fn open(dir: &Path, threads_per_run: usize) -> Result<Self, ModelError> {
         let manifest = Manifest::read(dir)?;
         let environment = runtime::environment(&manifest.checked(dir, RUNTIME)?.path)?;
@@ -53,10 +54,10 @@ impl Models {
         Ok(Self { pools })
     }
 
-    /// Loads every model and runs each once, so that the first request is as fast as the next.
+    /// Loads every model and runs each once, so that the first request is as fast as later ones.
     ///
     /// # Errors
-    /// When the runtime refuses a model.
+    /// Fails if the runtime refuses a model.
     pub fn warm_up(&self) -> Result<(), ModelError> {
         for name in ModelName::ALL {
             let shape = name.nominal_shape();
@@ -72,28 +73,29 @@ impl Models {
         Ok(())
     }
 
-    /// Runs a model; the outputs come in the order that [`ModelName`] documents.
+    /// Runs a model. The outputs are in the order that [`ModelName`] documents.
     ///
     /// # Errors
-    /// When the input's shape does not hold its data, or the model does not take that shape.
+    /// Fails if the input's shape does not fit its data, the model does not accept that shape, or the model
+    /// does not load.
     pub fn run(&self, name: ModelName, input: Input<'_>) -> Result<Vec<Tensor>, ModelError> {
         self.pool(name).run(input)
     }
 
-    /// What a model's file says about itself under `key` (the recogniser's alphabet is under `character`).
+    /// The metadata of a model's file under `key` (the recogniser's alphabet is under `character`).
     #[must_use]
     pub fn metadata(&self, name: ModelName, key: &str) -> Option<String> {
         self.pool(name).metadata(key)
     }
 
-    /// A short name for exactly these weights: the first 12 hexadecimal digits of the file's SHA-256. Stored beside
-    /// whatever a model made, so that results of different weights are never compared.
+    /// A short name for the weights: the first 12 hexadecimal digits of the file's SHA-256. It is stored with
+    /// a model's results, so that results of different weights are never compared.
     #[must_use]
     pub fn version(&self, name: ModelName) -> &str {
         self.pool(name).version()
     }
 
-    /// How a model wants its pictures laid out.
+    /// The order of dimensions in a model's input.
     #[must_use]
     pub fn layout(name: ModelName) -> Layout {
         name.layout()

@@ -1,5 +1,5 @@
-//! `manifest.json`: which files the models' folder holds, where they came from and what they hash to. Written by
-//! `xtask models`; reading it never changes it.
+//! `manifest.json`: the files of the models' folder, with their sources and hashes. `xtask models` writes it.
+//! Reading never changes it.
 
 use std::{
     fs::File,
@@ -16,20 +16,20 @@ use crate::folder::MANIFEST;
 /// The manifest's entry for the ONNX Runtime library.
 pub const RUNTIME: &str = "onnxruntime";
 
-/// What the models' folder holds.
+/// The contents of the models' folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// A hash over everything the files were made from: package versions and hashes, and the converter.
+    /// A hash over the inputs of the files: package versions and hashes, and the converter.
     pub recipe: String,
-    /// One entry a file.
+    /// One entry per file.
     pub files: Vec<ManifestEntry>,
 }
 
 /// One file of the models' folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestEntry {
-    /// What the file is: [`crate::ModelName::as_str`], [`RUNTIME`], or `sample1`…`sample6` (photographs for tests
-    /// and specimens).
+    /// The entry's name: [`crate::ModelName::as_str`], [`RUNTIME`], or `sample1`…`sample6` (photographs for
+    /// tests and specimens).
     pub name: String,
     /// File name in the models' folder.
     pub file: String,
@@ -43,7 +43,7 @@ pub struct ManifestEntry {
     pub licence: String,
 }
 
-/// A file whose hash was the manifest's when it was looked at.
+/// A file whose hash was equal to the manifest's when it was checked.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedFile {
     pub(crate) path: PathBuf,
@@ -54,7 +54,7 @@ impl Manifest {
     /// Reads the manifest of a models' folder.
     ///
     /// # Errors
-    /// When there is none or it is not a manifest.
+    /// Fails if there is no manifest, or it is invalid.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let path = dir.join(MANIFEST);
         let Ok(text) = std::fs::read(&path) else {
@@ -68,10 +68,10 @@ impl Manifest {
         })
     }
 
-    /// The path behind an entry, once its hash has been compared.
+    /// The path of an entry's file, after its hash has been checked.
     ///
     /// # Errors
-    /// When there is no such entry or file, or the file is another one.
+    /// Fails if there is no such entry or file, or its hash differs.
     pub fn file(&self, dir: &Path, name: &str) -> Result<PathBuf, ModelError> {
         self.checked(dir, name).map(|file| file.path)
     }
@@ -86,7 +86,7 @@ impl Manifest {
             .iter()
             .find(|entry| entry.name == name)
             .ok_or_else(missing)?;
-        // The loader takes a bare name for a library to search for: make the path absolute.
+        // The loader would search for a bare name among system libraries, so the path is made absolute.
         let path = std::path::absolute(dir.join(&entry.file)).map_err(|_| missing())?;
         let mut digest = Sha256::new();
         File::open(&path)

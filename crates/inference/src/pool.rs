@@ -1,5 +1,7 @@
-//! Sessions of one model. A run needs a session to itself (ONNX Runtime's `Run` is not thread-safe), so there are as
-//! many as runs were ever under way at once, up to a limit; beyond it callers wait for one to come back.
+//! The sessions of one model. A run needs its own session, because ONNX Runtime's `Run` is not thread-safe.
+//!
+//! The pool opens a session if none is idle, up to a limit. Beyond the limit callers wait until a session is
+//! idle.
 
 use std::{
     collections::HashMap,
@@ -24,9 +26,9 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct Sessions {
     idle: Vec<Session>,
-    /// Idle ones and those at work.
+    /// The number of idle and busy sessions.
     open: usize,
-    /// Metadata by key, looked up once: asking a session needs the session to be idle.
+    /// Metadata by key. It is cached, because reading it needs an idle session.
     metadata: HashMap<String, Option<String>>,
 }
 
@@ -102,7 +104,7 @@ impl Pool {
         value
     }
 
-    /// A session for one run: an idle one, else a new one, else the next that comes back.
+    /// Takes a session for one run: an idle one, else a new one, else the next that becomes idle.
     fn lease(&self) -> Result<Lease<'_>, ModelError> {
         let mut sessions = self
             .returned
@@ -118,7 +120,8 @@ impl Pool {
         }
         sessions.open += 1;
         drop(sessions);
-        // Made before the session is, so that a failure gives the place back.
+        // The lease is created before the session, so that its drop frees the place if the session fails to
+        // open.
         let mut lease = Lease {
             pool: self,
             session: None,
@@ -135,12 +138,12 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Sessions> {
-        // Whoever panicked held no half-made state: each change under the lock is a single step.
+        // A panic cannot leave inconsistent state, because each change under the lock is a single step.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place in the pool; dropping it gives place and session back.
+/// A place in the pool. Dropping it returns the session, or frees the place if there is no session.
 struct Lease<'a> {
     pool: &'a Pool,
     session: Option<Session>,

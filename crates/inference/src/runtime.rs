@@ -1,4 +1,4 @@
-//! ONNX Runtime itself: loaded once for the process, from the library in the models' folder.
+//! ONNX Runtime, loaded once per process from the library in the models' folder.
 
 use std::{
     path::Path,
@@ -12,11 +12,12 @@ use ort::{
 
 use crate::ModelError;
 
-/// The process's only environment: the runtime allows no second one, so the first library to load stays.
+/// The process's only environment. The runtime allows no second one, so the first library to load remains in
+/// use.
 static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
 
-/// The process's environment, loading `library` when it is the first time.
+/// The process's environment. The first call loads `library`.
 pub(crate) fn environment(library: &Path) -> Result<&'static Environment, ModelError> {
     let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(environment) = ENVIRONMENT.get() {
@@ -35,16 +36,16 @@ pub(crate) fn environment(library: &Path) -> Result<&'static Environment, ModelE
     Ok(ENVIRONMENT.get_or_init(|| environment))
 }
 
-/// A session over a model's file that runs on `threads` threads.
+/// Opens a session for a model's file that runs on `threads` threads.
 pub(crate) fn session(environment: &Environment, model: &Path, threads: usize) -> Result<Session, String> {
     let build = || -> Result<Session, ort::Error> {
         Session::builder(environment)?
             .with_optimization_level(GraphOptimizationLevel::Level3)?
             .with_intra_threads(threads)?
             .with_inter_threads(1)?
-            // A waiting thread that spins takes the core from whoever has work.
+            // A waiting thread that spins would occupy a core that other threads need.
             .with_intra_op_spinning(false)?
-            // Planned memory is kept per shape of input, and text comes in every width.
+            // The runtime stores planned memory for each input shape, and text has many widths.
             .with_memory_pattern(false)?
             .commit_from_file(model)
     };

@@ -1,15 +1,15 @@
-//! Numbers that go into a model and come out of it.
+//! The inputs and outputs of models.
 
-/// A dense tensor handed to a model, borrowed from the caller.
+/// A dense tensor as a model's input, borrowed from the caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// Length of each dimension, outermost first; see [`crate::ModelName`] for what each model takes.
+    /// Length of each dimension, outermost first; see [`crate::ModelName`] for each model's input.
     pub shape: &'a [usize],
-    /// Values in row-major order; as many as the shape's product.
+    /// Values in row-major order. Their number is the product of the shape.
     pub data: &'a [f32],
 }
 
-/// A dense tensor that a model answered.
+/// A dense tensor from a model's output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
     /// Length of each dimension, outermost first.

@@ -1,4 +1,4 @@
-//! The installed models, run for real. Without them these tests fail: `make models` brings them.
+//! Tests of the installed models. They fail without the models, which `make models` installs.
 
 use std::{path::PathBuf, thread};
 
