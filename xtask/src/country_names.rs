@@ -1,5 +1,7 @@
-//! Generates `crates/reference/data/country-names.tsv`: the name of every country in every language of CLDR, and the
-//! hand-kept names beside it. Runs npm for one pinned package without scripts; touches no other file.
+//! Generates `crates/reference/data/country-names.tsv`: the names of every country in every language of CLDR,
+//! and the names of `common-names.tsv`.
+//!
+//! It runs npm for one pinned package, without scripts. It writes only that table and `.cache/cldr`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,10 +18,10 @@ const PACKAGE_JSON: &str = include_str!("../packages-cldr/package.json");
 const PACKAGE_LOCK: &str = include_str!("../packages-cldr/package-lock.json");
 const COMMON_NAMES: &str = include_str!("../../crates/reference/data/common-names.tsv");
 
-/// Normalised name → the alpha-2 codes of the countries called so.
+/// Normalised name → the alpha-2 codes of the countries with that name.
 type Names = BTreeMap<String, BTreeSet<&'static str>>;
 
-/// Writes the table or, with `check`, fails when it is not what would be written.
+/// Writes the table. With `check`, fails if the committed table differs instead.
 pub(crate) fn run(check: bool) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
     let mut names = Names::new();
@@ -50,7 +52,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The package's folder of locales, downloaded by npm into `.cache/cldr` unless the pinned version already is there.
+/// The package's folder of locales. npm downloads it into `.cache/cldr` unless the pinned version is already
+/// there.
 fn fetch(root: &Path) -> Result<PathBuf> {
     let dir = root.join(".cache/cldr");
     fs::create_dir_all(&dir).with_context(|| format!("creating {}", dir.display()))?;
@@ -67,14 +70,14 @@ fn fetch(root: &Path) -> Result<PathBuf> {
         .status()
         .context("starting npm: is it installed?")?;
     if !status.success() {
-        // Else the next run would take a half-made folder for a whole one.
+        // Without the lock file, the next run does not mistake an incomplete folder for a complete one.
         fs::remove_file(&lock).context("removing package-lock.json")?;
         bail!("npm ci failed in {}", dir.display());
     }
     Ok(locales)
 }
 
-/// Adds the names of every locale, with CLDR's variants and short forms; returns the number of locales.
+/// Adds the names of every locale, with CLDR's variants and short forms. Returns the number of locales.
 fn add_cldr(names: &mut Names, main: &Path) -> Result<usize> {
     let mut locales = 0;
     for entry in fs::read_dir(main).with_context(|| format!("reading {}", main.display()))? {
@@ -91,7 +94,8 @@ fn add_cldr(names: &mut Names, main: &Path) -> Result<usize> {
             .and_then(|locale| locale["localeDisplayNames"]["territories"].as_object())
             .with_context(|| format!("no territories in {}", file.display()))?;
         for (code, name) in territories {
-            // `GB-alt-short` is another name of GB; a name that is the code itself is a missing translation.
+            // `GB-alt-short` is another name of GB. A name that is equal to the code is a missing
+            // translation.
             let code = code.split('-').next().unwrap_or(code);
             let name = name
                 .as_str()
@@ -115,7 +119,7 @@ fn add_common(names: &mut Names) -> Result<()> {
     Ok(())
 }
 
-/// Whether `code` is a country at all: CLDR also names continents, unions and `ZZ`.
+/// Adds a name. Returns whether `code` is a country, because CLDR also names continents, unions and `ZZ`.
 fn add(names: &mut Names, code: &str, name: &str) -> bool {
     let Some(country) = countries().iter().find(|c| c.alpha2 == code) else {
         return false;

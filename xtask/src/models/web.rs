@@ -1,5 +1,6 @@
-//! What the hosted page loads to find faces while a picture is taken: TensorFlow.js on WebAssembly and BlazeFace, as their
-//! packages ship them. The server offers these files under `/verify/assets/guidance/`; the page works without them.
+//! The files that the hosted page loads to detect faces before a picture is taken: TensorFlow.js on
+//! WebAssembly and BlazeFace, unchanged from their packages. The server provides them under
+//! `/verify/assets/guidance/`. The page works without them.
 
 use std::path::PathBuf;
 
@@ -8,14 +9,14 @@ use super::packages::{self, Package, Packages};
 /// The folder of these files within the models' folder.
 pub(crate) const FOLDER: &str = "web";
 
-/// A file to copy as it is.
+/// A file that is copied unchanged.
 pub(crate) struct WebFile {
     pub(crate) name: &'static str,
     pub(crate) from: PathBuf,
     pub(crate) package: Package,
 }
 
-/// The runtime in the order in which the page's worker loads it, then the model.
+/// The runtime's files in the order in which the page's worker loads them, then the model.
 pub(crate) fn files(packages: &Packages) -> Vec<WebFile> {
     let tensorflow = |package: Package, name| WebFile {
         name,

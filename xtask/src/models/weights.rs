@@ -1,5 +1,5 @@
-//! Reads TensorFlow.js weights: one binary file described by a list in JSON, plain or quantised. Anything the packages we
-//! pin do not use is an error.
+//! Reads TensorFlow.js weights: one binary file with a description in JSON, plain or quantised. Types that
+//! the pinned packages do not use are errors.
 
 use std::{collections::HashMap, path::Path};
 
@@ -15,7 +15,7 @@ pub(crate) struct Weight {
 /// Tensors by name.
 pub(crate) struct Weights(HashMap<String, Weight>);
 
-/// A group of tensors that lie one after the other in `paths`.
+/// A group of tensors that are stored consecutively in `paths`.
 #[derive(Deserialize)]
 pub(crate) struct Group {
     paths: Vec<String>,
@@ -40,7 +40,7 @@ struct Quantization {
 }
 
 impl Weights {
-    /// Reads the one group of tensors that all our models have, from beside their description.
+    /// Reads the weights in `dir`. All models have exactly one group of tensors in one file.
     pub(crate) fn read(groups: &[Group], dir: &Path) -> Result<Self> {
         let [Group { paths, weights }] = groups else {
             bail!("{} groups of weights instead of one", groups.len())
@@ -77,7 +77,7 @@ impl Weights {
 }
 
 impl Spec {
-    /// Takes this tensor's bytes off the front of `rest`.
+    /// Removes this tensor's bytes from the front of `rest` and decodes them.
     fn take(&self, rest: &mut &[u8]) -> Result<Vec<f32>> {
         let stored = self
             .quantization
@@ -119,7 +119,7 @@ impl Spec {
 }
 
 impl Weight {
-    /// A four-dimensional tensor with its dimensions in another order.
+    /// The four-dimensional tensor with its dimensions in another order.
     pub(crate) fn permuted(&self, order: [usize; 4]) -> Result<Self> {
         let &[a, b, c, d] = self.shape.as_slice() else {
             bail!("a tensor of {} dimensions", self.shape.len())
@@ -142,7 +142,7 @@ impl Weight {
     }
 }
 
-/// IEEE 754 half precision.
+/// Converts an IEEE 754 half-precision number.
 fn from_half(half: u16) -> f32 {
     let sign = if half >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(half >> 10 & 31);

@@ -1,4 +1,4 @@
-//! What a phone does to a document that lies on a table: slight perspective, uneven light, noise, JPEG.
+//! Simulates a phone's picture of a document on a table: slight perspective, uneven light, noise, JPEG.
 
 use anyhow::{Context, Result};
 use imaging::{Homography, Picture, Point};
@@ -46,7 +46,8 @@ pub(crate) fn photograph(document: &Picture, seed: u64) -> Result<Vec<u8>> {
     jpeg(&scene, 90)
 }
 
-/// Light that falls off along `slope` (share of brightness from edge to edge), and sensor noise of this deviation.
+/// Applies light that falls off along `slope` (share of brightness from edge to edge), and sensor noise with
+/// this standard deviation in grey levels.
 pub(crate) fn light(picture: &mut Picture, slope: [f32; 2], noise: f32, random: &mut Random) {
     let (width, height) = (picture.width as usize, picture.height as f32);
     for (y, row) in picture.pixels.chunks_exact_mut(width * 3).enumerate() {
@@ -63,7 +64,8 @@ pub(crate) fn jpeg(picture: &Picture, quality: u8) -> Result<Vec<u8>> {
     imaging::encode_jpeg(picture, quality).context("encoding a JPEG")
 }
 
-/// A small generator of our own (SplitMix64): the same numbers on every machine and with every version of anything.
+/// A deterministic random generator (SplitMix64), which gives the same numbers on every machine and with all
+/// library versions.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -75,7 +77,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// −`limit` to `limit`.
+    /// A number from −`limit` to `limit`.
     pub(crate) fn within(&mut self, limit: f32) -> f32 {
         ((self.next() >> 40) as f32 / (1_u64 << 23) as f32 - 1.0) * limit
     }
@@ -84,7 +86,7 @@ impl Random {
         (self.next() % u64::from(limit)) as u8
     }
 
-    /// Mean 0, deviation 1, near enough: the sum of four even numbers.
+    /// An approximately normal number (mean 0, deviation 1): the sum of four uniform ones.
     fn gaussian(&mut self) -> f32 {
         let bits = self.next();
         let sum: u64 = (0..4).map(|part| bits >> (16 * part) & 0xffff).sum();

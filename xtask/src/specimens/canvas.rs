@@ -1,5 +1,5 @@
-//! Drawing: filled shapes, fine lines, text and pasted pictures on RGB pixels. Coordinates are pixels from the top left; what
-//! lies outside is not drawn.
+//! Draws filled shapes, fine lines, text and pasted pictures on RGB pixels. Coordinates are pixels from the
+//! top left. Shapes and text outside the canvas are clipped; a pasted picture must fit.
 
 use ab_glyph::{Font, FontVec, PxScale, ScaleFont, point};
 use anyhow::{Context, Result};
@@ -49,7 +49,7 @@ impl Canvas {
         }
     }
 
-    /// Mixes a colour into a pixel: 0 leaves it, 1 replaces it.
+    /// Mixes a colour into a pixel: a share of 0 changes nothing, 1 replaces the colour.
     pub(crate) fn blend(&mut self, x: i32, y: i32, colour: Colour, share: f32) {
         let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else {
             return;
@@ -79,7 +79,7 @@ impl Canvas {
         }
     }
 
-    /// A fan of interlaced waves over the whole sheet, as security paper has.
+    /// Draws interlaced waves over the whole sheet, as on security paper.
     pub(crate) fn guilloche(&mut self, colours: [Colour; 2], seed: f32) {
         let (width, height) = (self.picture.width as f32, self.picture.height as f32);
         for (family, colour) in colours.into_iter().enumerate() {
@@ -99,7 +99,7 @@ impl Canvas {
         }
     }
 
-    /// Text on a baseline; `height` is the font's size in pixels.
+    /// Draws text on a baseline; `height` is the font's size in pixels.
     pub(crate) fn text(
         &mut self,
         font: &FontVec,
@@ -117,7 +117,7 @@ impl Canvas {
         }
     }
 
-    /// Text at a fixed pitch, each character as wide as the pitch: how an MRZ is printed.
+    /// Draws text at a fixed pitch, as an MRZ is printed.
     pub(crate) fn pitched(
         &mut self,
         font: &FontVec,

@@ -1,10 +1,12 @@
-//! Who appears on which specimen, and what is wrong with it: the table from which everything is rendered.
+//! The table of all specimens: each one's holder and fault.
 
 use super::person::{Date, Person};
 
-/// The invented holders. A holder's place is also that of the sitter who lends the face. Their numbers are without the
-/// digits that readers take for letters (0, 1, 2, 5, 8), and their days past the twelfth where a licence prints the date
-/// in figures, month first.
+/// The invented holders, as surname, given names, document number and date of birth. A holder's index is also
+/// the index of the sitter with the holder's face.
+///
+/// The numbers avoid digits that recognition confuses with letters (0, 1, 2, 5, 8). Days are after the
+/// twelfth where a licence prints the date in figures, month first.
 const PEOPLE: [(&str, &str, &str, Date); 21] = [
     ("Velloway", "Tamsin Iris", "UTA776763", day(1991, 3, 14)),
     ("Pendrake", "Isaura", "UTC463469", day(1988, 11, 22)),
@@ -29,7 +31,7 @@ const PEOPLE: [(&str, &str, &str, Date); 21] = [
     ("Kestrel", "Sidonie", "UTC677497", day(1985, 8, 26)),
 ];
 
-/// Who lends the face where no attempt can prove it, so that it may appear often.
+/// The index of the holder in attempts that cannot prove the face, so the face may appear in several of them.
 pub(crate) const UNPROVEN: usize = 19;
 
 /// A holder by number.
@@ -48,10 +50,10 @@ pub(crate) const fn day(year: u16, month: u8, day: u8) -> Date {
     Date { year, month, day }
 }
 
-/// What is photographed of a document.
+/// The document that is photographed.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// No document is sent.
+    /// No document is submitted.
     Nothing,
     Passport,
     LargeId,
@@ -60,60 +62,60 @@ pub(crate) enum Kind {
     Licence,
 }
 
-/// What is wrong with a specimen.
+/// The fault of a specimen.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Fault {
     None,
     /// The portrait is missing from the document.
     NoPortrait,
-    /// The document's file breaks off.
+    /// The document's file is truncated.
     CutDocument,
-    /// A larger ID card, sent as a passport.
+    /// A larger ID card that is submitted as a passport.
     OtherType,
     /// A wall instead of a selfie.
     EmptySelfie,
-    /// The selfie's file breaks off.
+    /// The selfie's file is truncated.
     CutSelfie,
     /// Two people in the selfie.
     TwoInSelfie,
-    /// Somebody else's selfie.
+    /// The selfie of another person.
     OtherSelfie,
     /// A selfie shown on a screen and photographed from it.
     Screen,
-    /// The selfie of somebody who is more like the holder than most: neither a match nor far from one.
+    /// The selfie of a person who resembles the holder more than most: neither a match nor clearly different.
     UnlikeSelfie,
-    /// A selfie too dark and small to tell anything from.
+    /// A selfie that is too dark and small to check.
     DimSelfie,
-    /// Check digits that do not hold.
+    /// Wrong check digits.
     BadCheckDigits,
     /// No MRZ, or no barcode.
     NothingForMachines,
     /// A barcode that is not a licence's.
     ForeignBarcode,
-    /// Front and back name different people.
+    /// Front and back have the names of different people.
     OtherBack,
-    /// Sent as the document of another country.
+    /// The request states another country than the document.
     OtherCountry,
     Expired,
-    /// The request gives another surname than MRZ and print.
+    /// The request has another surname than the MRZ and the print.
     OtherSurnameSent,
-    /// The print gives another birth date than MRZ and request.
+    /// The print has another birth date than the MRZ and the request.
     OtherPrint,
-    /// A title and a portrait; the rest is worn off.
+    /// Only a title and a portrait; all other text is illegible.
     Illegible,
-    /// A holder of fourteen.
+    /// A minor holder, born in 2012.
     Minor,
 }
 
-/// One line of the table.
+/// One specimen of the table.
 pub(crate) struct Order {
     pub(crate) name: &'static str,
     pub(crate) expect: &'static str,
     pub(crate) flow: &'static str,
     pub(crate) kind: Kind,
     pub(crate) fault: Fault,
-    /// The holder, and whose face it is. A face that no attempt can prove may appear again; so may one whose attempts
-    /// all fail, under the same `externalUserId`.
+    /// The index of the holder and of the face. A face that no attempt can prove may appear again. So may a
+    /// face whose attempts all fail, under the same `externalUserId`.
     pub(crate) person: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The specimen documents themselves: layouts of our own design for the state of Utopia, drawn flat, before the camera. They
-//! look like documents and like nobody's: every one says SPECIMEN.
+//! Draws the specimen documents: invented layouts for the state of Utopia, before they are photographed. They
+//! imitate no real document, and every one has the word SPECIMEN.
 
 use anyhow::Result;
 use imaging::Picture;
@@ -37,10 +37,10 @@ const TD1: Format = Format {
     scale: 14.0,
 };
 
-/// The width and height of the portrait that each layout holds, in pixels.
+/// The width and height of the portrait in every layout, in pixels.
 pub(crate) const PORTRAIT: [u32; 2] = [350, 450];
 
-/// A sheet being drawn; coordinates are millimetres.
+/// A sheet under construction; coordinates are millimetres.
 struct Sheet<'a> {
     canvas: Canvas,
     fonts: &'a Fonts,
@@ -109,7 +109,7 @@ impl<'a> Sheet<'a> {
             .text(font, height * scale, x * scale, baseline * scale, colour, text);
     }
 
-    /// A label with its value below.
+    /// Draws a label with its value below.
     fn field(&mut self, x: f32, y: f32, label: &str, value: &str) {
         let fonts = self.fonts;
         self.write(&fonts.label, 2.2, x, y, LABEL, label);
@@ -124,7 +124,8 @@ impl<'a> Sheet<'a> {
         self.canvas.paste(x as u32, y as u32, portrait);
     }
 
-    /// The machine-readable zone: its first line's baseline at `y`, four lines and ten characters an inch.
+    /// Draws the machine-readable zone with its first baseline at `y`: four lines and ten characters per
+    /// inch.
     fn mrz(&mut self, y: f32, lines: &[String]) {
         const PITCH: f32 = 2.54;
         const LINE: f32 = 6.35;
@@ -152,7 +153,7 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// A passport's data page. What the MRZ says comes apart from what is printed above it; `None` prints no MRZ.
+/// A passport's data page. The MRZ is independent of the printed data; `None` prints no MRZ.
 pub(crate) fn passport(
     fonts: &Fonts,
     printed: &Person,
@@ -207,7 +208,7 @@ pub(crate) fn large_id_front(fonts: &Fonts, printed: &Person, mrz: &[String], po
     sheet.finish()
 }
 
-/// Its back: nothing that a machine reads.
+/// The back of the larger ID card, without an MRZ or a barcode.
 pub(crate) fn large_id_back(fonts: &Fonts) -> Picture {
     let mut sheet = Sheet::new(
         fonts,
@@ -222,7 +223,7 @@ pub(crate) fn large_id_back(fonts: &Fonts) -> Picture {
     sheet.finish()
 }
 
-/// The front of an ID card or a residence permit of the size of a credit card.
+/// The front of an ID card or a residence permit of credit-card size.
 pub(crate) fn small_id_front(fonts: &Fonts, title: &str, printed: &Person, portrait: &Picture) -> Picture {
     let permit = title.contains("PERMIT");
     let (paper, waves) = if permit {
@@ -250,7 +251,7 @@ pub(crate) fn small_id_front(fonts: &Fonts, title: &str, printed: &Person, portr
     sheet.finish()
 }
 
-/// The back of such a card, with its MRZ.
+/// The back of a credit-card-sized card, with its MRZ.
 pub(crate) fn small_id_back(fonts: &Fonts, title: &str, mrz: &[String]) -> Picture {
     let mut sheet = Sheet::new(
         fonts,
@@ -265,7 +266,8 @@ pub(crate) fn small_id_back(fonts: &Fonts, title: &str, mrz: &[String]) -> Pictu
     sheet.finish()
 }
 
-/// The front of a driver's licence, numbered as AAMVA's standard has it. `None` prints title and portrait only.
+/// The front of a driver's licence with the field numbers of AAMVA's standard. `None` prints only title and
+/// portrait.
 pub(crate) fn licence_front(fonts: &Fonts, printed: Option<&Person>, portrait: &Picture) -> Picture {
     let waves = [[196, 180, 120], [140, 180, 190]];
     let mut sheet = Sheet::new(fonts, &TD1, [238, 236, 222], waves, "DRIVER LICENSE");
@@ -285,7 +287,7 @@ pub(crate) fn licence_front(fonts: &Fonts, printed: Option<&Person>, portrait: &
     sheet.finish()
 }
 
-/// The back of a driver's licence with a PDF417 of this payload, or none.
+/// The back of a driver's licence with this payload as a PDF417 symbol; `None` prints no barcode.
 pub(crate) fn licence_back(fonts: &Fonts, payload: Option<&str>) -> Result<Picture> {
     let mut sheet = Sheet::new(
         fonts,

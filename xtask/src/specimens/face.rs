@@ -1,5 +1,5 @@
-//! Faces for the specimens: cut from the installed package's sample photographs, and re-posed through their mesh for the
-//! selfie. Nothing here is kept in the repository but where in those photographs the eyes are.
+//! Faces for the specimens. They are cut out of the installed package's sample photographs, and turned by
+//! their mesh for the selfie. The repository contains only the positions of the eyes in those photographs.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use inference::{Input, Manifest, ModelName, Models};
 
 use super::camera::{self, Random};
 
-/// A face in a sample photograph: its number, then the centres of the eye on the left of the picture and on the right.
-/// All have 68 px or more between the eyes, and no two are one person.
+/// A face in a sample photograph: the photograph's number, then the centres of the eye on its left and on its
+/// right. All have 68 px or more between the eyes, and all are different people.
 const SITTERS: [(usize, [f32; 2], [f32; 2]); 20] = [
     (6, [322.0, 610.0], [422.0, 599.0]),
     (6, [1534.0, 374.0], [1628.0, 396.0]),
@@ -34,7 +34,7 @@ const SITTERS: [(usize, [f32; 2], [f32; 2]); 20] = [
     (3, [1553.0, 413.0], [1652.0, 405.0]),
 ];
 
-/// The sample photographs and the model that finds the mesh.
+/// The sample photographs, and the models with the face mesh.
 pub(crate) struct Studio {
     photographs: Vec<Picture>,
     models: Models,
@@ -45,27 +45,27 @@ pub(crate) struct Sitter<'a> {
     photograph: &'a Picture,
     eyes: Point,
     eye_distance: f32,
-    /// Direction from the one eye to the other: cosine and sine.
+    /// Direction from the left to the right eye of the picture: cosine and sine.
     level: [f32; 2],
     mesh: Vec<[f32; 3]>,
-    /// Positive when the face looks to the right of the picture.
+    /// Positive if the face looks to the right of the picture.
     facing: f32,
 }
 
-/// How a sitter is pictured.
+/// The view of a sitter.
 pub(crate) struct View {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) eye_distance: f32,
-    /// Where the point between the eyes comes to lie, as shares of width and height.
+    /// The position of the point between the eyes, as shares of width and height.
     pub(crate) eyes_at: [f32; 2],
-    /// The head's turn about its vertical axis and its nod, in degrees.
+    /// The head's rotation about its vertical axis and its nod, in degrees.
     pub(crate) turn: [f32; 2],
-    /// The wall behind; `None` keeps what the photograph has there.
+    /// The colour of the wall behind the sitter; `None` retains the photograph's background.
     pub(crate) wall: Option<[u8; 3]>,
 }
 
-/// Every so many pixels a picture's map is worked out; between them it is interpolated.
+/// The map to the photograph is calculated on a grid of this many pixels, and interpolated between.
 const CELL: usize = 8;
 
 impl Studio {
@@ -82,7 +82,7 @@ impl Studio {
         Ok(Self { photographs, models })
     }
 
-    /// Finds a sitter's mesh.
+    /// Computes a sitter's mesh.
     pub(crate) fn sitter(&self, number: usize) -> Result<Sitter<'_>> {
         const SIDE: u32 = 192;
         let (photograph, left, right) = SITTERS[number];
@@ -91,7 +91,7 @@ impl Studio {
         let eye_distance = dx.hypot(dy);
         let level = [dx / eye_distance, dy / eye_distance];
         let eyes = Point::new((left[0] + right[0]) / 2.0, (left[1] + right[1]) / 2.0);
-        // The mesh wants the face upright, half as large again as the face.
+        // The mesh needs an upright face in a window 1.5 times its size.
         let scale = eye_distance * 3.4 / SIDE as f32;
         let place = |x: f32, y: f32| {
             let (x, y) = (
@@ -133,7 +133,7 @@ impl Studio {
                 [at.x, at.y, z * scale]
             })
             .collect();
-        // The tip of the nose between the two edges of the face.
+        // The position of the tip of the nose between the two edges of the face.
         let across =
             |point: usize| (mesh[point][0] - eyes.x) * level[0] + (mesh[point][1] - eyes.y) * level[1];
         let facing = across(1) - (across(234) + across(454)) / 2.0;
@@ -149,12 +149,12 @@ impl Studio {
 }
 
 impl Sitter<'_> {
-    /// The sitter with their head turned `degrees` towards the camera, and nodding by `nod`.
+    /// The turn that moves the head `degrees` towards the camera and nods it by `nod` degrees.
     pub(crate) fn towards_camera(&self, degrees: f32, nod: f32) -> [f32; 2] {
         [if self.facing > 0.0 { -degrees } else { degrees }, nod]
     }
 
-    /// Draws a view, lit and with noise; the same seed gives the same pixels.
+    /// Draws a view with light and noise. The same seed gives the same pixels.
     pub(crate) fn picture(&self, view: &View, seed: u64) -> Picture {
         let mut random = Random(seed);
         let sharp = self.resample(view);
@@ -171,7 +171,7 @@ impl Sitter<'_> {
         picture
     }
 
-    /// The photograph as this view sees it, the head turned.
+    /// The photograph resampled for this view, with the head turned.
     fn resample(&self, view: &View) -> Picture {
         let moves = self.moves(view.turn);
         let (columns, rows) = (view.width as usize / CELL + 2, view.height as usize / CELL + 2);
@@ -186,7 +186,7 @@ impl Sitter<'_> {
             })
             .collect();
         let mut picture = Picture::filled(view.width, view.height, [0; 3]);
-        // A cell's four corners say where its pixels come from.
+        // The four corners of a cell decide the source of its pixels.
         for row in 0..rows - 1 {
             for column in 0..columns - 1 {
                 let node = row * columns + column;
@@ -228,14 +228,14 @@ impl Sitter<'_> {
         }
     }
 
-    /// Where in the photograph a point of the view comes from.
+    /// Maps a point of the view to the photograph.
     fn source(&self, view: &View, moves: &[([f32; 2], [f32; 2])], x: f32, y: f32) -> Point {
         let scale = self.eye_distance / view.eye_distance;
         let x = (x - view.eyes_at[0] * view.width as f32) * scale;
         let y = (y - view.eyes_at[1] * view.height as f32) * scale;
         let [cos, sin] = self.level;
         let (x, y) = (self.eyes.x + cos * x - sin * y, self.eyes.y + sin * x + cos * y);
-        // The moves of the mesh's points near by, fading away from the face.
+        // The displacement is the mean of the nearby mesh points', and fades away from the face.
         let reach = (self.eye_distance * 0.28).powi(2) * 2.0;
         let (mut sum, mut weights) = ([0.0; 2], 0.6);
         for ([to_x, to_y], by) in moves {
@@ -249,7 +249,7 @@ impl Sitter<'_> {
         Point::new(x - sum[0] / weights, y - sum[1] / weights)
     }
 
-    /// Where each point of the mesh comes to lie when the head turns, and by how much it moved.
+    /// The position of each mesh point after the head's turn, with its displacement.
     fn moves(&self, [turn, nod]: [f32; 2]) -> Vec<([f32; 2], [f32; 2])> {
         let count = self.mesh.len() as f32;
         let centre: [f32; 3] =
@@ -269,7 +269,8 @@ impl Sitter<'_> {
             .collect()
     }
 
-    /// Head and shoulders before a wall: what is around them gives way to a soft copy of itself in the wall's colour.
+    /// Draws head and shoulders in front of a wall. Other pixels are replaced by a blurred copy of
+    /// themselves, mixed with the wall's colour.
     fn before_wall(&self, sharp: &Picture, view: &View, wall: [u8; 3]) -> Picture {
         let coarse = sharp
             .resized(view.width / 60, view.height / 60)
@@ -296,10 +297,11 @@ impl Sitter<'_> {
     }
 }
 
-/// 1 inside head and shoulders, 0 outside, soft between; in eye distances from the point between the eyes.
+/// The weight of a pixel: 1 inside head and shoulders, 0 outside, with a soft edge. The unit is the eye
+/// distance, and the origin is the point between the eyes.
 fn outline(x: f32, y: f32) -> f32 {
     let head = (x / 1.45).powi(2) + ((y - 0.25) / 1.95).powi(2);
-    // From the chin down to the shoulders.
+    // This is the area from the chin down to the shoulders.
     let shoulders = if y > 1.5 {
         (x / (1.1 + (y - 1.5) * 0.9)).powi(2)
     } else {

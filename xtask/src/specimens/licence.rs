@@ -1,4 +1,5 @@
-//! What a driver's licence carries for machines: an AAMVA payload (DL/ID Card Design Standard, version 9) in a PDF417.
+//! The machine-readable part of a driver's licence: an AAMVA payload (DL/ID Card Design Standard, version 9)
+//! in a PDF417 symbol.
 
 use anyhow::{Context, Result};
 use imaging::Picture;
@@ -10,7 +11,7 @@ use super::{
     person::{Date, Person},
 };
 
-/// The payload of this person's licence.
+/// The payload of a person's licence.
 pub(crate) fn aamva(person: &Person) -> String {
     let date = |Date { year, month, day }: Date| format!("{month:02}{day:02}{year}");
     let (first, middle) = person.given.split_once(' ').unwrap_or((person.given, "NONE"));
@@ -43,7 +44,8 @@ pub(crate) fn aamva(person: &Person) -> String {
         .map(|(name, value)| format!("{name}{value}\n"))
         .collect();
     let subfile = format!("DL{}\r", body.trim_end_matches('\n').to_owned() + "\n");
-    // File type, issuer (an unassigned number), version 9, jurisdiction's version, one entry; then where the subfile lies.
+    // The header has the file type, issuer (an unassigned number), version 9, the jurisdiction's version and
+    // one entry; then follow the subfile's offset and length.
     const HEADER: usize = 21 + 10;
     format!(
         "@\n\u{1e}\rANSI 636999090001DL{HEADER:04}{:04}{subfile}",
@@ -51,7 +53,7 @@ pub(crate) fn aamva(person: &Person) -> String {
     )
 }
 
-/// A PDF417 symbol with its quiet zone, `module` pixels to the narrowest bar.
+/// A PDF417 symbol with its quiet zone; `module` is the pixels of the narrowest bar.
 pub(crate) fn pdf417(payload: &str, module: u32) -> Result<Picture> {
     const QUIET: u32 = 4;
     let hints = EncodeHints {
@@ -60,7 +62,7 @@ pub(crate) fn pdf417(payload: &str, module: u32) -> Result<Picture> {
         Pdf417Dimensions: Some(Dimensions::new(13, 13, 5, 60)),
         ..EncodeHints::default()
     };
-    // One pixel a module: the sizes asked for are below any that would scale it up.
+    // The writer draws one pixel per module, because the requested size is too small for a larger scale.
     let bits = PDF417Writer
         .encode_with_hints(payload, &BarcodeFormat::PDF_417, 2, 1, &hints)
         .context("writing a PDF417")?;

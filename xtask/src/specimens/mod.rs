@@ -1,6 +1,7 @@
-//! Renders the specimens: documents of our own design and selfies, one set per outcome, with `index.json` telling what to
-//! send and what to expect. They test the pipeline; they measure no matching. Deterministic: the same models give the
-//! same bytes.
+//! Renders the specimens: documents of our own design and selfies, one set per outcome. `index.json` states
+//! what to submit and which result to expect.
+//!
+//! The specimens test the pipeline. They do not measure face matching. The same models give the same bytes.
 
 mod camera;
 mod canvas;
@@ -22,25 +23,25 @@ use sha2::{Digest, Sha256};
 use canvas::Fonts;
 use face::Studio;
 
-/// One request: what to send, and what must come back.
+/// One request: the data to submit, and the expected result.
 #[derive(Serialize)]
 struct Specimen {
     name: &'static str,
-    /// `pass`, or the failure code.
+    /// `pass`, or the expected failure code.
     expect: &'static str,
     fields: serde_json::Map<String, serde_json::Value>,
     /// Form field to file name.
     files: serde_json::Map<String, serde_json::Value>,
-    /// The demo Flow to send it to, by name.
+    /// The name of the demo Flow for the request.
     flow: &'static str,
     #[serde(skip)]
     contents: Vec<(String, Vec<u8>)>,
 }
 
-/// The file that tells what the specimens beside it were made from.
+/// The file that records the inputs of the specimens in its folder.
 const RECIPE_FILE: &str = ".recipe";
 
-/// All that specimens are made from, but for the models.
+/// All inputs of the specimens, except the models.
 const SOURCES: [&[u8]; 10] = [
     include_bytes!("camera.rs"),
     include_bytes!("canvas.rs"),
@@ -87,7 +88,7 @@ fn recipe(models: &Path) -> Result<String> {
     Ok(hex::encode(digest.finalize()))
 }
 
-/// Renders all specimens on all cores; the names of the files, index and recipe last.
+/// Renders all specimens on all cores. Returns the names of the files, with the index and the recipe last.
 fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Vec<String>> {
     let orders = &cast::ORDERS;
     let next = Mutex::new(orders.iter().enumerate());
@@ -131,7 +132,7 @@ fn render(studio: &Studio, fonts: &Fonts, dir: &Path, recipe: &str) -> Result<Ve
     Ok(names)
 }
 
-/// Moves the files into place in their order: whoever finds the recipe finds all it made.
+/// Moves the files into place in this order, so that a recipe's files are always complete.
 fn publish(files: &[String], staging: &Path, out: &Path) -> Result<()> {
     let old = out.join(RECIPE_FILE);
     if old.exists() {

@@ -1,12 +1,12 @@
-//! Writes machine-readable zones (ICAO 9303 parts 4–6) for the specimens. Independent of the code that reads them, on
-//! purpose: a mistake made twice is one that tests can find.
+//! Writes machine-readable zones (ICAO 9303 parts 4–6) for the specimens. It deliberately shares no code with
+//! the parser, so that tests can find mistakes in either.
 
 use super::person::{Date, Person};
 
-/// The state that issues every specimen.
+/// The issuing state of every specimen.
 pub(crate) const STATE: &str = "UTO";
 
-/// Passport: two lines of 44.
+/// The MRZ of a passport: two lines of 44.
 pub(crate) fn td3(person: &Person) -> Vec<String> {
     let first = filled(&format!("P<{STATE}{}", names(person)), 44);
     let mut second = details(person) + &filled("", 14);
@@ -15,7 +15,7 @@ pub(crate) fn td3(person: &Person) -> Vec<String> {
     vec![first, second]
 }
 
-/// ID card of the larger size: two lines of 36.
+/// The MRZ of the larger ID card: two lines of 36.
 pub(crate) fn td2(person: &Person) -> Vec<String> {
     let first = filled(&format!("I<{STATE}{}", names(person)), 36);
     let mut second = details(person) + &filled("", 7);
@@ -23,7 +23,8 @@ pub(crate) fn td2(person: &Person) -> Vec<String> {
     vec![first, second]
 }
 
-/// ID card or residence permit of the size of a credit card: three lines of 30. `code` is the document's, two letters.
+/// The MRZ of an ID card or residence permit of credit-card size: three lines of 30. `code` is the document
+/// code, two characters.
 pub(crate) fn td1(person: &Person, code: &str) -> Vec<String> {
     let number = filled(person.number, 9);
     let first = filled(&format!("{code}{STATE}{number}{}", check(&number)), 30);
@@ -38,7 +39,7 @@ pub(crate) fn td1(person: &Person, code: &str) -> Vec<String> {
     vec![first, second, filled(&names(person), 30)]
 }
 
-/// Number, nationality, birth, sex and expiry, as the second line of TD2 and TD3 begins.
+/// Number, nationality, birth, sex and expiry: the beginning of the second line of TD2 and TD3.
 fn details(person: &Person) -> String {
     let number = filled(person.number, 9);
     let (birth, expiry) = (yymmdd(person.born), yymmdd(person.expires));
@@ -62,7 +63,8 @@ fn filled(text: &str, length: usize) -> String {
     format!("{text:<<length$.length$}")
 }
 
-/// ICAO 9303-3 §4.9: weights 7, 3, 1; digits count as themselves, letters from A = 10, fillers nothing.
+/// The check digit of ICAO 9303-3 §4.9: weights 7, 3, 1; digits have their value, letters start at A = 10,
+/// fillers are 0.
 fn check(text: &str) -> String {
     let value = |byte: u8| match byte {
         b'0'..=b'9' => u32::from(byte - b'0'),
@@ -81,7 +83,7 @@ fn check(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The specimen of ICAO 9303 itself.
+    /// The holder of ICAO 9303's specimen.
     fn anna() -> Person {
         Person {
             surname: "Eriksson",
@@ -105,7 +107,7 @@ mod tests {
     fn lines_are_those_of_icao_9303() {
         let td3 = td3(&anna());
         assert_eq!(td3[0], "P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<");
-        // ICAO's example has a personal number; without one its check digit and the last one differ.
+        // ICAO's example has a personal number. Without it, its check digit and the composite digit differ.
         assert_eq!(td3[1], "L898902C36UTO7408122F1204159<<<<<<<<<<<<<<08");
         let td2 = td2(&Person {
             number: "D23145890",

@@ -1,4 +1,4 @@
-//! From a line of the table to pictures and a request.
+//! Renders one specimen of the table: its pictures and its request.
 
 use anyhow::Result;
 use imaging::Picture;
@@ -15,7 +15,7 @@ use super::{
 };
 
 impl Order {
-    /// Renders the pictures and writes the request.
+    /// Renders the pictures and the request's fields.
     pub(crate) fn specimen(&self, studio: &Studio, fonts: &Fonts) -> Result<Specimen> {
         let mut holder = person(self.person);
         match self.fault {
@@ -149,9 +149,9 @@ impl Order {
         ];
         let wall = WALLS[self.person % WALLS.len()];
         let shown = match self.fault {
-            // Somebody whose own attempts all fail.
+            // This sitter's attempts all fail.
             Fault::OtherSelfie => 10,
-            // One of the sitters most like the holder.
+            // This sitter is among those most similar to the holder.
             Fault::UnlikeSelfie => 18,
             _ => self.person,
         };
@@ -235,7 +235,7 @@ impl Order {
             .given
             .split_once(' ')
             .map_or((holder.given, None), |(a, b)| (a, Some(b)));
-        // Whose face may be proven is one person to the server, and keeps one name there.
+        // The server identifies a provable face as one person, so that person always has the same user id.
         let user = if self.person == UNPROVEN {
             format!("specimen-{}", self.name)
         } else {
@@ -267,7 +267,7 @@ impl Order {
         fields
     }
 
-    /// Its place in the table: every specimen has its own camera.
+    /// A seed from the specimen's index in the table, so that each has different light and noise.
     fn seed(&self) -> u64 {
         let position = ORDERS
             .iter()
@@ -277,13 +277,14 @@ impl Order {
     }
 }
 
-/// What a camera sees of a screen: its grid of coloured strips, beating against the sensor's, and its dark edge.
+/// Simulates a photograph of a screen: the grid of coloured strips, their moiré with the sensor's grid, and a
+/// dark edge.
 fn show_on_screen(picture: &mut Picture) {
     const EDGE: usize = 26;
     let (width, height) = (picture.width as usize, picture.height as usize);
     for (index, pixel) in picture.pixels.as_chunks_mut::<3>().0.iter_mut().enumerate() {
         let (x, y) = (index % width, index / width);
-        // The camera is held a little askew.
+        // The camera is slightly tilted.
         let (across, down) = (
             x as f32 * 0.99 + y as f32 * 0.14,
             y as f32 * 0.99 - x as f32 * 0.14,
@@ -303,7 +304,7 @@ fn show_on_screen(picture: &mut Picture) {
     }
 }
 
-/// The second line of a passport with another digit for the number's check and for the last one.
+/// The second line of a passport's MRZ with a wrong check digit of the number and a wrong composite digit.
 fn wrong_check_digits(line: &str) -> String {
     let other = |digit: char| char::from_digit((digit.to_digit(10).unwrap_or(0) + 4) % 10, 10).unwrap_or('0');
     line.chars()

@@ -1,4 +1,4 @@
-//! The people on the specimens: all invented, none of them anybody.
+//! The people on the specimens. All of them are invented.
 
 /// A calendar day.
 #[derive(Clone, Copy, Default)]
@@ -8,7 +8,7 @@ pub(crate) struct Date {
     pub(crate) day: u8,
 }
 
-/// A holder and what is printed about them.
+/// A holder with the data that is printed about them.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) surname: &'static str,
@@ -47,7 +47,7 @@ impl Default for Person {
 }
 
 impl Date {
-    /// As passports print it: `12 AUG 1985`.
+    /// The form on passports: `12 AUG 1985`.
     pub(crate) fn printed(self) -> String {
         const MONTHS: [&str; 12] = [
             "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
@@ -60,7 +60,7 @@ impl Date {
         )
     }
 
-    /// `MM/DD/YYYY`: on licences and in requests.
+    /// The form on licences and in requests: `MM/DD/YYYY`.
     pub(crate) fn american(self) -> String {
         format!("{:02}/{:02}/{}", self.month, self.day, self.year)
     }
