@@ -1,5 +1,6 @@
-//! A registration's `info` (interface §2.6): what each attempt submitted and what its documents said, newest first per
-//! field, so that a later attempt inherits what it omitted. What was never submitted is left out.
+//! A registration's `info` (contract §2.6): the submitted data and the document data of its attempts. For
+//! each field the newest attempt that has a value counts, so a later attempt inherits what it omitted. Fields
+//! that were never submitted are absent.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,7 @@ use crate::dates;
 use crate::evidence::{BarcodeFinding, DocumentData, DocumentEvidence, Evidence, MrzFinding};
 use crate::submission::Submission;
 
-/// One attempt's contribution, and also the assembled whole. Dates are `MM/DD/YYYY`, countries alpha-3.
+/// The contribution of one attempt, or of several assembled. Dates are `MM/DD/YYYY`, countries alpha-3.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ApplicantInfo {
@@ -20,7 +21,7 @@ pub struct ApplicantInfo {
     /// Date of birth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dob: Option<String>,
-    /// With its leading +.
+    /// Phone number with its leading `+`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
     /// Email address.
@@ -44,7 +45,7 @@ pub struct ApplicantInfo {
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Address {
-    /// Both lines.
+    /// Both street lines, joined by a comma.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub street: Option<String>,
     /// City.
@@ -61,11 +62,11 @@ pub struct Address {
     pub country: Option<String>,
 }
 
-/// What a document said.
+/// Data read from one document.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IdDoc {
-    /// `PASSPORT`, ….
+    /// Document type, such as `PASSPORT`.
     pub id_doc_type: String,
     /// The declared issuing country.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +89,7 @@ pub struct IdDoc {
 }
 
 impl ApplicantInfo {
-    /// What one attempt contributes; to be kept with it.
+    /// One attempt's contribution, which is stored with the attempt.
     pub fn of_attempt(submission: &Submission, evidence: &Evidence) -> Self {
         let text = |field| submission.get(field).map(str::to_owned);
         let lines: Vec<_> = ["street", "street2"]
@@ -122,8 +123,8 @@ impl ApplicantInfo {
         }
     }
 
-    /// Puts attempts together, the newest first. The address is one field; of documents, the newest of each type and
-    /// country counts.
+    /// Assembles attempts, given newest first. An address is taken whole from one attempt. Of the documents,
+    /// the newest of each type and country counts.
     pub fn assemble(attempts: impl IntoIterator<Item = Self>) -> Self {
         attempts.into_iter().fold(Self::default(), |newer, older| Self {
             first_name: newer.first_name.or(older.first_name),
@@ -154,7 +155,7 @@ impl ApplicantInfo {
     }
 }
 
-/// The best source's data, completed field by field from the next ones.
+/// Data of the best source (MRZ, then barcode, then visual zone), with gaps filled from the next ones.
 fn id_doc(document: &DocumentEvidence, country: Option<&str>) -> IdDoc {
     let mrz = match &document.mrz {
         MrzFinding::Read(mrz) => Some(&mrz.data),

@@ -1,7 +1,7 @@
-//! The failure codes of interface §2.5, in the order in which they take precedence (decisions §4).
+//! The failure codes of contract §2.5 in order of precedence (`docs/decisions/0011-one-code-per-object.md`).
 //!
-//! One table: number, result object, the contract's meaning (sent as `error`), what a person can do about it, and why in plain
-//! words.
+//! One table states each code's number, result object, meaning in the contract (sent as `error`), advice and
+//! explanation.
 
 use serde::{Serialize, Serializer};
 
@@ -33,18 +33,18 @@ impl ResultObject {
     }
 }
 
-/// A row of the table.
+/// One row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CodeInfo {
-    /// Its number.
+    /// The code's number.
     pub number: u16,
-    /// Where it is reported.
+    /// The result object that reports it.
     pub object: ResultObject,
-    /// The contract's words.
+    /// The contract's text, sent as `error`.
     pub meaning: &'static str,
-    /// What to do about it, for the applicant or the person helping them.
+    /// What the applicant, or a person who helps them, can do about it.
     pub advice: &'static str,
-    /// Why it failed, in plain words, for whoever reviews it.
+    /// Why the check failed, in plain words for a reviewer.
     pub why: &'static str,
 }
 
@@ -100,7 +100,7 @@ codes! {
 }
 
 impl Code {
-    /// The code of a number.
+    /// The code with this number.
     pub fn from_number(number: u16) -> Option<Self> {
         CODES
             .iter()
@@ -108,12 +108,12 @@ impl Code {
             .map(|(code, _)| *code)
     }
 
-    /// Its row.
+    /// The code's row in the table.
     pub fn info(self) -> &'static CodeInfo {
         &CODES[self as usize].1
     }
 
-    /// Its number.
+    /// The code's number.
     pub fn number(self) -> u16 {
         self.info().number
     }

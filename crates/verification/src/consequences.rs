@@ -1,6 +1,8 @@
-//! What a Flow's configuration means for the people that it is for: what its editor is told in plain words before it is saved.
+//! What a Flow's configuration means for its applicants. The portal shows it to the Flow's editor before
+//! saving.
 //!
-//! Pure, and derived from the same rules that verification follows; it decides nothing and refuses nothing. Texts are the portal's.
+//! The functions are pure and use the same rules as verification. They refuse nothing; the portal supplies
+//! the texts.
 
 use reference::{Country, DocumentType, RESTRICTED_JURISDICTIONS};
 
@@ -8,44 +10,45 @@ use crate::flow::{Biometric, Configuration, Flow};
 use crate::hosted::{CountryOffer, DocumentOffer, country_offer, personal_fields};
 use crate::settings::ReviewPolicy;
 
-/// One thing that follows from the configuration.
+/// One consequence of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Consequence {
     /// The applicant gives first and last name and these fields of `defaultFields`.
     Details(Vec<&'static str>),
-    /// Neither a document nor a selfie is asked for.
+    /// Neither a document nor a selfie is requested.
     NoDocument,
-    /// One of these documents has to be shown, and a selfie taken.
+    /// The applicant submits one of these documents and a selfie.
     Documents(Vec<DocumentType>),
     /// How the selfie is taken.
     Selfie(Biometric),
-    /// Documents are photographed; a file is taken only where the camera does not work.
+    /// Documents are photographed. A file is accepted only where the camera does not work.
     Camera,
-    /// Documents are photographed or chosen as files.
+    /// Documents are photographed or uploaded as files.
     Files,
-    /// What was typed must agree with the document.
+    /// Submitted data must match the document.
     Compared,
-    /// The back of a type is asked for whatever the country (`true`), or never (`false`).
+    /// The back of this type is requested in every country (`true`) or in none (`false`).
     Back(DocumentType, bool),
-    /// Applicants must be this old, inclusive.
+    /// Lowest and highest accepted age, inclusive.
     Ages(Option<i64>, Option<i64>),
-    /// Ages are bounded, but nothing tells the birth date: every attempt fails.
+    /// Ages are bounded, but no birth date is collected, so every attempt fails.
     AgeUnknown,
     /// Visitors from these countries cannot open links.
     GeoBlocked(Vec<&'static Country>),
     /// Residents, nationals and documents of these countries are refused.
     Restricted(Vec<&'static Country>),
-    /// Which attempts a person looks at.
+    /// Which attempts are sent to review.
     Reviewed(ReviewPolicy),
-    /// How often one link may be tried.
+    /// How many attempts one link allows.
     Attempts(u32),
     /// After how many days attempts are deleted.
     Kept(u32),
-    /// Live events are not sent to this kind of address.
+    /// Live events are not sent, because the webhook URL does not use HTTPS.
     InsecureWebhook,
 }
 
-/// What follows for everybody. `blocked` are the account's own blocked countries (alpha-2), `live` whether real people are verified.
+/// The consequences for all applicants. `blocked` are the account's blocked countries (alpha-2). `live` is
+/// false in the sandbox.
 pub fn of_flow(flow: &Flow, webhook_url: Option<&str>, blocked: &[String], live: bool) -> Vec<Consequence> {
     let asked = &flow.defaults;
     let mut all = vec![Consequence::Details(personal_fields(asked))];
@@ -101,7 +104,7 @@ fn backs(asked: &Configuration) -> impl Iterator<Item = Consequence> {
     .filter_map(|(document_type, field)| Some(Consequence::Back(document_type, *asked.fields.get(field)?)))
 }
 
-/// The countries of alpha-2 codes, each once, by name; what is no code is left out.
+/// The countries with these alpha-2 codes, each once, sorted by name. Unknown codes are omitted.
 fn countries<'a>(codes: impl Iterator<Item = &'a str>) -> Vec<&'static Country> {
     let mut found: Vec<_> = codes.filter_map(reference::country).collect();
     found.sort_unstable_by_key(|country| country.name);
@@ -109,46 +112,46 @@ fn countries<'a>(codes: impl Iterator<Item = &'a str>) -> Vec<&'static Country> 
     found
 }
 
-/// What follows for one country's applicants.
+/// The consequences for the applicants of one country.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InCountry {
     /// The country.
     pub country: &'static Country,
-    /// Nobody of the country is accepted, and why.
+    /// Why every applicant of the country is refused; `None` if the country is accepted.
     pub refused: Option<Refused>,
-    /// The Flow has an element of its own for it.
+    /// The Flow has an override for this country.
     pub overridden: bool,
-    /// The personal fields that are asked for.
+    /// The personal fields that are requested.
     pub fields: Vec<&'static str>,
-    /// How the selfie is taken, where a document is asked for.
+    /// How the selfie is taken; `None` if no document is requested.
     pub biometric: Option<Biometric>,
-    /// Each accepted document and what is asked of it.
+    /// Each accepted document type and the sides requested of it.
     pub documents: Vec<(DocumentType, Sides)>,
 }
 
-/// Why nobody of a country is accepted.
+/// Why every applicant of a country is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The Flow says so.
+    /// The Flow restricts the country.
     ByFlow,
     /// The country is on the fixed list (contract §4.6).
     ByLaw,
 }
 
-/// Which sides of a document are asked for.
+/// Which sides of a document are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sides {
     /// Only the front.
     Front,
     /// Front and back.
     Both,
-    /// The back too, unless the document has none: one-sided ones exist.
+    /// Front and back, unless the document is a one-sided variant.
     BackIfAny,
-    /// Such documents are not accepted: the country is not among the issuers, or they cannot be verified yet.
+    /// Such documents are not accepted: the country does not issue them, or they cannot be verified yet.
     Unsupported,
 }
 
-/// What follows for one country's applicants: its element over the defaults.
+/// The consequences for the applicants of one country, with its override applied to the defaults.
 pub fn of_country(flow: &Flow, country: &'static Country) -> InCountry {
     let CountryOffer { fields, types, .. } = country_offer(flow, country);
     let by_law = RESTRICTED_JURISDICTIONS.contains(&country.alpha3);

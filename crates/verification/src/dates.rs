@@ -1,24 +1,24 @@
-//! Dates as people and documents write them: `MM/DD/YYYY`, and `YYYY-MM-DD` of which the end may be unknown.
+//! Parses and formats dates: `MM/DD/YYYY`, and `YYYY-MM-DD` whose month or day may be unknown.
 
 use jiff::civil::Date;
 
-/// A date in `MM/DD/YYYY`, two, two and four digits.
+/// Parses `MM/DD/YYYY` with exactly two, two and four digits.
 pub fn parse_us(text: &str) -> Option<Date> {
     let [month, day, year] = parts(text, '/')?.try_into().ok()?;
     date(digits(year, 4)?, digits(month, 2)?, digits(day, 2)?)
 }
 
-/// `MM/DD/YYYY`.
+/// Formats as `MM/DD/YYYY`.
 pub fn format_us(date: Date) -> String {
     format!("{:02}/{:02}/{:04}", date.month(), date.day(), date.year())
 }
 
-/// `YYYY-MM-DD`.
+/// Formats as `YYYY-MM-DD`.
 pub fn format_iso(date: Date) -> String {
     format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
 }
 
-/// A whole `YYYY-MM-DD`.
+/// Parses a complete `YYYY-MM-DD`.
 pub fn parse_iso(text: &str) -> Option<Date> {
     let [year, month, day] = parts(text, '-')?.try_into().ok()?;
     date(digits(year, 4)?, digits(month, 2)?, digits(day, 2)?)
@@ -40,7 +40,7 @@ pub fn iso_range(text: &str) -> Option<(Date, Date)> {
     }
 }
 
-/// Whole years between a birth and a day; someone born on 29 February turns older on 1 March of common years.
+/// Age in whole years on a day. In common years, a person born on 29 February turns older on 1 March.
 pub fn age_on(day: Date, birth: Date) -> i64 {
     let had_birthday = (day.month(), day.day()) >= (birth.month(), birth.day());
     i64::from(day.year()) - i64::from(birth.year()) - i64::from(!had_birthday)

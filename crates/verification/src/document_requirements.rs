@@ -1,39 +1,39 @@
-//! The lookup of interface §4.7: what images a document of a country needs, where no Flow says otherwise.
+//! The lookup of contract §4.7: which images a document of a country needs unless a Flow configures it.
 
 use reference::{Country, DocumentType, NameError, UTOPIA, document_rule, find_country};
 
-/// What is known of a country's documents of a type.
+/// The known requirements for one document type of one country.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
-    /// The back is needed; the safer default where variants differ.
+    /// The back is needed. Where variants differ, this is the safer default.
     pub needs_back: bool,
-    /// One-sided documents exist: a back must not be insisted on.
+    /// One-sided variants exist, so the back must not be mandatory.
     pub has_one_sided_variant: bool,
-    /// The pair is in the table.
+    /// The document table has this country and type.
     pub known: bool,
 }
 
-/// Why there is no answer: the message of the 400.
+/// Why the lookup fails; the text is the message of the 400.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
-    /// No country was named.
+    /// The query has no country.
     #[error("country is required")]
     CountryMissing,
-    /// No type was named.
+    /// The query has no document type.
     #[error("docType is required")]
     TypeMissing,
-    /// The type is none of the four.
+    /// The document type is none of the four.
     #[error("docType must be one of PASSPORT, DRIVERS, ID_CARD, RESIDENCY_CARD")]
     UnsupportedType,
-    /// Nothing is called so, or several are.
+    /// No country has this name, or several do.
     #[error("country {0}")]
     Country(#[from] NameError),
 }
 
-/// Answers a query. The country may be a code or a name in any language; Utopia only in the sandbox.
+/// Answers a query. The country may be a code or a name in any language. Utopia exists only in the sandbox.
 ///
 /// # Errors
-/// When a parameter is missing or means nothing.
+/// [`LookupError`] if a parameter is missing or unknown.
 pub fn lookup(
     country: Option<&str>,
     document_type: Option<&str>,
@@ -63,7 +63,7 @@ fn find(country: &str, sandbox: bool) -> Result<&'static Country, NameError> {
     }
 }
 
-/// The same for a country that is already known (alpha-3).
+/// The requirement for a country given by its alpha-3 code.
 pub fn requirement(alpha3: &str, document_type: DocumentType) -> Requirement {
     match document_rule(alpha3, document_type) {
         Some(rule) => Requirement {
@@ -71,7 +71,7 @@ pub fn requirement(alpha3: &str, document_type: DocumentType) -> Requirement {
             has_one_sided_variant: rule.has_one_sided_variant,
             known: true,
         },
-        // Interface §2: passports never have a back, residence permits always do.
+        // Contract §2: a passport never has a back, a residence permit always does.
         None => Requirement {
             needs_back: document_type != DocumentType::Passport,
             has_one_sided_variant: false,

@@ -1,5 +1,5 @@
-//! What the engines found, in plain data: the input of [`crate::judge`]. The server fills it in from the engines'
-//! readings; nothing here says whether anybody passes.
+//! What the engines found, as plain data: the input of [`crate::judge`]. The server fills it in from the
+//! engines' readings. Nothing here decides an outcome.
 
 use std::collections::BTreeSet;
 
@@ -8,131 +8,133 @@ use serde::Serialize;
 
 use crate::hold::Hold;
 
-/// Everything that was found about one submission.
+/// All findings about one submission.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// One per declared document, in the order of the submission.
     pub documents: Vec<DocumentEvidence>,
     /// The selfie, if one was sent.
     pub selfie: Option<SelfieEvidence>,
-    /// Submitted data held against the documents', whether or not the Flow compares; none without a document.
+    /// Submitted data compared with document data, even if the Flow does not require it; `None` without a
+    /// document.
     pub comparison: Option<Comparison>,
-    /// Doubts about the selfie that only a person can settle.
+    /// Doubts about the selfie that only a reviewer can settle.
     pub selfie_doubts: BTreeSet<Hold>,
 }
 
-/// What became of a picture.
+/// How far a picture could be processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureState {
-    /// It was decoded and looked at.
+    /// The picture was decoded and examined.
     Processed,
-    /// It cannot be decoded, or is a PDF that is refused (2003, 2103).
+    /// The picture cannot be decoded, or is a refused PDF (2003, 2103).
     Corrupted,
-    /// It was decoded but cannot be worked with: nothing legible, a portrait or face too poor to compare, or an engine
-    /// gave it up (2002, 2102).
+    /// The picture was decoded but is unusable (2002, 2102). It is illegible, its portrait or face is too
+    /// poor to compare, or an engine failed on it.
     Unprocessable,
 }
 
-/// What a picture shows, as far as can be told.
+/// Whether a picture shows the declared document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shows {
-    /// Nothing speaks against the declared document.
+    /// Nothing contradicts the declared document.
     #[default]
     Declared,
-    /// Something else for certain: another type of document, or none (2404).
+    /// The picture certainly shows another type of document, or none (2404).
     Other,
 }
 
 /// One side of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SideEvidence {
-    /// What became of the picture.
+    /// How far the picture could be processed.
     pub state: PictureState,
-    /// What it shows.
+    /// Whether it shows the declared document.
     pub shows: Shows,
-    /// Significant faces; only the front's count is looked at.
+    /// Number of significant faces; the rules read it for the front only.
     pub faces: usize,
 }
 
-/// One document.
+/// Findings about one document.
 #[derive(Clone, Debug)]
 pub struct DocumentEvidence {
-    /// Its declared type.
+    /// The declared type.
     pub document_type: DocumentType,
-    /// The side with the photo; none when it was not sent.
+    /// The side with the photo; `None` if it was not sent.
     pub front: Option<SideEvidence>,
-    /// The other side, if it was sent.
+    /// The other side; `None` if it was not sent.
     pub back: Option<SideEvidence>,
-    /// The machine-readable zone, on whichever side.
+    /// The machine-readable zone, on either side.
     pub mrz: MrzFinding,
-    /// The PDF417 barcode, on whichever side.
+    /// The PDF417 barcode, on either side.
     pub barcode: BarcodeFinding,
-    /// What optical character recognition read in the visual zone.
+    /// Data that OCR read in the visual zone.
     pub visual: DocumentData,
-    /// Whether the two sides belong together.
+    /// Whether front and back agree.
     pub sides: Consistency,
-    /// The selfie compared with the front's portrait; none when either has no face.
+    /// Comparison of the selfie with the front's portrait; `None` if either has no face.
     pub portrait_match: Option<FaceMatch>,
 }
 
-/// A machine-readable zone.
+/// The result of searching for a machine-readable zone.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one per document, never in bulk")]
 pub enum MrzFinding {
-    /// No lines of one.
+    /// No MRZ lines were found.
     NotFound,
-    /// Lines of one, of which no data could be made.
+    /// MRZ lines were found, but no data could be read from them.
     Unreadable,
-    /// It was read.
+    /// The MRZ was read.
     Read(MrzRead),
 }
 
 /// A machine-readable zone that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MrzRead {
-    /// `TD1`, `TD2`, `TD3`, ….
+    /// The MRZ format, such as `TD1`, `TD2` or `TD3`.
     pub format: String,
-    /// Every check digit holds.
+    /// Every check digit is correct.
     pub valid: bool,
-    /// Verdicts may rely on the reading: the picture shows it clearly, or another source of the document confirms it.
+    /// The rules may rely on the reading: the picture shows it clearly, or another source of the document
+    /// confirms it.
     pub accepted: bool,
-    /// What it says. The issuer is the code as printed (`D`).
+    /// The data of the zone. The issuer is the code as printed (`D`).
     pub data: DocumentData,
 }
 
-/// A PDF417 barcode.
+/// The result of searching for a PDF417 barcode.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BarcodeFinding {
-    /// None.
+    /// No barcode was found.
     NotFound,
-    /// One that cannot be decoded, or whose content claims the AAMVA standard and breaks it.
+    /// The barcode cannot be decoded, or its content claims the AAMVA standard and violates it.
     Unreadable,
-    /// Decoded, but its content is of no standard that we know.
+    /// The barcode was decoded, but its content follows no supported standard.
     Opaque,
-    /// A licence's or card's data. The issuer is an alpha-3 code.
+    /// Data of a licence or card. The issuer is an alpha-3 code.
     Read(DocumentData),
 }
 
-/// What a source says of a document and its holder; absent: not read.
+/// Data about a document and its holder from one source. A field that was not read is `None`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct DocumentData {
-    /// Every given name.
+    /// All given names.
     pub given_names: Option<String>,
     /// Family name.
     pub surname: Option<String>,
-    /// Without separators.
+    /// Document number without separators.
     pub document_number: Option<String>,
     /// Issuing state: a code of ICAO 9303-3 §5.
     pub issuer: Option<String>,
-    /// A code of ICAO 9303-3 §5.
+    /// Nationality: a code of ICAO 9303-3 §5.
     pub nationality: Option<String>,
-    /// `YYYY-MM-DD`, or its known beginning.
+    /// `YYYY-MM-DD`, or only its known beginning.
     pub birth_date: Option<String>,
     /// `YYYY-MM-DD`.
     pub expiry_date: Option<String>,
     /// `M`, `F` or `X`.
     pub sex: Option<String>,
-    /// The end of a name may be missing, because the source has too little room for it.
+    /// The source may have cut off the end of a name for lack of room.
     pub name_may_be_truncated: bool,
 }
 
@@ -142,111 +144,112 @@ impl std::fmt::Debug for DocumentData {
     }
 }
 
-/// Whether two sides belong together.
+/// Whether the two sides of a document agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Consistency {
-    /// One side only, or nothing that both say.
+    /// Only one side was read, or the sides have no field in common.
     #[default]
     Unknown,
-    /// They agree.
+    /// The sides agree.
     Consistent,
-    /// They contradict each other (2505, 2506).
+    /// The sides contradict each other (2505, 2506).
     Mismatch,
 }
 
 /// A one-to-one comparison of faces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaceMatch {
-    /// 0–100.
+    /// Similarity, 0–100.
     pub similarity: f64,
-    /// What it means at the Flow's thresholds.
+    /// The verdict at the Flow's thresholds.
     pub verdict: MatchVerdict,
 }
 
-/// What a similarity means.
+/// The verdict on a similarity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchVerdict {
-    /// Different people (2201, 2204).
+    /// The faces belong to different people (2201, 2204).
     NoMatch,
-    /// In the review band (2202).
+    /// The similarity is in the review band (2202).
     BelowThreshold,
-    /// One person.
+    /// The faces belong to one person.
     Match,
 }
 
-/// The selfie.
+/// Findings about the selfie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelfieEvidence {
-    /// What became of the picture; a face too poor to compare makes it [`PictureState::Unprocessable`].
+    /// How far the picture could be processed. A face too poor to compare makes it
+    /// [`PictureState::Unprocessable`].
     pub state: PictureState,
-    /// Significant faces.
+    /// Number of significant faces.
     pub faces: usize,
-    /// The passive check.
+    /// Result of the passive liveness check.
     pub liveness: Liveness,
-    /// The active one.
+    /// Result of the active liveness challenge.
     pub challenge: Challenge,
 }
 
-/// Whether a living person was in front of the camera.
+/// Whether a living person was in front of the camera, by the passive check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// Nothing speaks against it.
+    /// Nothing contradicts a living person.
     Live,
-    /// A picture of a picture (2104).
+    /// The selfie is a picture of a picture (2104).
     NotLive,
-    /// It cannot be told (2105).
+    /// The check gave no result (2105).
     Impossible,
 }
 
-/// The hosted page's sequence of head turns, as the server checked it.
+/// The hosted page's challenge, a sequence of head turns, as the server checked it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Challenge {
-    /// None was made.
+    /// No challenge was recorded.
     #[default]
     Absent,
-    /// Passed.
+    /// The challenge was passed.
     Passed,
-    /// Not passed.
+    /// The challenge was failed.
     Failed,
 }
 
-/// Submitted data held against what documents say.
+/// Submitted data compared with document data.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    /// Each field with each source that could say something about it.
+    /// Each field with each source that could contain it.
     pub fields: Vec<ComparedField>,
-    /// What a reader should know, in plain words.
+    /// Warnings for the reader, in plain words.
     pub warnings: Vec<String>,
 }
 
-/// One field held against one source.
+/// One submitted field compared with one source.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparedField {
-    /// The submission's name of the field.
+    /// The field's name in the submission.
     pub field: String,
-    /// Where the document's value was read.
+    /// The source of the document's value.
     pub source: Source,
-    /// What was submitted.
+    /// The submitted value.
     pub submitted: String,
-    /// What was read; none when nothing was.
+    /// The value that was read; `None` if nothing was read.
     pub extracted: Option<String>,
-    /// Whether they agree; none when nothing was read.
+    /// Whether the values agree; `None` if nothing was read.
     #[serde(rename = "match")]
     pub matches: Option<bool>,
-    /// How well, 0–100.
+    /// How well the values agree, 0–100.
     pub score: f64,
-    /// Verdicts may rely on it: the source is no MRZ, or an accepted one.
+    /// The rules may rely on the comparison: the source is not the MRZ, or the MRZ reading is accepted.
     #[serde(skip)]
     pub is_reliable: bool,
 }
 
-/// Where on a document a value was read.
+/// The part of a document from which a value was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Source {
     /// The machine-readable zone.
     #[serde(rename = "MRZ")]
     Mrz,
-    /// The barcode.
+    /// The PDF417 barcode.
     #[serde(rename = "PDF417")]
     Pdf417,
     /// The visual zone.

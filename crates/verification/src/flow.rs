@@ -1,7 +1,8 @@
-//! A Flow as verification uses it: parsed from what is stored, resolved per country (interface §2.2, decisions §2).
+//! A Flow as verification uses it: parsed from its stored parts and resolved per country (contract §2.2,
+//! `docs/decisions/0004-flow-semantics.md`).
 //!
-//! It is stricter about nothing than [`crate::flow_body`], which guards what gets stored: unknown members are kept there
-//! and ignored here.
+//! Parsing accepts everything that [`crate::flow_body`] lets through. Unknown members stay in the stored row
+//! and are ignored here.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::document_requirements::requirement;
 use crate::refusal::{Reason, Refusal};
 use crate::settings::{ReviewPolicy, Settings};
 
-/// Members of `defaultFields` that ask the applicant for data, in the order of the submission's fields.
+/// Members of `defaultFields` that request personal data, in the order of the submission's fields.
 pub const PERSONAL_FIELDS: [&str; 11] = [
     "middleName",
     "dob",
@@ -27,7 +28,7 @@ pub const PERSONAL_FIELDS: [&str; 11] = [
     "nationality",
 ];
 
-/// Every member of `defaultFields` that means something; all are booleans.
+/// Every supported member of `defaultFields`; all are booleans.
 pub const KNOWN_FIELDS: [&str; 20] = [
     "middleName",
     "dob",
@@ -51,10 +52,10 @@ pub const KNOWN_FIELDS: [&str; 20] = [
     "idCardBack",
 ];
 
-/// The Flow's parts as they are stored: JSON texts.
+/// The Flow's parts as stored, mostly JSON texts.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowParts<'a> {
-    /// JSON object.
+    /// JSON object of booleans.
     pub default_fields: &'a str,
     /// JSON array of document types.
     pub default_document_types: &'a str,
@@ -62,15 +63,16 @@ pub struct FlowParts<'a> {
     pub country_overrides: &'a str,
     /// JSON array of `{countryAlpha2, countryName}`.
     pub geo_blocked_countries: &'a str,
-    /// Youngest age accepted.
+    /// Lowest accepted age.
     pub min_age: Option<i64>,
-    /// Oldest age accepted.
+    /// Highest accepted age.
     pub max_age: Option<i64>,
     /// JSON object, see [`Settings`].
     pub settings: &'a str,
 }
 
-/// A stored member that cannot be read: a newer version wrote it, or the row is damaged. It names the member, never its value.
+/// A stored member that cannot be read, because a newer version wrote it or the row is damaged. The error
+/// names the member, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the stored {part} of a Flow cannot be read")]
 pub struct StoredFlowError {
@@ -91,26 +93,26 @@ fn damaged(part: impl Into<String>) -> StoredFlowError {
 /// A Flow's configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// What is asked for where no override says otherwise.
+    /// The configuration for countries without an override.
     pub defaults: Configuration,
-    /// Per-country customisations, one per country.
+    /// Overrides, one per country.
     pub overrides: Vec<CountryOverride>,
     /// Countries from which a hosted page is not served (alpha-2).
     pub geo_blocked: Vec<String>,
-    /// Youngest age accepted, inclusive.
+    /// Lowest accepted age, inclusive.
     pub min_age: Option<i64>,
-    /// Oldest age accepted, inclusive.
+    /// Highest accepted age, inclusive.
     pub max_age: Option<i64>,
-    /// What only the portal knows.
+    /// The private settings, which the API never shows.
     pub settings: Settings,
 }
 
-/// What a Flow asks of an applicant, defaults and override resolved.
+/// What a Flow requests of an applicant, with defaults and override resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configuration {
     /// The boolean members of `defaultFields`.
     pub fields: BTreeMap<String, bool>,
-    /// Accepted document types; empty: documents are not asked for.
+    /// Accepted document types. If empty, no document is requested.
     pub document_types: Vec<DocumentType>,
 }
 
@@ -121,20 +123,20 @@ pub struct CountryOverride {
     pub country: &'static Country,
     /// Applicants and documents of the country are refused.
     pub restricted: bool,
-    /// Replace the defaults' members of the same name.
+    /// Members that replace the defaults' members of the same name.
     pub fields: BTreeMap<String, bool>,
-    /// Replace the default types.
+    /// Types that replace the default types.
     pub document_types: Option<Vec<DocumentType>>,
 }
 
-/// How the selfie is taken; only the hosted page differs.
+/// How the selfie is taken. Only the hosted page distinguishes the kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Biometric {
     /// An uploaded picture.
     Selfie,
-    /// A picture by the camera.
+    /// A picture taken with the camera.
     LiveSelfie,
-    /// A liveness check by the camera.
+    /// A liveness check with the camera.
     Liveness,
 }
 
@@ -155,7 +157,7 @@ impl Configuration {
         self.fields.get(field).copied().unwrap_or_default()
     }
 
-    /// The strongest biometric that is asked for; a selfie when none is.
+    /// The strongest biometric that is requested; a plain selfie if none is.
     pub fn biometric(&self) -> Biometric {
         if self.asks("liveness") {
             Biometric::Liveness
@@ -166,7 +168,7 @@ impl Configuration {
         }
     }
 
-    /// Whether any selfie is asked for by name (documents need one in any case).
+    /// Whether the Flow requests any selfie explicitly. Documents need one in any case.
     pub fn asks_selfie(&self) -> bool {
         ["selfie", "liveSelfie", "liveness"]
             .iter()
@@ -182,8 +184,9 @@ impl Configuration {
         }
     }
 
-    /// Whether a document's back must be sent: the Flow's word, else the table's, else yes (interface §4.6 rule 2).
-    /// Where one-sided variants exist, the table does not insist.
+    /// Whether a document's back must be sent (contract §4.6 rule 2). The Flow's setting counts first, then
+    /// the document table, else the back is required. Where one-sided variants exist, the table does not
+    /// require it.
     pub fn needs_back(&self, document_type: DocumentType, alpha3: &str) -> bool {
         let configured = match document_type {
             DocumentType::Passport => return false,
@@ -211,7 +214,7 @@ impl Flow {
     /// Reads a Flow's stored parts.
     ///
     /// # Errors
-    /// When a part is not the JSON that [`crate::flow_body`] lets through.
+    /// [`StoredFlowError`] if a part is not JSON that [`crate::flow_body`] accepts.
     pub fn parse(parts: &FlowParts<'_>) -> Result<Self, StoredFlowError> {
         let array =
             |text: &str, part: &str| serde_json::from_str::<Vec<Value>>(text).map_err(|_| damaged(part));
@@ -255,7 +258,7 @@ impl Flow {
         })
     }
 
-    /// The configuration for a country: the defaults, or its override over them.
+    /// The configuration for a country: the defaults with the country's override applied.
     pub fn configuration(&self, alpha3: Option<&str>) -> Configuration {
         match alpha3.and_then(|code| self.override_for(code)) {
             Some(change) => self.defaults.with(change),
@@ -263,23 +266,24 @@ impl Flow {
         }
     }
 
-    /// A country's override.
+    /// The country's override, if there is one.
     pub fn override_for(&self, alpha3: &str) -> Option<&CountryOverride> {
         self.overrides.iter().find(|o| o.country.alpha3 == alpha3)
     }
 
-    /// Whether the Flow refuses a country altogether.
+    /// Whether the Flow refuses the country's applicants and documents.
     pub fn restricts(&self, alpha3: &str) -> bool {
         self.override_for(alpha3).is_some_and(|o| o.restricted)
     }
 
-    /// Which attempts a person looks at.
+    /// Which attempts are sent to review.
     pub fn review_policy(&self) -> ReviewPolicy {
         self.settings.review_policy
     }
 
-    /// The rules that span several members, to be checked on what a change results in (interface §4.2 rule 3,
-    /// decisions §2), for the defaults and every override that is not restricted.
+    /// Checks the rules that span several members (contract §4.2 rule 3,
+    /// `docs/decisions/0004-flow-semantics.md`), for the defaults and every unrestricted override. Call it on
+    /// the Flow that a change results in.
     ///
     /// # Errors
     /// 400 with the contract's message, or with every fault.
@@ -320,7 +324,7 @@ impl Flow {
     }
 }
 
-/// The members that mean something. Others are kept in the row and ignored here.
+/// Reads the supported members; others stay in the stored row and are ignored here.
 fn fields(members: &Map<String, Value>, part: &str) -> Result<BTreeMap<String, bool>, StoredFlowError> {
     let known = members
         .iter()
@@ -367,7 +371,8 @@ fn country_override(element: &Value, part: &str) -> Result<CountryOverride, Stor
     })
 }
 
-/// The country that an element of `countryOverrides` names by either code; Utopia may have been stored by a sandbox.
+/// The country that an element of `countryOverrides` names by either code. Utopia is included, because a
+/// sandbox may have stored it.
 pub(crate) fn override_country(element: &Value) -> Option<&'static Country> {
     let find = |code: &str| {
         let utopian = [UTOPIA.alpha2, UTOPIA.alpha3]

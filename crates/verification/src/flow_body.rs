@@ -1,7 +1,8 @@
-//! The bodies that change a Flow: PUT (interface §4.2) and the command line's files, which also carry settings.
+//! The bodies that change a Flow: PUT (contract §4.2) and the command line's files, which also contain
+//! settings.
 //!
-//! Members become the JSON texts that are stored, unknown members of theirs included. Rules that span members are
-//! [`crate::flow::Flow::check`]'s, on what the change results in.
+//! Members become the JSON texts that are stored, including their unknown members.
+//! [`crate::flow::Flow::check`] checks the rules that span members, on the Flow that the change results in.
 
 use std::collections::HashSet;
 
@@ -15,7 +16,7 @@ use crate::settings::Settings;
 
 const MAX_WEBHOOK_URL: usize = 500;
 
-/// What to change; `None` leaves as it is. JSON members are texts to store.
+/// The changes to a Flow. `None` leaves a member unchanged. JSON members are the texts to store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FlowChanges {
     /// Trimmed, 1–100 characters.
@@ -26,7 +27,7 @@ pub struct FlowChanges {
     pub default_document_types: Option<String>,
     /// JSON array of overrides.
     pub country_overrides: Option<String>,
-    /// JSON array of `{countryAlpha2, countryName}`; names that were not sent are filled in.
+    /// JSON array of `{countryAlpha2, countryName}`. Missing names are filled in.
     pub geo_blocked_countries: Option<String>,
     /// `Some(None)` clears it.
     pub webhook_url: Option<Option<String>>,
@@ -34,12 +35,12 @@ pub struct FlowChanges {
     pub min_age: Option<Option<i64>>,
     /// `Some(None)` removes the bound.
     pub max_age: Option<Option<i64>>,
-    /// JSON object, see [`Settings`]; never read from a PUT.
+    /// JSON object, see [`Settings`]. A PUT never changes it.
     pub settings: Option<String>,
 }
 
 impl FlowChanges {
-    /// Reads the body of PUT; members that are not updatable are ignored.
+    /// Reads the body of a PUT. Members that cannot be updated are ignored.
     ///
     /// # Errors
     /// 400: `No fields to update`, or every fault as `<field> - <reason>`.
@@ -51,7 +52,7 @@ impl FlowChanges {
         Ok(changes)
     }
 
-    /// Reads the command line's file: as PUT, with `settings` and without the need to change anything.
+    /// Reads a file of the command line. Unlike a PUT, it may contain `settings` and may change nothing.
     ///
     /// # Errors
     /// Every fault, as `<field> - <reason>`.
@@ -383,7 +384,7 @@ mod tests {
         );
     }
 
-    /// A member that is mostly right and sometimes of another shape.
+    /// A member that is valid nine times out of ten and otherwise has another shape.
     fn mostly(right: impl Strategy<Value = Value> + 'static) -> BoxedStrategy<Value> {
         let wrong = [
             json!(null),

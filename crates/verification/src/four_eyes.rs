@@ -1,6 +1,7 @@
-//! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken what it checks (`docs/decisions/0025-four-eyes.md`).
+//! Four eyes: which acts need a second person, and which changes of a Flow or an account weaken its checks
+//! (`docs/decisions/0025-four-eyes.md`).
 //!
-//! Two tables, without side effects. The server decides who proposes and confirms, and carries the acts out.
+//! Two tables without side effects. The server decides who proposes and confirms, and executes the acts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::status::Decision;
 
 macro_rules! acts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What people do that may let an applicant pass.
+        /// An act of a member that may let an applicant pass.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Act {
             $($(#[$doc])* $name,)*
@@ -28,30 +29,30 @@ acts! {
     Approve,
     /// Declining an attempt.
     Decline,
-    /// Reopening a declined attempt: an earlier approval of the registration counts again.
+    /// Reopening a declined attempt, after which an earlier approval of the registration counts again.
     ReopenDeclined,
-    /// Reopening any other attempt: it waits again, and its approval no longer counts.
+    /// Reopening any other attempt. It returns to the review queue, and its approval no longer counts.
     Reopen,
-    /// Setting a hit aside for a person ("Not this person").
+    /// Recording that a hit means another person ("Not this person").
     SetAside,
     /// Merging two people.
     MergePeople,
-    /// Deciding on several attempts at once.
+    /// Deciding several attempts at once.
     BulkDecision,
     /// Changing a Flow so that it checks less.
     WeakenFlow,
-    /// Making a Flow: the new one may check less than those that are there.
+    /// Creating a Flow, which may check less than the existing ones.
     MakeFlow,
-    /// Changing the account's settings so that less is checked, four eyes included.
+    /// Changing the account's settings so that less is checked. Switching four eyes off is such a change.
     WeakenAccount,
-    /// Taking a sanctions list out of use.
+    /// Removing a sanctions list from use.
     RemoveList,
-    /// Counting a new member, or one whose password a colleague can set, as a separate person.
+    /// Counting a member as a separate person: a new member, or one whose password a colleague can set.
     CountMember,
 }
 
 impl Act {
-    /// The act that a decision is, on an attempt that is declined or not.
+    /// The act of a decision on an attempt; `is_declined` is the attempt's status before the decision.
     pub fn of_decision(decision: Decision, is_declined: bool) -> Self {
         match (decision, is_declined) {
             (Decision::Approve, _) => Self::Approve,
@@ -61,7 +62,7 @@ impl Act {
         }
     }
 
-    /// Whether an applicant may pass because of it who would not have passed without it.
+    /// Whether the act can let an applicant pass who would not have passed otherwise.
     pub fn lets_pass(self) -> bool {
         match self {
             Self::Approve
@@ -79,12 +80,12 @@ impl Act {
     }
 }
 
-/// Where two people are required.
+/// Where a second person is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct State {
-    /// The account requires it everywhere.
+    /// The account requires it for everything.
     pub account: bool,
-    /// The Flow that the act concerns requires it now, or did when the attempt was made.
+    /// The Flow of the act requires it now, or required it when the attempt was made.
     pub flow: bool,
     /// Any Flow that the act may concern requires it.
     pub any_flow: bool,
@@ -100,7 +101,7 @@ pub fn needs_second(act: Act, state: State) -> bool {
         | Act::MergePeople
         | Act::BulkDecision
         | Act::WeakenFlow => state.account || state.flow,
-        // A lax new Flow could otherwise stand in for one that requires two people.
+        // A less strict new Flow could otherwise replace one that requires two people.
         Act::MakeFlow | Act::WeakenAccount | Act::RemoveList | Act::CountMember => {
             state.account || state.flow || state.any_flow
         }
@@ -108,7 +109,7 @@ pub fn needs_second(act: Act, state: State) -> bool {
     }
 }
 
-/// A member whose change lets more people pass.
+/// A member of a Flow or account whose change lets more people pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weakening {
     /// The member's name, such as `settings.matchThreshold` or `countryOverrides.DEU.ocrMatch`.
@@ -119,12 +120,12 @@ pub struct Weakening {
     pub to: String,
 }
 
-/// What counts where a Flow sets nothing.
+/// The server's values for settings that a Flow leaves unset.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Defaults {
-    /// Similarity from which faces match.
+    /// Similarity (0–100) from which faces match.
     pub match_threshold: f64,
-    /// Similarity from which, up to the match, a person reviews.
+    /// Similarity (0–100) from which, up to the match threshold, an attempt is reviewed.
     pub review_band: f64,
     /// Days that attempts are retained; `None`: indefinitely.
     pub retention_days: Option<u32>,
@@ -146,10 +147,10 @@ fn or_none<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| value.to_string())
 }
 
-/// The members of a Flow by which `to` checks less than `from`; empty when it checks as much or more.
+/// The members of a Flow in which `to` checks less than `from`; empty if there are none.
 pub fn flow_weakenings(from: &Flow, to: &Flow, defaults: Defaults) -> Vec<Weakening> {
     let mut found = Found::default();
-    // A new member of a Flow must be classified here before it compiles.
+    // The pattern is complete, so a new member of a Flow does not compile until it is classified here.
     let Flow {
         defaults: configuration,
         overrides,
@@ -212,7 +213,8 @@ fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuratio
     for field in KNOWN_FIELDS {
         let name = format!("{prefix}{field}");
         match field {
-            // One question: how the selfie is taken.
+            // The arm for "liveness" below compares all three, because together they state how the selfie is
+            // taken.
             "selfie" | "liveSelfie" => {}
             "liveness" => {
                 let (old, new) = (from.biometric(), to.biometric());
@@ -226,7 +228,8 @@ fn configuration_weakenings(found: &mut Found, prefix: &str, from: &Configuratio
             }
             "driversBack" | "idCardBack" => {
                 let (old, new) = (from.fields.get(field).copied(), fields.get(field).copied());
-                // Absent is looked up: between required and not required.
+                // If the member is absent, the document table decides. That ranks between required and not
+                // required.
                 let rank = |back: Option<bool>| back.map_or(1, |is_required| if is_required { 2 } else { 0 });
                 found.note(rank(new) < rank(old), name, or_none(old), or_none(new));
             }
@@ -259,7 +262,7 @@ fn reviews(policy: ReviewPolicy) -> (u8, &'static str) {
 }
 
 fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaults: Defaults) {
-    // A new setting must be classified here before it compiles.
+    // The pattern is complete, so a new setting does not compile until it is classified here.
     let Settings {
         match_threshold,
         review_band,
@@ -285,7 +288,7 @@ fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaul
     found.note(new < old, name("reviewPolicy"), before, after);
     let (old, new) = (from.attempts_per_link, *attempts_per_link);
     found.note(new > old, name("attemptsPerLink"), old, new);
-    // A decline that is removed early no longer counts.
+    // A decline no longer counts once retention has deleted it.
     let (old, new) = (
         from.retention_days.or(defaults.retention_days),
         retention_days.or(defaults.retention_days),
@@ -300,22 +303,22 @@ fn settings_weakenings(found: &mut Found, from: &Settings, to: &Settings, defaul
     );
 }
 
-/// What an account's settings decide about who passes.
+/// The account's settings that affect who passes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AccountRules {
     /// Every decision needs a second person.
     pub four_eyes: bool,
     /// Every member needs a second factor to sign in.
     pub second_factor: bool,
-    /// Score from which a list entry matches.
+    /// Score (0–1) from which a list entry is a match.
     pub screening_threshold: f64,
-    /// Lists that are screened; empty: all.
+    /// Lists that are screened. If empty, all lists are screened.
     pub screening_lists: Vec<String>,
     /// Countries whose visitors cannot use a link.
     pub blocked_countries: Vec<String>,
 }
 
-/// The settings by which an account checks less after a change; empty when it checks as much or more.
+/// The settings in which `to` checks less than `from`; empty if there are none.
 pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakening> {
     let mut found = Found::default();
     let AccountRules {
@@ -346,7 +349,7 @@ pub fn account_weakenings(from: &AccountRules, to: &AccountRules) -> Vec<Weakeni
     );
     let missing = |old: &[String], new: &[String]| old.iter().any(|each| !new.contains(each));
     let fewer_lists = match (from.screening_lists.is_empty(), screening_lists.is_empty()) {
-        // All lists, those that are imported later included.
+        // An empty selection means all lists, including those imported later.
         (_, true) => false,
         (true, false) => true,
         (false, false) => missing(&from.screening_lists, screening_lists),

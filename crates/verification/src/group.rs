@@ -1,4 +1,5 @@
-//! The bodies of Groups (interface §4.1): what a valid one says. Whether names are free and Flows exist is the store's to tell.
+//! The bodies of Groups (contract §4.1) and the rules of their fields. The store checks that names are unique
+//! and Flows exist.
 
 pub use reference::status::GroupStatus;
 use serde_json::{Map, Value};
@@ -7,16 +8,16 @@ use crate::json::Body;
 
 const MAX_DESCRIPTION: usize = 500;
 
-/// The body of POST.
+/// The body of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupCreate {
     /// Trimmed, 1–100 characters.
     pub name: String,
     /// Up to 500 characters.
     pub description: Option<String>,
-    /// Active unless sent.
+    /// The status; active if none was sent.
     pub status: GroupStatus,
-    /// As sent, at least one; foreign and malformed ids are to be ignored.
+    /// Flow ids as sent, at least one. The store ignores foreign and malformed ids.
     pub flow_ids: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ impl GroupCreate {
     }
 }
 
-/// The body of PUT; `None` leaves as it is.
+/// The body of a PUT. `None` leaves a member unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GroupUpdate {
     /// Trimmed, 1–100 characters.
@@ -58,7 +59,7 @@ pub struct GroupUpdate {
     pub description: Option<Option<String>>,
     /// The new status.
     pub status: Option<GroupStatus>,
-    /// Replaces the whole list; may be empty.
+    /// The ids that replace the whole list; may be empty.
     pub flow_ids: Option<Vec<String>>,
 }
 

@@ -1,13 +1,14 @@
-//! Dispositions of screening hits: what a reviewer concluded about each hit, and whether an attempt with hits may be approved.
+//! Dispositions of screening hits: a reviewer's conclusion about each hit, and whether an attempt with hits
+//! may be approved.
 //!
-//! The rules judge conclusions only. They read neither hits nor lists.
+//! The rules read conclusions only, neither hits nor lists.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What a reviewer concluded about one hit.
+/// A reviewer's conclusion about one hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disposition {
@@ -15,7 +16,7 @@ pub enum Disposition {
     SamePerson,
     /// The listing means another person: a false positive.
     OtherPerson,
-    /// The available data do not decide it.
+    /// The available data do not settle it.
     Unclear,
 }
 
@@ -53,22 +54,22 @@ impl FromStr for Disposition {
 /// Why an attempt with hits cannot be approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HitsRefusal {
-    /// Hits without a disposition.
+    /// This number of hits has no disposition.
     #[error("hits without a disposition: {0}; record a disposition and a reason for each before you approve")]
     Undecided(usize),
-    /// A hit about which nothing can be concluded.
+    /// A hit has the disposition `unclear`.
     #[error("the disposition of a hit is unclear: record same_person or other_person before you approve")]
     Unclear,
-    /// A true match, or hits beyond those that are listed, and no reason for the approval.
+    /// The approval needs a reason, because a hit is a true match or more hits exist than are listed.
     #[error("give a reason to approve: a hit is a true match, or there are more hits than are listed")]
     ReasonRequired,
 }
 
-/// Whether an attempt may be approved: the disposition of each listed hit, how many hits were found beyond the listed ones, and
-/// whether the approval has a reason.
+/// Checks whether an attempt may be approved. `dispositions` has one element per listed hit, and `unlisted`
+/// is the number of hits beyond those.
 ///
 /// # Errors
-/// When a hit has no disposition or is unclear, or when an approval that needs a reason has none.
+/// [`HitsRefusal`] if a hit has no disposition or is unclear, or if a required reason is missing.
 pub fn approval(
     dispositions: &[Option<Disposition>],
     unlisted: usize,

@@ -1,4 +1,5 @@
-//! Why an attempt is held for review although no failure code applies (decisions §10, *Held for review*).
+//! Why an attempt is held for review although no failure code applies
+//! (`docs/decisions/0021-held-for-review.md`).
 //!
 //! The applicant and the merchant's systems see only "In review"; the reason is for reviewers.
 
@@ -10,20 +11,20 @@ use crate::codes::Code;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// The submitted name clearly differs from a document, and the Flow does not compare them.
+    /// The submitted name clearly differs from a document's, and the Flow does not require the comparison.
     NameMismatch,
-    /// An MRZ was read with too little certainty, and neither the barcode nor the print confirms it.
+    /// The MRZ reading is uncertain, and neither the barcode nor the visual zone confirms it.
     UncertainReading,
     /// The selfie is a copy of the document's portrait, or a still shown as video.
     Copy,
-    /// The selfie was seen in an earlier attempt under another `externalUserId`.
+    /// The selfie was submitted before, in an attempt with another `externalUserId`.
     ReusedPicture,
     /// The selfie does not come from a passed liveness challenge.
     UnfinishedChallenge,
 }
 
 impl Hold {
-    /// Every reason, in the order in which reviewers see them.
+    /// Every reason, in the order in which the portal lists them.
     pub const ALL: [Hold; 5] = [
         Hold::NameMismatch,
         Hold::UncertainReading,
@@ -32,7 +33,7 @@ impl Hold {
         Hold::UnfinishedChallenge,
     ];
 
-    /// The text that a held attempt has for all but reviewers.
+    /// The text that applicants and the merchant's systems see for a held attempt.
     pub const MESSAGE: &'static str = "In review";
 
     /// `name_mismatch`, `uncertain_reading`, `copy`, `reused_picture` or `unfinished_challenge`.
@@ -46,8 +47,8 @@ impl Hold {
         }
     }
 
-    /// Whether the selfie itself is in doubt. Such a face is not searched, bound or counted as a duplicate until an
-    /// approval proves it.
+    /// Whether the selfie itself is in doubt. Until an approval proves the face, it is not searched, bound to
+    /// a person or counted as a duplicate.
     pub fn leaves_face_unproven(self) -> bool {
         match self {
             Hold::Copy | Hold::ReusedPicture | Hold::UnfinishedChallenge => true,
@@ -55,9 +56,9 @@ impl Hold {
         }
     }
 
-    /// The code that a doubt about the selfie becomes where the Flow reviews nothing (`reviewPolicy: never`).
+    /// The failure code of a doubt about the selfie in a Flow without review (`reviewPolicy: never`).
     ///
-    /// A name mismatch passes there, and an uncertain reading has the code of its document.
+    /// A name mismatch passes in such a Flow, and an uncertain reading gets the code of its document.
     pub(crate) fn code_without_review(self) -> Option<Code> {
         match self {
             Hold::Copy | Hold::ReusedPicture => Some(Code::NotLive),

@@ -1,5 +1,6 @@
-//! What the hosted page is told and what it may say: how long it takes, what each country's applicants are asked for, and the words
-//! that consents and page events are made of.
+//! The hosted page's data: what a Flow requests per country, how long it takes, consents and page events.
+//!
+//! Page events contain only words of fixed lists, so no personal data can enter through them.
 
 use reference::{
     Country, DocumentType, RESIDENCE_PERMIT_ISSUERS, RESTRICTED_JURISDICTIONS, UTOPIA, document_rule,
@@ -11,7 +12,7 @@ use crate::document_requirements::requirement;
 use crate::flow::{Configuration, Flow, PERSONAL_FIELDS};
 use crate::json::Body;
 
-/// The personal fields that a configuration asks for, besides the names that are always asked.
+/// The personal fields that a configuration requests in addition to first and last name.
 pub fn personal_fields(configuration: &Configuration) -> Vec<&'static str> {
     PERSONAL_FIELDS
         .into_iter()
@@ -20,39 +21,39 @@ pub fn personal_fields(configuration: &Configuration) -> Vec<&'static str> {
         .collect()
 }
 
-/// About how long an applicant takes: a minute for the details, one more for many of them, one for a document with a selfie.
+/// Estimated duration in minutes: one, plus one for more than four personal fields, plus one for documents.
 pub fn minutes(configuration: &Configuration) -> u32 {
     let many = personal_fields(configuration).len() > 4;
     1 + u32::from(many) + u32::from(!configuration.document_types.is_empty())
 }
 
-/// What a Flow asks of a country's applicants.
+/// What a Flow requests of a country's applicants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountryOffer {
     /// The country.
     pub country: &'static Country,
-    /// Neither its applicants nor its documents are accepted.
+    /// The country's applicants and documents are refused.
     pub restricted: bool,
-    /// The personal fields that are asked for.
+    /// The personal fields that are requested.
     pub fields: Vec<&'static str>,
-    /// The accepted documents.
+    /// The accepted document types.
     pub types: Vec<DocumentOffer>,
 }
 
-/// A document type that a Flow accepts of a country.
+/// A document type of a country that a Flow accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentOffer {
     /// The type.
     pub document_type: DocumentType,
-    /// Such documents can be verified.
+    /// Documents of this type can be verified.
     pub supported: bool,
-    /// The back is asked for: the Flow's explicit word, else the lookup's.
+    /// The back is requested, by the Flow's setting or else by the document table.
     pub needs_back: bool,
-    /// One-sided documents exist, and the Flow does not insist on a back.
+    /// One-sided variants exist, and the Flow does not require the back.
     pub has_one_sided_variant: bool,
 }
 
-/// What a Flow asks for, country by country; the specimen state first in the sandbox, and only there.
+/// What a Flow requests, country by country. In the sandbox the specimen state Utopia comes first.
 pub fn country_offers(flow: &Flow, sandbox: bool) -> Vec<CountryOffer> {
     let utopia = sandbox.then_some(&UTOPIA);
     utopia
@@ -62,7 +63,7 @@ pub fn country_offers(flow: &Flow, sandbox: bool) -> Vec<CountryOffer> {
         .collect()
 }
 
-/// What a Flow asks of one country's applicants.
+/// What a Flow requests of one country's applicants.
 pub fn country_offer(flow: &Flow, country: &'static Country) -> CountryOffer {
     let configuration = flow.configuration(Some(country.alpha3));
     CountryOffer {
@@ -94,14 +95,14 @@ fn document_offer(configuration: &Configuration, document_type: DocumentType, al
     }
 }
 
-/// What an applicant said to the page's consent text.
+/// An applicant's answer to the page's consent text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     /// The text's version.
     pub version: String,
-    /// The language in which it was read.
+    /// The language in which the text was shown.
     pub language: String,
-    /// Yes or no.
+    /// Whether the applicant consented.
     pub accepted: bool,
 }
 
@@ -141,9 +142,9 @@ impl Consent {
     }
 }
 
-/// The most events of one call.
+/// Maximum number of events per request.
 pub const MAX_EVENTS: usize = 50;
-/// The latest that an event can be: a day after the page was opened.
+/// Latest time of an event in milliseconds: a day after the page was opened.
 const MAX_MS: f64 = 24.0 * 60.0 * 60.0 * 1_000.0;
 
 /// The page's steps.
@@ -153,7 +154,7 @@ pub const STEPS: [&str; 13] = [
 ];
 /// What can happen at a step.
 pub const KINDS: [&str; 6] = ["reached", "completed", "retried", "dropped", "failed", "denied"];
-/// Why, besides the failure codes: what the camera, the pictures and the network do.
+/// The details of an event in addition to the failure codes: causes in camera, picture, outcome and network.
 pub const DETAILS: [&str; 35] = [
     // The camera
     "permission_denied",
@@ -182,7 +183,7 @@ pub const DETAILS: [&str; 35] = [
     "several_faces",
     "face_too_small",
     "turn_to_camera",
-    // The answer
+    // The outcome
     "approved",
     "pending",
     "failed",
@@ -196,7 +197,7 @@ pub const DETAILS: [&str; 35] = [
     "timeout",
 ];
 
-/// What happened on the page. All words are of fixed lists, so that nothing personal can be in them.
+/// An event on the page. Every word comes from a fixed list, so no personal data can be in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageEvent<'a> {
     /// One of [`STEPS`].
@@ -212,7 +213,7 @@ pub struct PageEvent<'a> {
 /// Reads `{events: [{step, kind, ms, detail?}]}`.
 ///
 /// # Errors
-/// Every fault, as `events[<number>].<field> - <reason>`; what was sent is not repeated.
+/// Every fault, as `events[<number>].<field> - <reason>`. The texts never repeat the input.
 pub fn page_events(body: &Map<String, Value>) -> Result<Vec<PageEvent<'_>>, Vec<String>> {
     let items = match body.get("events").and_then(Value::as_array) {
         None => return Err(vec!["events - is required: an array".into()]),

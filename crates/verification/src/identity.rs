@@ -1,8 +1,9 @@
-//! Who an applicant is among the account's people (`docs/decisions/0013-faces-and-people.md` and `0014-duplicates.md`): the known
-//! faces near a proven one and the registrations of the label go in, a [`Plan`] comes out. The caller reads the account,
-//! carries the plan out and holds the account's serial step meanwhile.
+//! Who an applicant is among the account's people (`docs/decisions/0013-faces-and-people.md` and
+//! `0014-duplicates.md`). From the known faces near a proven face and the label's registrations, it makes a
+//! [`Plan`]. The caller reads the account, executes the plan and prevents concurrent plans for the account.
 //!
-//! Only proven faces are searched and bound. Everybody else keeps a provisional facemap.
+//! The label is the merchant's `externalUserId`. Only proven faces are searched and bound to a person. Every
+//! other applicant has a provisional facemap.
 
 use std::collections::BTreeSet;
 
@@ -10,112 +11,112 @@ use uuid::Uuid;
 
 use crate::status::AttemptStatus;
 
-/// Who the applicant is, for [`crate::judge`].
+/// Who the applicant is: input of [`crate::judge`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The person's facemap, provisional when no face is proven; of a duplicate, the existing one.
+    /// The person's facemap. It is provisional without a proven face; for a duplicate it is the existing one.
     pub facemap_id: String,
-    /// The externalUserId is bound to another proven face in the account (2306).
+    /// Another proven face of the account has this externalUserId (2306).
     pub id_belongs_to_another: bool,
-    /// The face is registered in the scope under another id, or under this one and approved (2307).
+    /// The face is registered in the scope with another externalUserId, or approved with this one (2307).
     pub already_registered: bool,
-    /// A new facemap whose face nearly is a known one.
+    /// The new facemap's face closely resembles a known one.
     pub near_duplicate: bool,
 }
 
-/// How near a known face is.
+/// How closely a known face resembles the applicant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearness {
-    /// One person's face.
+    /// The faces belong to one person.
     Same,
-    /// In the band in which a person looks.
+    /// The similarity is in the band that needs review.
     NearDuplicate,
-    /// Another person's face.
+    /// The faces belong to different people.
     Unknown,
 }
 
-/// A known face near the applicant's.
+/// A known face that resembles the applicant's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaceHit {
-    /// The person.
+    /// The person with this face.
     pub person: Uuid,
-    /// How near.
+    /// How closely it resembles the applicant's.
     pub nearness: Nearness,
 }
 
 /// A registration in the account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
-    /// Its id.
+    /// The registration's id.
     pub id: Uuid,
-    /// The person or provisional facemap.
+    /// The person or provisional facemap that it belongs to.
     pub facemap_id: Uuid,
     /// Whether a proven face is bound to that facemap.
     pub is_proven: bool,
-    /// The group; `None`: registered in no group.
+    /// The group; `None` if it is registered without a group.
     pub grouping_id: Option<Uuid>,
-    /// The label.
+    /// The label (externalUserId).
     pub external_user_id: String,
-    /// What its attempts made of it.
+    /// The status that follows from its attempts.
     pub status: Option<AttemptStatus>,
 }
 
-/// What the account knows that may concern the applicant.
+/// The account's data about the applicant.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// Registrations of the applicant's label, most recently active first, in every group.
+    /// The label's registrations in every group, most recently active first.
     pub of_label: Vec<Registered>,
-    /// Registrations of the facemaps in `of_label` and of the nearest known face's person, under whatever label.
+    /// Registrations, with any label, of the label's facemaps and of the nearest known face's person.
     pub of_people: Vec<Registered>,
 }
 
-/// Where and under which label the applicant is submitted.
+/// The group and label of the submission.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The group.
     pub grouping_id: Option<Uuid>,
-    /// The label.
+    /// The label (externalUserId).
     pub external_user_id: &'a str,
 }
 
-/// Whose facemap the attempt belongs to.
+/// The facemap that the attempt belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Facemap {
-    /// A known one, as it is.
+    /// An existing facemap, unchanged.
     Known(Uuid),
-    /// The label's provisional one, to which the proven face is bound.
+    /// The label's provisional facemap, to which the proven face is bound.
     Bind(Uuid),
-    /// A new one, to which the proven face is bound.
+    /// A new facemap, to which the proven face is bound.
     NewPerson,
-    /// A new provisional one.
+    /// A new provisional facemap.
     NewProvisional,
 }
 
-/// Which registration the attempt belongs to.
+/// The registration that the attempt belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registration {
-    /// One that exists.
+    /// An existing registration.
     Known(Uuid),
-    /// A new one of the facemap.
+    /// A new registration of the facemap.
     New,
-    /// None: the attempt is only logged.
+    /// No registration: the attempt is only logged.
     None,
 }
 
-/// What to carry out, in the order of the members.
+/// The changes to make, in the order of the members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Provisional facemaps to merge into the known person.
     pub merge: Vec<Uuid>,
-    /// The facemap.
+    /// The attempt's facemap.
     pub facemap: Facemap,
-    /// The registration.
+    /// The attempt's registration.
     pub registration: Registration,
-    /// The externalUserId is bound to another proven face in the account (2306).
+    /// Another proven face of the account has this externalUserId (2306).
     pub id_belongs_to_another: bool,
-    /// The face is registered in the scope under another id, or under this one and approved (2307).
+    /// The face is registered in the scope with another externalUserId, or approved with this one (2307).
     pub already_registered: bool,
-    /// The face nearly is a known one.
+    /// The face closely resembles a known one.
     pub near_duplicate: bool,
 }
 
@@ -131,7 +132,7 @@ impl Plan {
         }
     }
 
-    /// For the rules, once the facemap has an id.
+    /// The input of [`crate::judge`], once the facemap has an id.
     #[must_use]
     pub fn identity(&self, facemap_id: Uuid) -> Identity {
         Identity {
@@ -143,14 +144,15 @@ impl Plan {
     }
 }
 
-/// The plan for an applicant whose face is not proven: the label's registration in the group, else one under the label's
-/// facemap, else under a new provisional one.
+/// The plan for an applicant whose face is not proven. It uses the label's registration in the group. If
+/// there is none, it makes one for a facemap of the label, or else for a new provisional facemap.
 #[must_use]
 pub fn plan_unproven(place: Place<'_>, account: &Account) -> Plan {
     if let Some(own) = account.own(place) {
         return Plan::new(Facemap::Known(own.facemap_id), Registration::Known(own.id));
     }
-    // A face registers once in a group, so a person who is here under another label gets no second place.
+    // A facemap has at most one registration per group. If it has one here with another label, it cannot be
+    // used.
     let free = account
         .facemaps()
         .into_iter()
@@ -161,7 +163,7 @@ pub fn plan_unproven(place: Place<'_>, account: &Account) -> Plan {
     }
 }
 
-/// The plan for an applicant with a proven face, given the known faces that are near, nearest first.
+/// The plan for an applicant with a proven face. `hits` are the resembling known faces, nearest first.
 #[must_use]
 pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Plan {
     let Some(FaceHit { person, nearness }) = hits.first().copied() else {
@@ -169,10 +171,12 @@ pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Pla
     };
     let is_doubtful = match nearness {
         Nearness::Unknown => return plan_new_face(place, account, false),
-        // In the band below, the label's own person is that person, to be looked at; anybody else is somebody new.
+        // In the band below a match, a person of this label is that person and needs review. Any other person
+        // is new.
         Nearness::NearDuplicate if account.facemaps().contains(&(person, true)) => true,
         Nearness::NearDuplicate => return plan_new_face(place, account, true),
-        // A look-alike of somebody else stays to be looked at until somebody approved this person.
+        // If the face also resembles another person's, every attempt needs review until one of this person is
+        // approved.
         Nearness::Same => hits.len() > 1 && !account.is_approved(person),
     };
     let plan = plan_known_face(place, person, account);
@@ -182,7 +186,7 @@ pub fn plan_proven(place: Place<'_>, hits: &[FaceHit], account: &Account) -> Pla
     }
 }
 
-/// The face is a known person's.
+/// Plans for a face that belongs to a known person.
 fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
     let bound = account.facemaps();
     let logged = Plan::new(Facemap::Known(person), Registration::None);
@@ -209,8 +213,9 @@ fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
             ..logged
         };
     }
-    // A face registers once in a group, so a facemap that is also registered where the person is stays apart. This is
-    // planned before anything is written: a conflict inside the transaction would leave it half done.
+    // A facemap has at most one registration per group, so a facemap registered in the person's group is not
+    // merged. The plan settles this before any write, because a conflict inside the transaction would abort
+    // it halfway.
     let mut groups = account.groups_of(person);
     let mut merge = Vec::new();
     for (provisional, _) in bound.into_iter().filter(|(facemap_id, _)| *facemap_id != person) {
@@ -229,7 +234,8 @@ fn plan_known_face(place: Place<'_>, person: Uuid, account: &Account) -> Plan {
     }
 }
 
-/// The face is nobody's yet: it is bound to the label's provisional facemap, or to a new one.
+/// Plans for a face that belongs to no known person: it is bound to the label's provisional facemap, or to a
+/// new one.
 fn plan_new_face(place: Place<'_>, account: &Account, near_duplicate: bool) -> Plan {
     let bound = account.facemaps();
     if bound.iter().any(|(_, is_proven)| *is_proven) {
@@ -262,7 +268,8 @@ impl Account {
             .map_or(Registration::New, |own| Registration::Known(own.id))
     }
 
-    /// The label's facemaps in the whole account, most recently active first, and whether each is a proven person.
+    /// The label's facemaps in the whole account, most recently active first. The boolean is true for a
+    /// proven person.
     fn facemaps(&self) -> Vec<(Uuid, bool)> {
         let mut facemaps: Vec<(Uuid, bool)> = Vec::new();
         for registration in &self.of_label {
@@ -282,7 +289,7 @@ impl Account {
             .filter(move |registration| registration.facemap_id == person)
     }
 
-    /// The registration of a person in the group, under whatever label.
+    /// The person's registration in the group, with any label.
     fn registration_of(&self, place: Place<'_>, person: Uuid) -> Option<&Registered> {
         self.registrations_of(person)
             .find(|registration| registration.grouping_id == place.grouping_id)

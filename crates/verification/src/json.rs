@@ -1,12 +1,13 @@
-//! Reading the members of a JSON body, gathering every fault instead of stopping at the first; and naming what is wrong with stored JSON
-//! without repeating its values.
+//! Reads the members of a JSON body and collects every fault instead of stopping at the first. It also
+//! describes errors in stored JSON without repeating its values.
 
 use serde_json::{Map, Value};
 
-/// What is wrong with stored JSON, without any of its values: serde's own text may repeat one, and an error text is logged.
+/// Describes an error in stored JSON without its values. Error texts are logged, and serde's own text may
+/// quote a value.
 pub fn fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // These two name a member of ours, all others may quote the input.
+    // These two texts name one of our members; all others may quote the input.
     let names_a_member = text.starts_with("missing field") || text.starts_with("duplicate field");
     let what = match error.classify() {
         _ if names_a_member => text.split(" at line ").next().unwrap_or_default(),
@@ -17,7 +18,7 @@ pub fn fault(error: &serde_json::Error) -> String {
     format!("{what} at line {} column {}", error.line(), error.column())
 }
 
-/// A body being read, and what was wrong with it so far (`<field> - <reason>`).
+/// A body being read, with the faults found until then (`<field> - <reason>`).
 pub(crate) struct Body<'a> {
     members: &'a Map<String, Value>,
     pub(crate) errors: Vec<String>,
@@ -39,7 +40,7 @@ impl<'a> Body<'a> {
         self.members.get(field)
     }
 
-    /// A text, if the member is there.
+    /// The member's text, if it was sent.
     pub(crate) fn text(&mut self, field: &str) -> Option<&'a str> {
         let value = self.get(field)?;
         let text = value.as_str();
@@ -49,7 +50,7 @@ impl<'a> Body<'a> {
         text
     }
 
-    /// A trimmed name of 1 to 100 characters, if the member is there.
+    /// A trimmed name of 1 to 100 characters, if it was sent.
     pub(crate) fn name(&mut self, field: &str) -> Option<String> {
         let name = self.text(field)?.trim();
         let length = name.chars().count();
@@ -61,7 +62,7 @@ impl<'a> Body<'a> {
         Some(name.to_owned())
     }
 
-    /// A number 1–120, or null, if the member is there.
+    /// A whole number from 1 to 120 or null, if it was sent.
     pub(crate) fn age(&mut self, field: &str) -> Option<Option<i64>> {
         let value = self.get(field)?;
         if value.is_null() {
@@ -77,7 +78,7 @@ impl<'a> Body<'a> {
         age.map(|n| Some(n as i64))
     }
 
-    /// An array of texts, if the member is there.
+    /// An array of texts, if it was sent.
     pub(crate) fn texts(&mut self, field: &str) -> Option<Vec<String>> {
         let value = self.get(field)?;
         let texts = value

@@ -1,9 +1,9 @@
-//! From evidence to an answer: which failure codes apply, whether the face is proven, what the attempt's status is, and
-//! the response (interface §2.5, decisions §4).
+//! From evidence to an outcome: the failure codes, whether the face is proven, the attempt's status and the
+//! response (contract §2.5, `docs/decisions/0011-one-code-per-object.md`).
 //!
-//! It takes two steps, because who the applicant is among the account's people is found in the account's serial step
-//! ([`crate::identity`]), which in turn needs to know whether the face is proven: [`examine`], once, then
-//! [`Examination::judge`] with the person and the screening of the person's names.
+//! It takes two steps, because [`crate::identity`] needs to know whether the face is proven. First
+//! [`examine`] runs once on the evidence. Then [`Examination::judge`] adds the person and the screening of
+//! the person's names.
 
 mod documents;
 mod names;
@@ -26,13 +26,13 @@ use crate::settings::ReviewPolicy;
 use crate::status::AttemptStatus;
 use crate::submission::Submission;
 
-/// What follows from the evidence before it is known who the applicant is.
+/// What follows from the evidence before the applicant is identified.
 #[derive(Debug)]
 pub struct Examination<'a> {
     flow: &'a Flow,
     submission: &'a Submission,
     evidence: &'a Evidence,
-    /// Codes with the source that told, in order of precedence.
+    /// Codes in order of precedence, each with the source that showed it first.
     findings: BTreeMap<Code, Source>,
     holds: BTreeSet<Hold>,
     is_uncertain: bool,
@@ -45,21 +45,21 @@ pub struct Examination<'a> {
 pub struct Judgement {
     /// The attempt's status.
     pub status: AttemptStatus,
-    /// Every check passed.
+    /// Whether every check passed.
     pub success: bool,
     /// Every code that applies, by result object, in order of precedence.
     pub codes: Vec<Code>,
-    /// Why the attempt is held although these reasons have no code. For reviewers only.
+    /// Holds, which have no failure code. For reviewers only.
     pub holds: Vec<Hold>,
-    /// One text per stage that failed (`verifications[].reasons`).
+    /// One text per result object that failed, then those of review (`verifications[].reasons`).
     pub reasons: Vec<String>,
-    /// The code that a sandbox submission asked for.
+    /// The code that a sandbox submission requested.
     pub forced: Option<Code>,
     /// The response's body.
     pub response: VerificationResponse,
 }
 
-/// Finds every code that the evidence shows, on a day (UTC).
+/// Finds every code that the evidence shows. `today` is in UTC.
 pub fn examine<'a>(
     flow: &'a Flow,
     submission: &'a Submission,
@@ -67,7 +67,7 @@ pub fn examine<'a>(
     today: Date,
 ) -> Examination<'a> {
     let mut findings = BTreeMap::new();
-    // The first source that shows a code is the one to name.
+    // The response names the first source that shows a code.
     let mut find = |code: Code, source: Source| {
         findings.entry(code).or_insert(source);
     };
@@ -102,7 +102,7 @@ pub fn examine<'a>(
         .keys()
         .any(|code| code.info().object == ResultObject::Idv);
     let selfie_is_beyond_doubt = !holds.iter().any(|hold| hold.leaves_face_unproven());
-    // A failure that a sandbox submission requests leaves no mark on the sandbox's people.
+    // A requested failure must not bind or search a face among the sandbox's people.
     let face_matches = idv_passed && all_match(evidence) && submission.forced_code().is_none();
     if let Some(code) = submission.forced_code() {
         findings.entry(code).or_insert(default_source(code));
@@ -120,20 +120,20 @@ pub fn examine<'a>(
 }
 
 impl Examination<'_> {
-    /// Whether the selfie passed quality, liveness and the match with every document, and no hold puts the selfie in
-    /// doubt. Only then is the face searched and bound to a person.
+    /// Whether the selfie passed quality, liveness and the match with every document, and no hold doubts the
+    /// selfie. Only a proven face is searched and bound to a person.
     pub fn face_is_proven(&self) -> bool {
         self.face_is_proven
     }
 
-    /// Whether only a hold leaves the face unproven. An approval of the attempt proves it, and the identification that
-    /// was left out follows then.
+    /// Whether only a hold leaves the face unproven. An approval of the attempt proves the face and then runs
+    /// the skipped identification.
     pub fn face_awaits_approval(&self) -> bool {
         self.face_awaits_approval
     }
 
-    /// The outcome, now that it is known who the applicant is, which hits count for this person, and whether the
-    /// hosted page's session allows a further attempt.
+    /// The outcome for the identified applicant. `screening` has the hits that count for this person.
+    /// `may_repeat` is true if the hosted page's session allows another attempt.
     pub fn judge(&self, identity: &Identity, screening: &Screening, may_repeat: bool) -> Judgement {
         let policy = self.flow.review_policy();
         let mut findings = self.findings.clone();
@@ -205,7 +205,7 @@ impl Examination<'_> {
     }
 }
 
-/// What [`respond`] makes the response of.
+/// The input of [`respond`].
 struct Outcome<'a> {
     examination: &'a Examination<'a>,
     findings: &'a BTreeMap<Code, Source>,
@@ -261,7 +261,7 @@ fn examine_selfie(evidence: &Evidence, wants_challenge: bool, find: &mut impl Fn
                 find(Code::FaceMismatchPassport, Source::Ocr);
             }
             Some(MatchVerdict::NoMatch) => find(Code::FaceMismatchDocument, Source::Ocr),
-            // Both faces are there and were not compared: never a pass.
+            // Both faces exist but were not compared. That must never pass.
             None if has_portrait && selfie.state == PictureState::Processed => {
                 find(Code::DocumentUnprocessable, Source::Ocr);
             }
@@ -270,7 +270,8 @@ fn examine_selfie(evidence: &Evidence, wants_challenge: bool, find: &mut impl Fn
     }
 }
 
-/// The age by the document's birth date, or by the submitted one where no document was asked for and none told.
+/// Compares the applicant's age with the Flow's bounds. A document's birth date counts; the submitted one
+/// counts only if no document was requested and none states one.
 fn age_failure(flow: &Flow, submission: &Submission, evidence: &Evidence, today: Date) -> Option<Code> {
     if flow.min_age.is_none() && flow.max_age.is_none() {
         return None;
@@ -279,7 +280,7 @@ fn age_failure(flow: &Flow, submission: &Submission, evidence: &Evidence, today:
         .documents
         .iter()
         .find_map(|d| documents::first(d, |data| data.birth_date.as_deref()));
-    // The doubt about the reading already decides; "no birth date" would be said twice.
+    // The uncertain reading already decides the outcome, so 2703 would report the same problem twice.
     let declared_country = submission.document_country();
     let in_doubt = |document| documents::is_in_doubt(document, declared_country);
     if printed.is_none() && evidence.documents.iter().any(in_doubt) {
@@ -291,7 +292,7 @@ fn age_failure(flow: &Flow, submission: &Submission, evidence: &Evidence, today:
         None if documents_asked => None,
         None => submission.dob.map(|day| (day, day)),
     };
-    // Of a birth date whose day is unknown, every day that it can be must give one answer.
+    // If the day is unknown, the first and the last possible day must give the same answer.
     let is_within = |birth| {
         let age = dates::age_on(today, birth);
         flow.min_age.is_none_or(|min| age >= min) && flow.max_age.is_none_or(|max| age <= max)
@@ -308,7 +309,7 @@ fn all_match(evidence: &Evidence) -> bool {
         && weakest_match(evidence).is_some_and(|m| m.verdict == MatchVerdict::Match)
 }
 
-/// The document that the selfie resembles least; none when any was not compared.
+/// The match of the document that the selfie resembles least; `None` if any document was not compared.
 fn weakest_match(evidence: &Evidence) -> Option<FaceMatch> {
     let matches: Option<Vec<_>> = evidence.documents.iter().map(|d| d.portrait_match).collect();
     matches?
@@ -316,7 +317,7 @@ fn weakest_match(evidence: &Evidence) -> Option<FaceMatch> {
         .min_by(|a, b| a.similarity.total_cmp(&b.similarity))
 }
 
-/// The source that a code is about by itself.
+/// The source of a code that no particular source showed.
 fn default_source(code: Code) -> Source {
     match code {
         Code::NoMrz | Code::MrzUnreadable | Code::MrzDataMismatch => Source::Mrz,

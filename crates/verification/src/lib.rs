@@ -1,8 +1,9 @@
-//! The rules of verification, pure: what a Flow asks for ([`flow`]), what a person submitted ([`submission`]), whether
-//! the one meets the other ([`requirements`]), and what follows from what the engines saw ([`evidence`], [`judge`]).
+//! The rules of verification as pure functions. [`flow`] states what a Flow requests, [`submission`] what an
+//! applicant submitted. [`requirements`] checks one against the other, and [`judge`] decides on the engines'
+//! findings ([`evidence`]).
 //!
-//! Nothing here does I/O, reads a clock, knows HTTP or SQL, or looks at a picture: the day is an argument, findings
-//! come in as plain data. Start reading at [`judge`].
+//! This crate does no I/O, reads no clock and decodes no picture; it uses neither HTTP nor SQL. The current
+//! day is an argument, and findings are plain data. Start reading at [`judge`].
 
 pub mod applicant_info;
 pub mod codes;
@@ -36,7 +37,7 @@ pub mod suppression;
 
 use reference::{Country, UTOPIA, country_by_alpha3};
 
-/// The country of an alpha-3 code as submissions write it; the specimen state only in the sandbox.
+/// The country of an alpha-3 code in a submission. The specimen state Utopia exists only in the sandbox.
 pub fn known_country(alpha3: &str, sandbox: bool) -> Option<&'static Country> {
     if sandbox && alpha3 == UTOPIA.alpha3 {
         Some(&UTOPIA)

@@ -1,18 +1,18 @@
-//! The body that asks for a hosted link (interface §4.3). Whether its Flow and Group exist is the store's to tell.
+//! The body that requests a hosted link (contract §4.3). The store checks that its Flow and Group exist.
 
 use serde_json::{Map, Value};
 
 use crate::json::Body;
 use crate::submission::external_user_id_fault;
 
-/// For whom and what a link is asked.
+/// A request for a hosted link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkRequest {
-    /// The merchant's label for the applicant: what a submission may say as `externalUserId`.
+    /// The merchant's label for the applicant, which the submission's `externalUserId` must equal.
     pub user_id: String,
-    /// As sent, not necessarily a UUID.
+    /// Group id as sent, not necessarily a UUID.
     pub group_id: String,
-    /// As sent, not necessarily a UUID.
+    /// Flow id as sent, not necessarily a UUID.
     pub flow_id: String,
 }
 

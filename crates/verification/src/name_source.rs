@@ -1,23 +1,23 @@
-//! Where a screened name comes from, and names as screenings report them: by which a list entry was found, and which were
-//! searched besides the submitted one.
+//! The source of a screened name, and names as screenings report them: those that found a list entry, and
+//! those searched in addition to the submitted one.
 //!
-//! Types alone; [`crate::names`] collects the names.
+//! This module has types only; [`crate::names`] collects the names.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a screened name comes from, in the order in which reviewers see them.
+/// The source of a screened name, in the order in which the portal shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameSource {
-    /// The form.
+    /// The submitted form.
     Submitted,
     /// An accepted reading of a machine-readable zone.
     Mrz,
     /// A barcode.
     Barcode,
-    /// An earlier attempt that the same face proved.
+    /// An earlier attempt whose face was proven to be the same person's.
     Earlier,
 }
 
@@ -33,23 +33,23 @@ impl NameSource {
     }
 }
 
-/// A name by which a list entry was found.
+/// A name that found a list entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchedName {
-    /// Where the name comes from.
+    /// The name's source.
     pub source: NameSource,
     /// The full name.
     pub name: String,
 }
 
-/// A name that was screened besides the submitted one.
+/// A name that was screened in addition to the submitted one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FurtherName {
-    /// Where the name comes from.
+    /// The name's source.
     pub source: NameSource,
     /// The full name.
     pub name: String,
-    /// The flattened values that were searched.
+    /// The flattened query values that were searched.
     pub query_params: BTreeMap<String, String>,
 }

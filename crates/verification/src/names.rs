@@ -1,7 +1,8 @@
-//! The names under which an applicant is screened: the submitted one, those that accepted readings of documents state,
-//! and those that the same proven face used in earlier attempts (decisions §10, *Names that are screened*).
+//! The names under which an applicant is screened (`docs/decisions/0022-names-that-are-screened.md`): the
+//! submitted one, those of accepted document readings, and those of earlier attempts with the same proven
+//! face.
 //!
-//! It collects names and the facts that belong to each; it neither screens nor decides.
+//! This module collects names with their facts and combines screenings. It neither screens nor decides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,25 +16,25 @@ pub use crate::name_source::{FurtherName, MatchedName, NameSource};
 use crate::screening::{Screening, ScreeningHit};
 use crate::submission::Submission;
 
-/// A name to screen, with the facts of the same source. Facts that the source does not state are absent, so that no
-/// submitted value can weaken a match with a name from elsewhere.
+/// A name to screen, with the facts of the same source. Facts that the source lacks are absent, so a
+/// submitted value cannot weaken a match with a name from another source.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenedName {
-    /// Where it comes from.
+    /// The name's source.
     pub source: NameSource,
     /// The full name.
     pub name: String,
-    /// Every given name, where the source separates them.
+    /// All given names, if the source separates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_name: Option<String>,
-    /// The family name, where the source separates it.
+    /// The family name, if the source separates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
-    /// Other full names that the source may stand for.
+    /// Other full names that the source's spelling may mean.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// `YYYY-MM-DD`, or its known beginning.
+    /// `YYYY-MM-DD`, or only its known beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub birth_date: Option<String>,
     /// Country of residence, alpha-3.
@@ -51,7 +52,7 @@ impl std::fmt::Debug for ScreenedName {
 }
 
 impl ScreenedName {
-    /// The name as it was submitted.
+    /// The submitted name.
     pub fn submitted(submission: &Submission) -> Self {
         Self::of_form(|field| submission.get(field), submission.dob)
     }
@@ -72,7 +73,7 @@ impl ScreenedName {
         }
     }
 
-    /// The same name, as one of an earlier attempt.
+    /// The same name, marked as one of an earlier attempt.
     #[must_use]
     pub fn of_earlier_attempt(self) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl ScreenedName {
         }
     }
 
-    /// The name that a source on a document states; none where it states none.
+    /// The name that a document's source states; `None` if it states none.
     fn of_document(source: NameSource, data: &DocumentData) -> Option<Self> {
         let filled = |text: &Option<String>| {
             text.as_deref()
@@ -94,7 +95,7 @@ impl ScreenedName {
         if name.is_empty() {
             return None;
         }
-        // Some zones hold every name in one run, and some people have one name only.
+        // Some MRZs do not separate the names, and some people have only one name.
         let is_divided = given.is_some() && surname.is_some();
         let country = |code: &str| Some(icao::issuer(code)?.country?.alpha3.to_owned());
         Some(Self {
@@ -109,7 +110,7 @@ impl ScreenedName {
         })
     }
 
-    /// What makes two names one question to the lists: case and source do not.
+    /// The key by which names are duplicates: everything but letter case, source and the division into parts.
     fn key(&self) -> Self {
         Self {
             source: NameSource::Submitted,
@@ -121,7 +122,7 @@ impl ScreenedName {
     }
 }
 
-/// The names on documents that may be relied on.
+/// The names in the MRZs and barcodes that the rules rely on.
 pub fn of_documents(documents: &[DocumentEvidence]) -> Vec<ScreenedName> {
     documents
         .iter()
@@ -140,17 +141,17 @@ pub fn of_documents(documents: &[DocumentEvidence]) -> Vec<ScreenedName> {
         .collect()
 }
 
-/// The names without repetitions; the first of equal ones stays.
+/// Removes duplicates; the first of equal names remains.
 pub fn distinct(names: impl IntoIterator<Item = ScreenedName>) -> Vec<ScreenedName> {
     let mut seen = HashSet::new();
     names.into_iter().filter(|name| seen.insert(name.key())).collect()
 }
 
-/// Most hits that a combined screening lists; its total counts all.
+/// Maximum number of hits that a combined screening lists. Its total counts all hits.
 const MOST_HITS: usize = 20;
 
-/// Combines the screenings of several names, the submitted one first. An entry that several names found appears once,
-/// with its best score and every name that found it.
+/// Combines the screenings of several names, the submitted one first. An entry found by several names appears
+/// once, with its best score and all those names.
 pub fn combine<'a>(screened: impl IntoIterator<Item = (&'a ScreenedName, Screening)>) -> Screening {
     let mut combined: Option<Screening> = None;
     let mut hits: Vec<ScreeningHit> = Vec::new();
@@ -217,8 +218,8 @@ fn joined(parts: &[Option<&str>]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Other ways to write a name that may be cut short: without the words that may be incomplete. The screening itself
-/// knows the spellings of ICAO 9303-3 §6.
+/// Variants of a name that may be truncated, each without the words that may be incomplete. The screening
+/// engine already considers the transliterations of ICAO 9303-3 §6.
 fn variants(given: &Option<String>, surname: &Option<String>, may_be_truncated: bool) -> Vec<String> {
     if !may_be_truncated {
         return Vec::new();
@@ -227,7 +228,7 @@ fn variants(given: &Option<String>, surname: &Option<String>, may_be_truncated: 
         given.as_deref().unwrap_or_default(),
         surname.as_deref().unwrap_or_default(),
     );
-    // Either name may have been cut to make room. What is left must still be a name.
+    // Either name may have been cut. What remains must have at least two words.
     let (shorter_given, shorter_surname) = (without_last_word(given), without_last_word(surname));
     let mut variants: Vec<String> = [
         (shorter_given, surname),

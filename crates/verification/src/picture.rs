@@ -1,5 +1,5 @@
-//! What pictures show: whether a document's picture is of another type than was declared, and whether a selfie is a
-//! picture of the documents. It sees no pixels; engines say what they recognised.
+//! Whether a document's picture shows another type than declared, and whether a selfie is a copy of the
+//! documents. It reads no pixels; engines supply what they recognised.
 
 use reference::DocumentType;
 
@@ -7,12 +7,12 @@ use crate::evidence::{Liveness, SelfieEvidence, Shows};
 use crate::hold::Hold;
 use crate::submission::Side;
 
-/// What a picture was recognised as.
+/// What an engine recognised a picture as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recognised {
     /// No document.
     Nothing,
-    /// A document of a type that cannot be told.
+    /// A document whose type is uncertain.
     Unknown,
     /// A passport.
     Passport,
@@ -22,34 +22,34 @@ pub enum Recognised {
     Card,
 }
 
-/// Whether a picture shows something else than was declared: only where that is certain. `is_empty`: nothing was read
-/// on it, neither text nor codes.
+/// Whether a picture certainly shows something other than declared. `is_empty` means that neither text nor
+/// codes were read from it.
 #[must_use]
 pub fn shows(recognised: Recognised, is_empty: bool, declared: DocumentType, side: Side) -> Shows {
     let other = match recognised {
-        // Some backs are blank but for a barcode.
+        // Some backs have nothing but a barcode.
         Recognised::Nothing => side == Side::Front || is_empty,
         Recognised::Unknown => false,
         Recognised::Passport => declared != DocumentType::Passport,
         Recognised::Visa => true,
-        // A card that calls itself a licence may be a learner's permit, which is an ID_CARD; an ID card's and a
-        // residence permit's design differ in words only, which the issuers choose.
+        // A card titled as a licence may be a learner's permit, which counts as ID_CARD. ID cards and
+        // residence permits differ only in wording, which the issuers choose.
         Recognised::Card => declared == DocumentType::Passport,
     };
     if other { Shows::Other } else { Shows::Declared }
 }
 
-/// How a selfie resembles the pictures of the documents.
+/// How a selfie resembles the documents' pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resemblance {
-    /// Its pixels are those of a document's picture.
+    /// The selfie has the same pixels as a document's picture.
     pub is_document: bool,
-    /// Its face is so like a document's portrait that it is the same picture.
+    /// The selfie's face is so similar to a document's portrait that it is the same picture.
     pub is_portrait: bool,
 }
 
-/// What a selfie's resemblance means (`docs/decisions/0024-copies.md`): the very picture of a document is not live (2104);
-/// a copy of the portrait is a doubt that a person settles.
+/// Judges a selfie's resemblance (`docs/decisions/0024-copies.md`). The picture of a document itself is not
+/// live (2104). A copy of the portrait is a doubt that a reviewer settles.
 pub fn judge_resemblance(selfie: &mut SelfieEvidence, resemblance: Resemblance) -> Option<Hold> {
     if resemblance.is_document {
         selfie.liveness = Liveness::NotLive;
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn only_what_is_certainly_something_else_is() {
         let types = [Passport, Drivers, IdCard, ResidencyCard];
-        // recognised, empty, side → the declared types for which it is something else
+        // recognised, empty, side → the declared types that the picture contradicts
         let rows: &[(Recognised, bool, Side, &[DocumentType])] = &[
             (Recognised::Nothing, true, Front, &types),
             (Recognised::Nothing, false, Front, &types),

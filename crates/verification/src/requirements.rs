@@ -1,5 +1,6 @@
-//! Whether a submission may be verified at all: the stages between the text fields and the engines, in the order of
-//! decisions §4. Each reports all of its problems at once; the first that has any answers.
+//! Whether a submission may be verified: the stages between text fields and engines, in the order of
+//! `docs/decisions/0010-order-of-verification.md`. The first stage with faults refuses the request and
+//! reports all of its faults.
 
 use reference::{DocumentType, RESIDENCE_PERMIT_ISSUERS, RESTRICTED_JURISDICTIONS, UTOPIA, document_rule};
 
@@ -7,7 +8,7 @@ use crate::flow::{Flow, PERSONAL_FIELDS};
 use crate::refusal::{Reason, Refusal};
 use crate::submission::{FileField, MAX_FILE_BYTES, Side, Submission};
 
-/// Every stage, in order.
+/// Checks every stage, in order.
 ///
 /// # Errors
 /// The first stage's refusal.
@@ -18,7 +19,7 @@ pub fn check(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     files(submission)
 }
 
-/// What the Flow asks for is there.
+/// Checks that the submission has everything the Flow requests.
 ///
 /// # Errors
 /// 400 with one text per missing requirement.
@@ -37,7 +38,7 @@ pub fn meets_flow(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     let before_documents = missing.len();
     let wrong = documents(flow, submission, &mut missing);
 
-    // The contract gives an absent SSN, alone, the message of faulty fields.
+    // The contract gives a missing SSN, if nothing else is missing, the message for invalid fields.
     let documents_missing = missing.len() > before_documents;
     let message = if others_missing || documents_missing {
         Refusal::REQUIRED_FIELDS_MISSING
@@ -48,7 +49,7 @@ pub fn meets_flow(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     Refusal::unless_empty(message, missing)
 }
 
-/// Adds what is missing of documents and selfie; returns what is there and should not be.
+/// Adds what is missing of documents and selfie. Returns the faults of document types that are not accepted.
 fn documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) -> Vec<String> {
     let configuration = submission.document_configuration(flow);
     let accepted = &configuration.document_types;
@@ -73,7 +74,8 @@ fn documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) ->
             }
         };
         need(Side::Front, true);
-        // Without a country, the missing country is what to say; which back it would need is not known.
+        // Without a country it is unknown whether the back is needed. The error for the missing country
+        // suffices.
         let needs_back = submission
             .document_country()
             .map(|c| configuration.needs_back(*document_type, c));
@@ -93,15 +95,15 @@ fn documents(flow: &Flow, submission: &Submission, missing: &mut Vec<String>) ->
         .collect()
 }
 
-/// Neither applicant nor document are of a restricted jurisdiction.
+/// Checks that neither the applicant nor the document is from a restricted jurisdiction.
 ///
 /// # Errors
-/// 403; the message of a Flow's own restriction ends with `for this flow`.
+/// 403. If the Flow restricts the country, the message ends with `for this flow`.
 pub fn jurisdictions(flow: &Flow, submission: &Submission) -> Result<(), Refusal> {
     let of_permit_issuer = submission
         .document_country()
         .is_some_and(|c| issues_residence_permits(c, submission.sandbox));
-    // Interface §4.6 rule 5; the document's own country is never exempt.
+    // Contract §4.6 rule 5. The document's own country is never exempt.
     let exempt = submission.document_types == [DocumentType::ResidencyCard] && of_permit_issuer;
     let mut errors = Vec::new();
     for (field, what) in [
@@ -131,10 +133,11 @@ fn issues_residence_permits(alpha3: &str, sandbox: bool) -> bool {
     RESIDENCE_PERMIT_ISSUERS.contains(&alpha3) || (sandbox && alpha3 == UTOPIA.alpha3)
 }
 
-/// The document's country issues such documents, and they can be verified.
+/// Checks that the document's country issues such documents and that they can be verified.
 ///
 /// # Errors
-/// 400 for a residence permit from a country that is not on the list; 501 for a pair that is not supported yet.
+/// 400 for a residence permit of a country that is not a listed issuer; 501 for a pair that is not supported
+/// yet.
 pub fn supported(submission: &Submission) -> Result<(), Refusal> {
     let Some(country) = submission.document_country() else {
         return Ok(());
@@ -159,10 +162,10 @@ pub fn supported(submission: &Submission) -> Result<(), Refusal> {
     }
 }
 
-/// The files are of a size and kind to be looked at, and belong to what was declared.
+/// Checks the files' sizes and formats, and that each belongs to a declared document.
 ///
 /// # Errors
-/// 400 `File validation failed` naming each file.
+/// 400 `File validation failed`, naming each file.
 pub fn files(submission: &Submission) -> Result<(), Refusal> {
     let mut errors = Vec::new();
     for (field, file) in &submission.files {

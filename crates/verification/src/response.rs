@@ -1,4 +1,5 @@
-//! The body of an answered verification, exactly as interface §2.5 shapes it. Additive members are marked so.
+//! The response to a verification in the shape of contract §2.5. Members that the contract lacks are marked
+//! "Additive".
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,17 @@ use crate::screening::{KycStatus, ScreeningHit};
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationResponse {
-    /// Everything passed.
+    /// Whether everything passed.
     pub success: bool,
-    /// Why not, in one sentence.
+    /// Why the attempt did not pass, in one sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Files, face match, liveness, duplicates.
     pub idv_result: IdvResult,
-    /// The documents themselves; absent when none was sent.
+    /// The documents; absent if none was submitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_result: Option<DocumentResult>,
-    /// Absent unless the Flow asks for the comparison.
+    /// Absent unless the Flow requires the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ocr_result: Option<OcrResult>,
     /// Absent unless the Flow has an age bound.
@@ -37,8 +38,9 @@ pub struct VerificationResponse {
 }
 
 impl VerificationResponse {
-    /// The same for the applicant, who never sees under which further names the screening searched: they may come from
-    /// an attempt of somebody whose face was taken for the applicant's. `hides_hits` also removes what was found.
+    /// The response for the applicant. It never contains the further names that were searched, because they
+    /// may come from another person whose face was mistaken for the applicant's. `hides_hits` also removes
+    /// the hits.
     #[must_use]
     pub fn for_applicant(&self, hides_hits: bool) -> Self {
         let mut shown = self.clone();
@@ -47,7 +49,7 @@ impl VerificationResponse {
         for hit in &mut kyc.results {
             let names = std::mem::take(&mut hit.matched_names);
             if names.iter().any(|name| name.source != NameSource::Submitted) {
-                // It repeats the words of the name that scored best.
+                // The explanation repeats the words of the name that scored best.
                 hit.explanation = None;
             }
         }
@@ -73,7 +75,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of codes in order of precedence; none when there are none.
+    /// The failure with these codes, given in order of precedence; `None` without codes.
     pub(crate) fn of(codes: Vec<Code>) -> Option<Self> {
         let code = *codes.first()?;
         Some(Self {
@@ -88,19 +90,19 @@ impl Failure {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdvResult {
-    /// Nothing failed here.
+    /// Whether this part passed.
     pub success: bool,
-    /// The selfie shows the holder of every document.
+    /// Whether the selfie shows the holder of every document.
     pub facematch: bool,
     /// 0–100, the lowest over all documents; 0 without a comparison.
     pub similarity_score: f64,
-    /// What failed.
+    /// The failure, if any.
     #[serde(flatten)]
     pub failure: Option<Failure>,
-    /// `approved`, `declined` or `pending`; only through a session.
+    /// `approved`, `declined` or `pending`; present only for a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sdk_status: Option<&'static str>,
-    /// The session that the attempt came through.
+    /// The session of the attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
@@ -108,12 +110,12 @@ pub struct IdvResult {
 /// `documentResult`
 #[derive(Debug, Clone, Serialize)]
 pub struct DocumentResult {
-    /// Nothing failed here.
+    /// Whether this part passed.
     pub success: bool,
-    /// What failed.
+    /// The failure, if any.
     #[serde(flatten)]
     pub failure: Option<Failure>,
-    /// Where the first code was found.
+    /// The source that showed the first code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
 }
@@ -121,12 +123,12 @@ pub struct DocumentResult {
 /// `ocrResult`
 #[derive(Debug, Clone, Serialize)]
 pub struct OcrResult {
-    /// Nothing failed here.
+    /// Whether this part passed.
     pub success: bool,
-    /// Something was compared and all of it agrees.
+    /// Whether at least one field was compared and all compared fields match.
     #[serde(rename = "match")]
     pub matches: bool,
-    /// What failed.
+    /// The failure, if any.
     #[serde(flatten)]
     pub failure: Option<Failure>,
 }
@@ -134,9 +136,9 @@ pub struct OcrResult {
 /// `minimumAgeResult`
 #[derive(Debug, Clone, Serialize)]
 pub struct MinimumAgeResult {
-    /// The age is within the bounds.
+    /// Whether the age is within the bounds.
     pub success: bool,
-    /// What failed.
+    /// The failure, if any.
     #[serde(flatten)]
     pub failure: Option<Failure>,
 }
@@ -149,16 +151,16 @@ pub struct KycResults {
     pub status: KycStatus,
     /// Hits, best first.
     pub results: Vec<ScreeningHit>,
-    /// How many.
+    /// The number of hits.
     pub total: Total,
-    /// The flattened values really used.
+    /// The flattened query values that were searched.
     pub query_params: BTreeMap<String, String>,
-    /// Additive: versions of the lists that were searched.
+    /// Additive: versions of the lists that were searched, by list.
     pub lists: BTreeMap<String, String>,
-    /// Additive: the names that were searched besides the submitted one.
+    /// Additive: the names that were searched in addition to the submitted one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further_names: Vec<FurtherName>,
-    /// What failed.
+    /// The failure, if any.
     #[serde(flatten)]
     pub failure: Option<Failure>,
 }
@@ -166,26 +168,26 @@ pub struct KycResults {
 /// A count.
 #[derive(Debug, Clone, Serialize)]
 pub struct Total {
-    /// How many.
+    /// The number.
     pub value: usize,
-    /// Always `eq`: exactly so many.
+    /// Always `eq`: the number is exact.
     pub relation: &'static str,
 }
 
-/// What a passing response additionally carries.
+/// The additional members of a passing response.
 #[derive(Debug, Clone, Serialize)]
 pub struct Passing {
     /// What was submitted.
     pub metadata: Metadata,
-    /// Documents, not files.
+    /// The number of documents, not of files.
     pub documents_processed: usize,
-    /// The person.
+    /// The person's facemap.
     pub facemap_id: String,
     /// One per document.
     pub document_results: Vec<DocumentOutcome>,
-    /// The machine-readable zone of the first document that has one.
+    /// The first accepted MRZ of the documents.
     pub mrz_data: Option<MrzData>,
-    /// The comparison with the documents, where the Flow asks for it.
+    /// The comparison with the documents, if the Flow requires it.
     pub ocr_comparison: Option<OcrComparison>,
 }
 
@@ -193,17 +195,17 @@ pub struct Passing {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// The merchant's label.
+    /// The merchant's label for the applicant.
     pub external_user_id: String,
     /// The person.
     pub info: MetadataInfo,
-    /// As the request said or, where it said nothing, as the Flow has it.
+    /// The request's `ocrMatch`; if absent, the Flow's.
     pub ocr_match: bool,
-    /// What was declared.
+    /// The declared documents.
     pub documents: Vec<MetadataDocument>,
 }
 
-/// `metadata.info`; null: not submitted.
+/// `metadata.info`. A member that was not submitted is null.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetadataInfo {
@@ -217,50 +219,50 @@ pub struct MetadataInfo {
     pub country: Option<String>,
 }
 
-/// One of `metadata.documents`.
+/// One element of `metadata.documents`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetadataDocument {
-    /// Its type.
+    /// The document's type.
     pub id_doc_type: &'static str,
-    /// Its declared country, alpha-3.
+    /// The declared country, alpha-3.
     pub country: Option<String>,
 }
 
-/// One of `document_results`.
+/// One element of `document_results`.
 #[derive(Debug, Clone, Serialize)]
 pub struct DocumentOutcome {
-    /// Its type.
+    /// The document's type.
     pub document_type: &'static str,
-    /// The selfie shows its holder.
+    /// Whether the selfie shows the document's holder.
     pub face_match: bool,
-    /// 0–100.
+    /// Similarity, 0–100.
     pub similarity_score: f64,
-    /// In one sentence.
+    /// The result in one sentence.
     pub message: &'static str,
 }
 
 /// `mrz_data`
 #[derive(Debug, Clone, Serialize)]
 pub struct MrzData {
-    /// What the zone says.
+    /// The data of the zone.
     pub mrz_data: MrzContent,
-    /// It can be relied on.
+    /// Always true: only an accepted MRZ is reported.
     pub success: bool,
 }
 
-/// `mrz_data.mrz_data`; null: not on the document.
+/// `mrz_data.mrz_data`. A field that is not on the document is null.
 #[derive(Debug, Clone, Serialize)]
 pub struct MrzContent {
-    /// `valid`: every check digit holds.
+    /// `valid`: every check digit is correct.
     pub status: &'static str,
-    /// Every given name.
+    /// All given names.
     pub given_name: Option<String>,
     /// Family name.
     pub surname: Option<String>,
-    /// Without fillers.
+    /// Document number without fillers.
     pub document_number: Option<String>,
-    /// As printed, such as `D`.
+    /// Issuer as printed, such as `D`.
     pub issuer_code: Option<String>,
     /// `YYYY-MM-DD`
     pub birth_date: Option<String>,
@@ -275,15 +277,15 @@ pub struct MrzContent {
 /// `ocr_comparison`
 #[derive(Debug, Clone, Serialize)]
 pub struct OcrComparison {
-    /// Something was compared and all of it agrees.
+    /// Whether at least one field was compared and all compared fields match.
     #[serde(rename = "match")]
     pub matches: bool,
-    /// 0–100, the mean over what was compared.
+    /// The mean score of the compared fields, 0–100.
     pub match_score: f64,
-    /// Field by field.
+    /// The result for each field and source.
     pub field_results: Vec<ComparedField>,
-    /// Names of fields that differ.
+    /// Names of the fields that differ.
     pub mismatches: Vec<String>,
-    /// What a reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }

@@ -1,24 +1,24 @@
-//! Which of the attempts that wait for a person is the most urgent. It never says what to decide.
+//! The priority of attempts in the review queue. It never suggests a decision.
 
 use crate::codes::Code;
 
-/// How urgent a review is, the most urgent first.
+/// The priority of a review, most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// A sanctions hit (2702).
     Sanctions = 1,
-    /// A face that nearly is another person's.
+    /// A face that closely resembles another person's.
     NearDuplicate = 2,
     /// A similarity in the review band (2202).
     Similarity = 3,
-    /// The attempt is held without a code, such as for a name mismatch ([`crate::hold::Hold`]).
+    /// The attempt is held without a code, for example for a name mismatch ([`crate::hold::Hold`]).
     Held = 4,
-    /// Anything else: the Flow sends every attempt to review, or a reviewer reopened it.
+    /// Any other attempt: the Flow sends every attempt to review, or a reviewer reopened it.
     Other = 5,
 }
 
 impl Priority {
-    /// Of an attempt with these codes.
+    /// The priority of an attempt with these codes.
     pub fn of(codes: &[Code], near_duplicate: bool, is_held: bool) -> Self {
         if codes.contains(&Code::SanctionsMatch) {
             Priority::Sanctions
@@ -33,12 +33,12 @@ impl Priority {
         }
     }
 
-    /// 1 to 5, as it is stored.
+    /// The stored number, 1 to 5.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// Of a stored number.
+    /// The priority with this stored number.
     pub fn from_number(number: i64) -> Self {
         match number {
             1 => Priority::Sanctions,

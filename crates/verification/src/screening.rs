@@ -1,7 +1,8 @@
-//! Sanctions screening in types: the hits that a list search returned, as responses carry them and as stored responses give them back.
+//! Types of sanctions screening: the hits of a list search, as responses contain them and as they are read
+//! back from stored responses.
 //!
-//! A hit that lacks a member which decides (`id`, `match`, `score`, `datasets`) is refused, because a default would clear a person.
-//! This module searches nothing; [`crate::suppression`] states which hits count.
+//! A hit without a deciding member (`id`, `match`, `score`, `datasets`) is refused, because a default would
+//! clear a person. This module searches nothing; [`crate::suppression`] decides which hits count.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +15,15 @@ use crate::name_source::{FurtherName, MatchedName};
 pub struct Screening {
     /// Hits, best first.
     pub results: Vec<ScreeningHit>,
-    /// How many there are, including those beyond [`Screening::results`].
+    /// Number of hits, including those beyond [`Screening::results`].
     pub total: usize,
-    /// Whether any of them counts as a match, including those beyond [`Screening::results`].
+    /// Whether any hit is a match, including hits beyond [`Screening::results`].
     pub matched: bool,
-    /// The flattened values that were searched.
+    /// The flattened query values that were searched.
     pub query_params: BTreeMap<String, String>,
     /// Versions of the lists by name.
     pub lists: BTreeMap<String, String>,
-    /// The names that were searched besides the submitted one.
+    /// The names that were searched in addition to the submitted one.
     pub further_names: Vec<FurtherName>,
 }
 
@@ -40,7 +41,7 @@ impl Screening {
     }
 }
 
-/// One of `kycResults.results`: a list entry that the person's data resemble.
+/// One element of `kycResults.results`: a list entry that resembles the person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScreeningHit {
     /// The entry's id in its list.
@@ -49,7 +50,7 @@ pub struct ScreeningHit {
     pub caption: String,
     /// The entry's FollowTheMoney schema, such as `Person`.
     pub schema: String,
-    /// How alike entry and person are, 0–1.
+    /// Similarity of entry and person, 0–1.
     #[serde(deserialize_with = "score")]
     pub score: f64,
     /// Whether the hit flags the person (2702).
@@ -57,13 +58,14 @@ pub struct ScreeningHit {
     pub matched: bool,
     /// The lists that contain the entry.
     pub datasets: Vec<String>,
-    /// Why the entry is listed, such as `sanction`. Absent from the hit that a sandbox submission forces, as are all that follow.
+    /// Why the entry is listed, such as `sanction`. This and all following members are absent from a hit that
+    /// a sandbox submission forces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topics: Option<Vec<String>>,
     /// The authority's programmes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<String>>,
-    /// All that the list states about the entry.
+    /// Everything that the list states about the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub properties: Option<BTreeMap<String, Vec<String>>>,
     /// The parts of the score by name.
@@ -72,7 +74,7 @@ pub struct ScreeningHit {
     /// The parts of the score with the values that were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Vec<Explanation>>,
-    /// Every name that found the entry. Empty for hits that a version before this member recorded.
+    /// Every name that found the entry. Empty for hits that older versions recorded.
     #[serde(default, rename = "matchedNames", skip_serializing_if = "Vec::is_empty")]
     pub matched_names: Vec<MatchedName>,
 }
@@ -82,13 +84,13 @@ pub struct ScreeningHit {
 pub struct Explanation {
     /// The part's name, as in [`ScreeningHit::features`].
     pub feature: String,
-    /// What it adds to the score.
+    /// The part's contribution to the score.
     pub score: f64,
     /// The person's value.
     pub query: String,
     /// The entry's value.
     pub candidate: String,
-    /// For names: the words that correspond.
+    /// For names: the words that correspond to each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenMatch>,
 }
@@ -96,11 +98,11 @@ pub struct Explanation {
 /// Words of the person's name and the words of the entry's name that correspond to them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenMatch {
-    /// The person's words; empty if the entry's have no counterpart.
+    /// The person's words; empty if the entry's words have no counterpart.
     pub query: String,
-    /// The entry's words; empty if the person's have no counterpart.
+    /// The entry's words; empty if the person's words have no counterpart.
     pub candidate: String,
-    /// How alike they are, 0–1.
+    /// Similarity of the words, 0–1.
     pub similarity: f64,
 }
 
@@ -155,24 +157,24 @@ pub enum KycStatus {
     Match,
 }
 
-/// `kycResults` of a stored response.
+/// `kycResults` in a stored response.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredScreening {
-    /// The outcome that was answered.
+    /// The outcome that the response reported.
     pub status: KycStatus,
     /// Hits, best first.
     pub results: Vec<ScreeningHit>,
-    /// How many there are, including those beyond [`StoredScreening::results`].
+    /// Number of hits, including those beyond [`StoredScreening::results`].
     #[serde(deserialize_with = "count")]
     pub total: usize,
-    /// The flattened values that were searched.
+    /// The flattened query values that were searched.
     #[serde(default)]
     pub query_params: BTreeMap<String, String>,
     /// Versions of the lists by name.
     #[serde(default)]
     pub lists: BTreeMap<String, String>,
-    /// The names that were searched besides the submitted one.
+    /// The names that were searched in addition to the submitted one.
     #[serde(default)]
     pub further_names: Vec<FurtherName>,
 }
@@ -185,7 +187,7 @@ fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<usize, D::
     Total::deserialize(deserializer).map(|total| total.value)
 }
 
-/// A stored response whose screening cannot be read. Its text contains no value of the response.
+/// The screening in a stored response cannot be read. The text contains no value of the response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the screening in the stored response cannot be read: {0}")]
 pub struct Unreadable(String);

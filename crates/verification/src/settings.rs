@@ -1,27 +1,29 @@
-//! A Flow's private settings: what only the portal and the command line know (decisions §2), never the public Flow.
+//! A Flow's private settings, which the portal and the command line show but the API never does
+//! (`docs/decisions/0005-settings-outside-the-api.md`).
 
 use serde_json::{Map, Value};
 
 use crate::json::Body;
 
-/// Which attempts a person looks at.
+/// Which attempts are sent to review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReviewPolicy {
-    /// None: what does not pass fails.
+    /// No attempt is reviewed. An attempt that does not pass fails.
     Never,
-    /// Sanctions matches, similarities in the review band, near-duplicate faces.
+    /// Sanctions matches, similarities in the review band, near-duplicate faces and holds are reviewed.
     #[default]
     OnMatch,
-    /// Those, and whatever passes.
+    /// All of those and every attempt that passes are reviewed.
     Always,
 }
 
-/// The settings; what is absent has its default.
+/// The settings. An absent one has its default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Similarity (0–100) from which faces match; `None`: the engine's default.
     pub match_threshold: Option<f64>,
-    /// Similarity (0–100) from which, up to the match threshold, a person looks; `None`: the engine's default.
+    /// Similarity (0–100) from which, up to the match threshold, an attempt is reviewed; `None`: the engine's
+    /// default.
     pub review_band: Option<f64>,
     /// Which attempts are reviewed.
     pub review_policy: ReviewPolicy,
@@ -29,11 +31,12 @@ pub struct Settings {
     pub attempts_per_link: u32,
     /// Days after which attempts are deleted; `None`: the server's default.
     pub retention_days: Option<u32>,
-    /// `whsec_…`, by which this Flow's webhooks shall be signed from now on. Kept apart from the other settings, sealed.
+    /// `whsec_…`, which signs this Flow's webhooks from now on. It is sealed and stored apart from the other
+    /// settings.
     pub webhook_secret: Option<String>,
-    /// The hosted page is not told what a sanctions hit was.
+    /// The hosted page receives no details of a sanctions hit.
     pub hide_sanctions_detail: bool,
-    /// A reviewer's decision counts when a second one confirms it.
+    /// A reviewer's decision takes effect only when a second person confirms it.
     pub four_eyes: bool,
 }
 
@@ -53,9 +56,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`), `attemptsPerLink`,
-    /// `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`; null and absent are the same.
-    /// Unknown members are ignored.
+    /// Reads `matchThreshold`, `reviewBand`, `reviewPolicy` (`never`, `on_match`, `always`),
+    /// `attemptsPerLink`, `retentionDays`, `webhookSecret`, `hideSanctionsDetail`, `fourEyes`. Null and
+    /// absent mean the same. Unknown members are ignored.
     ///
     /// # Errors
     /// Every fault, as `settings.<field> - <reason>`.

@@ -1,8 +1,9 @@
-//! Statuses of attempts and registrations: the contract's three rules (interface §3) and manual decisions (decisions §6).
+//! Statuses of attempts and registrations: the contract's three rules (contract §3) and reviewers' decisions
+//! (`docs/decisions/0016-manual-decisions.md`).
 
 pub use reference::status::{AttemptStatus, Decision, UnknownWord};
 
-/// `idvResult.sdkStatus`: what a hosted page is told.
+/// `idvResult.sdkStatus`, the status for a hosted page.
 pub fn sdk_status(status: AttemptStatus) -> &'static str {
     match status {
         AttemptStatus::Approved => "approved",
@@ -11,21 +12,22 @@ pub fn sdk_status(status: AttemptStatus) -> &'static str {
     }
 }
 
-/// Approved or declined: what rule 1 calls a real decision.
+/// Approved or declined, which rule 1 calls a real decision.
 fn is_decision(status: AttemptStatus) -> bool {
     matches!(status, AttemptStatus::Approved | AttemptStatus::Declined)
 }
 
-/// An attempt as the registration's status sees it.
+/// An attempt's status with its time: the input of [`registration_status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatusEvent {
-    /// The attempt's status now.
+    /// The attempt's current status.
     pub status: AttemptStatus,
-    /// When it got it: the reviewer's decision, else the attempt itself (any clock, one for all).
+    /// When the attempt got the status: the reviewer's decision, else the attempt itself. Any unit, the same
+    /// for all.
     pub at: i64,
 }
 
-/// A registration's status from its attempts, in any order; none when it has no attempt.
+/// A registration's status from its attempts, in any order; `None` without attempts.
 pub fn registration_status(attempts: &[StatusEvent]) -> Option<AttemptStatus> {
     let latest_decision = attempts
         .iter()
@@ -42,13 +44,13 @@ pub fn registration_status(attempts: &[StatusEvent]) -> Option<AttemptStatus> {
     }
 }
 
-/// Why a decision cannot be made.
+/// Why a decision is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecisionError {
-    /// The attempt already has the status.
+    /// The attempt already has the resulting status.
     #[error("the attempt already is {0}")]
     NoChange(AttemptStatus),
-    /// A decline without a reason.
+    /// The decline has no reason.
     #[error("a reason is required to decline")]
     ReasonRequired,
 }
@@ -56,7 +58,7 @@ pub enum DecisionError {
 /// The attempt's status after a decision.
 ///
 /// # Errors
-/// When it would change nothing, or lacks its reason.
+/// [`DecisionError`] if the decision changes nothing or lacks its reason.
 pub fn apply_decision(
     decision: Decision,
     current: AttemptStatus,

@@ -1,6 +1,8 @@
-//! What an applicant submitted: the text fields of interface §4.6 by their rules, and what is known of the files.
+//! What an applicant submitted: the text fields with the rules of contract §4.6, and basic facts about the
+//! files.
 //!
-//! It holds personal data, so it prints as nothing. Whether it is enough is for [`crate::requirements`] to say.
+//! A submission contains personal data, so its `Debug` output shows only the files. [`crate::requirements`]
+//! checks whether it is sufficient.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +17,7 @@ use crate::flow::{Configuration, Flow};
 use crate::known_country;
 use crate::refusal::Refusal;
 
-/// Text fields, in the contract's order. Others are ignored.
+/// Text fields in the contract's order. Other fields are ignored.
 pub const TEXT_FIELDS: [&str; 21] = [
     "firstName",
     "lastName",
@@ -40,13 +42,13 @@ pub const TEXT_FIELDS: [&str; 21] = [
     "ocrMatch",
 ];
 
-/// Largest file, in bytes.
+/// Maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
-/// Longest text where the contract names no limit.
+/// Maximum length of a text, in characters, where the contract states no limit.
 const MAX_TEXT: usize = 255;
 
-/// Longest label of a merchant for an applicant (decisions §3).
+/// Maximum length of a merchant's label for an applicant, in characters.
 const MAX_EXTERNAL_USER_ID: usize = 500;
 
 /// A file field.
@@ -73,9 +75,9 @@ pub enum FileField {
 /// A side of a document; the front is the one with the photo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// With the photo.
+    /// The side with the photo.
     Front,
-    /// The other.
+    /// The other side.
     Back,
 }
 
@@ -92,7 +94,7 @@ impl FileField {
         FileField::Selfie,
     ];
 
-    /// The field's name.
+    /// The field's name in the form.
     pub fn as_str(self) -> &'static str {
         match self {
             FileField::PassportFront => "passportFront",
@@ -106,7 +108,7 @@ impl FileField {
         }
     }
 
-    /// Which side of which document it holds; none for the selfie.
+    /// The document and side that the field contains; `None` for the selfie.
     pub fn document(self) -> Option<(DocumentType, Side)> {
         match self {
             FileField::PassportFront => Some((DocumentType::Passport, Side::Front)),
@@ -120,7 +122,7 @@ impl FileField {
         }
     }
 
-    /// The field of a document's side; none for a passport's back.
+    /// The field of a document's side; `None` for the back of a passport.
     pub fn of(document_type: DocumentType, side: Side) -> Option<Self> {
         FileField::ALL
             .into_iter()
@@ -139,55 +141,55 @@ impl FromStr for FileField {
     }
 }
 
-/// What is known of a file before it is decoded.
+/// A file's properties before decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubmittedFile {
-    /// Its size in bytes; anything above [`MAX_FILE_BYTES`] when it was cut off there.
+    /// Size in bytes. If reading stopped at [`MAX_FILE_BYTES`], any larger number.
     pub bytes: u64,
     /// Its first bytes are those of a JPEG, PNG, WEBP, BMP or PDF.
     pub known_format: bool,
 }
 
-/// What a hosted session, or a `sessionId`, ties a submission to.
+/// The ids that a hosted session, or a `sessionId`, fixes for a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionBinding {
-    /// The session.
+    /// The session's id.
     pub session_id: String,
-    /// Its Flow.
+    /// The id of its Flow.
     pub flow_id: String,
-    /// Its Group.
+    /// The id of its Group.
     pub grouping_id: String,
-    /// The userId of its link.
+    /// The `userId` of its link.
     pub external_user_id: String,
 }
 
-/// What is not in the form.
+/// Data about the request outside the form.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
-    /// Today, UTC.
+    /// The current day in UTC.
     pub today: Date,
-    /// The caller's mode.
+    /// Whether the caller uses the sandbox.
     pub sandbox: bool,
-    /// The session of the Bearer token, if that is how the caller came.
+    /// The session of the Bearer token, if the request has one.
     pub bearer_session: Option<&'a SessionBinding>,
 }
 
 /// A valid submission.
 #[derive(Clone, PartialEq)]
 pub struct Submission {
-    /// Text fields by name, trimmed, none empty: those of [`TEXT_FIELDS`] that were sent.
+    /// Text fields by name, trimmed and not empty. Only fields of [`TEXT_FIELDS`] that were sent.
     texts: BTreeMap<&'static str, String>,
-    /// Declared types, each once, as ordered by the applicant.
+    /// Declared types in the applicant's order, without duplicates.
     pub document_types: Vec<DocumentType>,
     /// Date of birth.
     pub dob: Option<Date>,
-    /// `ocrMatch`, if sent.
+    /// `ocrMatch`, if it was sent.
     pub ocr_match: Option<bool>,
     /// The files that were sent.
     pub files: BTreeMap<FileField, SubmittedFile>,
-    /// The caller's mode.
+    /// Whether the caller uses the sandbox.
     pub sandbox: bool,
-    /// The caller came with a Bearer token, from a hosted page.
+    /// Whether the request came from a hosted page, with a Bearer token.
     pub via_bearer: bool,
 }
 
@@ -200,7 +202,7 @@ impl fmt::Debug for Submission {
 }
 
 impl Submission {
-    /// Reads the form: the stage "text fields". Names that are not the contract's are ignored.
+    /// Reads the form (the stage "text fields"). Field names outside the contract are ignored.
     ///
     /// # Errors
     /// 400 `Validation failed` with every fault.
@@ -218,7 +220,7 @@ impl Submission {
                 }
                 continue;
             };
-            // An identifier is what it is; in what people type, blanks around it mean nothing.
+            // Blanks around typed text mean nothing, but an identifier must stay unchanged.
             let text = if field.ends_with("Id") { text } else { text.trim() };
             if text.trim().is_empty() {
                 errors.push(format!("{field} cannot be empty"));
@@ -248,7 +250,8 @@ impl Submission {
         Ok(submission)
     }
 
-    /// Ties the submission to a session: what it leaves out is the session's, what it says must agree (decisions §3).
+    /// Binds the submission to a session. Missing ids are filled in; ids that were sent must agree with the
+    /// session's.
     ///
     /// # Errors
     /// 400 naming every field that differs.
@@ -259,7 +262,7 @@ impl Submission {
             ("groupingId", &session.grouping_id),
             ("sessionId", &session.session_id),
         ];
-        // UUIDs are the same in capitals; a merchant's own label is not.
+        // UUIDs compare without letter case; a merchant's label does not.
         let differs = |(field, value): &(&'static str, &String)| {
             self.get(field).is_some_and(|own| match *field {
                 "externalUserId" => own != value.as_str(),
@@ -277,7 +280,7 @@ impl Submission {
         Ok(())
     }
 
-    /// A text field's value, if it was sent (or is the session's).
+    /// The value of a text field, if it was sent or filled in from the session.
     pub fn get(&self, field: &str) -> Option<&str> {
         self.texts.get(field).map(String::as_str)
     }
@@ -307,7 +310,8 @@ impl Submission {
         self.get("documentCountry")
     }
 
-    /// The Flow's configuration for personal fields: by `country`, else `nationality`, else `documentCountry`.
+    /// The Flow's configuration for personal fields, by `country`, else `nationality`, else
+    /// `documentCountry`.
     pub fn personal_configuration(&self, flow: &Flow) -> Configuration {
         flow.configuration(
             ["country", "nationality", "documentCountry"]
@@ -316,7 +320,7 @@ impl Submission {
         )
     }
 
-    /// The Flow's configuration for documents and everything about them: by `documentCountry` first.
+    /// The Flow's configuration for documents, by `documentCountry`, else `country`, else `nationality`.
     pub fn document_configuration(&self, flow: &Flow) -> Configuration {
         flow.configuration(
             ["documentCountry", "country", "nationality"]
@@ -325,7 +329,7 @@ impl Submission {
         )
     }
 
-    /// The code that a sandbox submission asks to fail with (`lastName` = `SANDBOX-<code>`).
+    /// The code with which a sandbox submission requests to fail (`lastName` = `SANDBOX-<code>`).
     pub fn forced_code(&self) -> Option<Code> {
         let number = self
             .get("lastName")
@@ -335,7 +339,7 @@ impl Submission {
     }
 }
 
-/// What is wrong with a merchant's label for an applicant, which is not empty.
+/// The fault of a merchant's label for an applicant, which is not empty.
 pub(crate) fn external_user_id_fault(text: &str) -> Option<&'static str> {
     if text.chars().count() > MAX_EXTERNAL_USER_ID {
         Some("must have at most 500 characters")
@@ -346,7 +350,7 @@ pub(crate) fn external_user_id_fault(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a field's text, which is not empty.
+/// The fault of a field's text, which is not empty.
 fn fault(field: &str, text: &str, context: &Context<'_>) -> Option<&'static str> {
     let is_english = || text.bytes().all(|b| (0x20..0x7f).contains(&b));
     let (longest, too_long) = match field {
@@ -404,8 +408,8 @@ fn document_types(text: &str) -> Option<Vec<DocumentType>> {
     Some(types)
 }
 
-/// An existing country calling code and an E.164 length. Whether the number is assigned is not asked: plans change
-/// faster than tables.
+/// Whether the text has an existing country calling code and an E.164 length. Whether the number is assigned
+/// is not checked, because numbering plans change faster than tables.
 fn is_phone(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let only_phone_characters = text.bytes().all(|b| b.is_ascii_digit() || b"+ -().".contains(&b));
@@ -415,7 +419,7 @@ fn is_phone(text: &str) -> bool {
         && phonenumber::parse(None, text).is_ok()
 }
 
-/// An e-mail address as they are used: no display name, no bare host.
+/// Whether the text is an ordinary email address, without display name and with a full domain.
 pub fn is_email(text: &str) -> bool {
     let options = email_address::Options::default()
         .without_display_text()

@@ -1,31 +1,32 @@
-//! Which hits of a screening count for a person: all but those that a reviewer found to mean another person.
+//! Which hits of a screening count for a person: all except those that a reviewer found to mean another
+//! person.
 //!
-//! A cleared listing does not cover a hit that is stronger than the one that was reviewed, or that another
-//! list contains too.
+//! A cleared listing covers no hit that is stronger than the reviewed one, and no entry that another list
+//! contains too.
 
 use crate::screening::{Screening, ScreeningHit};
 
-/// A listing that a reviewer found not to mean the person.
+/// A listing that, by a reviewer's disposition, means another person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearedListing {
-    /// The list.
+    /// The list's name.
     pub list: String,
-    /// The entry's id in it.
+    /// The entry's id in the list.
     pub entity_id: String,
-    /// The reviewed hit's score in ten-thousandths: see [`score`].
+    /// The reviewed hit's score in ten-thousandths; see [`score`].
     pub score: i64,
-    /// A second person confirmed it.
+    /// Whether a second person confirmed the disposition.
     pub is_confirmed: bool,
 }
 
-/// Whether what was found about a person concerns an attempt of theirs. It does not where a face proved the person and the
-/// attempt's own face did not: the label alone is anybody's who submits it.
+/// Whether a person's dispositions apply to an attempt. They do not if the person has a proven face and the
+/// attempt does not, because anyone can submit the same label.
 #[must_use]
 pub fn concerns(face_proven: bool, person_is_proven: bool) -> bool {
     face_proven || !person_is_proven
 }
 
-/// The cleared listings that count: where two people are required, only those that a second person confirmed.
+/// The cleared listings that count. Where two people are required, a second person must have confirmed them.
 #[must_use]
 pub fn counting(cleared: Vec<ClearedListing>, needs_two: bool) -> Vec<ClearedListing> {
     cleared
@@ -34,7 +35,7 @@ pub fn counting(cleared: Vec<ClearedListing>, needs_two: bool) -> Vec<ClearedLis
         .collect()
 }
 
-/// A hit's score in ten-thousandths, to which screening rounds.
+/// A hit's score in ten-thousandths, the precision to which screening rounds.
 #[must_use]
 #[expect(
     clippy::cast_possible_truncation,
@@ -44,12 +45,12 @@ pub fn score(hit: &ScreeningHit) -> i64 {
     (hit.score * 10_000.0).round() as i64
 }
 
-/// A hit's listings: each list that contains the entry, with the entry's id.
+/// A hit's listings: each list that contains the entry, and the entry's id.
 pub fn listings(hit: &ScreeningHit) -> impl Iterator<Item = (&str, &str)> {
     hit.datasets.iter().map(|list| (list.as_str(), hit.id.as_str()))
 }
 
-/// Whether a reviewer found every listing of a hit not to mean the person, on a hit at least as strong.
+/// Whether every listing of a hit is cleared by a reviewed hit with at least the same score.
 #[must_use]
 pub fn covers(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
     let score = score(hit);
@@ -61,9 +62,10 @@ pub fn covers(cleared: &[ClearedListing], hit: &ScreeningHit) -> bool {
     !hit.id.is_empty() && !hit.datasets.is_empty() && hit.score.is_finite() && listings(hit).all(is_cleared)
 }
 
-/// The screening as it counts for a person, and the hits that do not count.
+/// The screening without the suppressed hits, and those hits.
 ///
-/// If every listed hit is covered but more hits exist than were listed, none is set aside: a match always names a hit.
+/// If every listed hit is covered but more hits exist than were listed, none is suppressed, because a match
+/// must always name a hit.
 #[must_use]
 pub fn apply(cleared: &[ClearedListing], screening: &Screening) -> (Screening, Vec<ScreeningHit>) {
     let (suppressed, counted): (Vec<ScreeningHit>, Vec<ScreeningHit>) = screening
@@ -160,7 +162,7 @@ mod tests {
             matched: false,
             ..b.clone()
         };
-        // cleared listings, screening → match, total, hits that count, hits set aside
+        // cleared listings, screening → match, total, hits that count, suppressed hits
         for (what, known, screened, expected) in [
             (
                 "the only hit",

@@ -1,4 +1,4 @@
-//! What is read of a Flow's stored parts, and what follows from them.
+//! Parsing of a Flow's stored parts, and the resolved configurations.
 
 use super::*;
 
@@ -32,7 +32,8 @@ fn parses_and_resolves_overrides() {
     assert!(flow.restricts("FRA") && !flow.restricts("DEU"));
 }
 
-/// Changed by hand, cut off, or written by a newer version: a member that decides is never read as a default.
+/// Rows that were edited by hand, truncated or written by a newer version. A deciding member never becomes a
+/// default.
 #[test]
 fn members_that_cannot_be_read_are_named() {
     let fields = |text: &'static str| FlowParts {

@@ -78,7 +78,7 @@ fn flow(change: &Value) -> Flow {
         match (&mut whole[part], value) {
             (Value::Object(old), Value::Object(new)) => {
                 old.extend(new.clone());
-                // A member that is not set is not stored.
+                // An unset member is absent from the stored JSON.
                 old.retain(|_, value| !value.is_null());
             }
             (old, new) => *old = new.clone(),

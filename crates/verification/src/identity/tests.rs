@@ -1,4 +1,4 @@
-//! A row per case of `docs/decisions/0013-faces-and-people.md` and `0014-duplicates.md`.
+//! The cases of `docs/decisions/0013-faces-and-people.md` and `0014-duplicates.md`, one row each.
 
 use super::*;
 
@@ -12,7 +12,7 @@ const HERE: Place<'_> = Place {
     external_user_id: "ada",
 };
 
-/// A registration; its id is the facemap's and the group's together, so that tests can name it.
+/// A registration whose id combines facemap and group, so that tests can predict it.
 fn registered(label: &str, facemap_id: Uuid, is_proven: bool, grouping_id: Option<Uuid>) -> Registered {
     Registered {
         id: id(facemap_id, grouping_id),
@@ -35,7 +35,7 @@ fn approved(registration: Registered) -> Registered {
     }
 }
 
-/// An account with these registrations, of which those of the label "ada" come first.
+/// An account with these registrations. The applicant's label is "ada".
 fn account(all: &[Registered]) -> Account {
     let of_label = all.iter().filter(|one| one.external_user_id == "ada").cloned();
     Account {

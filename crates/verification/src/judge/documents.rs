@@ -1,5 +1,5 @@
-//! What the pictures and the data of one document show: codes of `idvResult` and `documentResult`, and the sources
-//! that verdicts rely on.
+//! The findings of one document: codes of `idvResult` and `documentResult`, and the sources that the rules
+//! rely on.
 
 use jiff::civil::Date;
 use reference::{DocumentType, document_rule, icao};
@@ -11,7 +11,7 @@ use crate::evidence::{
     Source,
 };
 
-/// Codes of the pictures of a document.
+/// Finds the codes of a document's pictures.
 pub(super) fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMut(Code, Source)) {
     let Some(front) = document.front else {
         return find(Code::DocumentFileMissing, Source::Ocr);
@@ -31,7 +31,7 @@ pub(super) fn examine_pictures(document: &DocumentEvidence, find: &mut impl FnMu
     }
 }
 
-/// Codes of a document's data. What could not be opened shows no MRZ and no barcode either.
+/// Finds the codes of a document's data. A document that cannot be decoded has neither an MRZ nor a barcode.
 pub(super) fn examine_document(
     document: &DocumentEvidence,
     declared_country: Option<&str>,
@@ -73,7 +73,7 @@ pub(super) fn examine_document(
             source,
         );
     }
-    // A date that cannot be understood must not hide one of another source that can.
+    // An unreadable date in one source must not hide a readable one in another.
     let expiry = sources(document).find_map(|(source, data)| {
         let (_, last) = dates::iso_range(data.expiry_date.as_deref()?)?;
         Some((source, last))
@@ -85,8 +85,8 @@ pub(super) fn examine_document(
     }
 }
 
-/// Whether the document table promises something of this very document. What is on a back that was not sent (because
-/// the Flow does not ask for it) is not missed, unless the document may be a one-sided one with it on the front.
+/// Whether the document table expects a feature on this document. A back that was not sent is not expected to
+/// show anything, unless the document may be a one-sided variant with the feature on its front.
 fn promises(
     document: &DocumentEvidence,
     country: Option<&str>,
@@ -99,7 +99,7 @@ fn promises(
         })
 }
 
-/// Whether an issuer's code stands for the declared country. An unknown code is no contradiction.
+/// Whether an issuer's code means the declared country. An unknown code contradicts nothing.
 pub(super) fn issued_by(code: &str, declared: &str) -> bool {
     match icao::issuer(code) {
         None => true,
@@ -110,7 +110,7 @@ pub(super) fn issued_by(code: &str, declared: &str) -> bool {
     }
 }
 
-/// The sources that can be relied on, the best first.
+/// The sources that the rules rely on, best first.
 fn sources(document: &DocumentEvidence) -> impl Iterator<Item = (Source, &DocumentData)> {
     let mrz = accepted_mrz(document).map(|mrz| (Source::Mrz, &mrz.data));
     let barcode = match &document.barcode {
@@ -122,7 +122,7 @@ fn sources(document: &DocumentEvidence) -> impl Iterator<Item = (Source, &Docume
         .chain([(Source::Ocr, &document.visual)])
 }
 
-/// A value by the best source that has it.
+/// The value of the best source that has one.
 pub(super) fn first<'a>(
     document: &'a DocumentEvidence,
     value: impl Fn(&'a DocumentData) -> Option<&'a str>,
@@ -130,7 +130,7 @@ pub(super) fn first<'a>(
     sources(document).find_map(|(source, data)| Some((source, value(data)?)))
 }
 
-/// The MRZ that verdicts rely on: every check digit holds, and the reading is accepted.
+/// The MRZ that the rules rely on: every check digit is correct, and the reading is accepted.
 pub(super) fn accepted_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
     match &document.mrz {
         MrzFinding::Read(mrz) if mrz.valid && mrz.accepted => Some(mrz),
@@ -138,8 +138,9 @@ pub(super) fn accepted_mrz(document: &DocumentEvidence) -> Option<&MrzRead> {
     }
 }
 
-/// Whether the document promises an MRZ of which only an uncertain reading exists: its check digits hold, but neither
-/// the picture nor another source is clear enough to rely on it. Elsewhere such a reading simply counts as unread.
+/// Whether the document should have an MRZ but has only an uncertain reading of it. Its check digits are
+/// correct, but neither the picture nor another source confirms it. On other documents such a reading counts as
+/// unread.
 pub(super) fn is_in_doubt(document: &DocumentEvidence, declared_country: Option<&str>) -> bool {
     let is_uncertain = matches!(&document.mrz, MrzFinding::Read(mrz) if mrz.valid && !mrz.accepted);
     is_uncertain && promises(document, declared_country, |rule| rule.mrz)

@@ -1,4 +1,4 @@
-//! The submitted data held against what documents say.
+//! Rules about submitted data compared with document data.
 
 use super::documents::is_in_doubt;
 use crate::codes::Code;
@@ -6,7 +6,7 @@ use crate::evidence::{ComparedField, Comparison, Evidence, Source};
 use crate::flow::Flow;
 use crate::submission::Submission;
 
-/// Whether the Flow asks for the comparison of submitted data with documents.
+/// Whether the Flow requires submitted data to match the documents.
 pub(super) fn compares(flow: &Flow, submission: &Submission) -> bool {
     submission.document_configuration(flow).asks("ocrMatch")
 }
@@ -23,7 +23,7 @@ pub(super) fn examine_comparison(
     let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
     let declared_country = submission.document_country();
     let in_doubt = |document| is_in_doubt(document, declared_country);
-    // Where only an uncertain reading could be compared, the doubt about that reading decides.
+    // If only an uncertain reading could be compared, the doubt about that reading decides the outcome.
     let compared_in_doubt = evidence.documents.iter().any(in_doubt)
         && fields
             .iter()
@@ -41,18 +41,19 @@ pub(super) fn examine_comparison(
     }
 }
 
-/// The fields that verdicts use.
+/// The fields that the rules rely on.
 pub(super) fn reliable(fields: &[ComparedField]) -> impl Iterator<Item = &ComparedField> {
     fields.iter().filter(|field| field.is_reliable)
 }
 
-/// The submission's fields of a name.
+/// The submission's name fields.
 const NAMES: [&str; 3] = ["firstName", "middleName", "lastName"];
 
-/// From this score (0–100) on, two names differ by a slip of the pen.
+/// Score (0–100) from which two names differ only by a typing error.
 const NEARLY: f64 = 75.0;
 
-/// Whether the submitted name clearly differs from an accepted MRZ or barcode in a Flow that does not compare them.
+/// Whether the submitted name clearly differs from an accepted MRZ or barcode, in a Flow that does not
+/// require the comparison.
 pub(super) fn name_is_unlike_documents(flow: &Flow, submission: &Submission, evidence: &Evidence) -> bool {
     let fields = evidence.comparison.as_ref().map_or(&[][..], |c| &c.fields);
     !compares(flow, submission)
@@ -64,7 +65,7 @@ pub(super) fn name_is_unlike_documents(flow: &Flow, submission: &Submission, evi
         })
 }
 
-/// Whether something was compared and all of it agrees.
+/// Whether at least one field was compared and all compared fields match.
 pub(super) fn agrees(comparison: &Comparison) -> bool {
     reliable(&comparison.fields).any(|f| f.matches.is_some())
         && !reliable(&comparison.fields).any(|f| f.matches == Some(false))

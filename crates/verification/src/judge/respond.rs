@@ -1,4 +1,4 @@
-//! The response of a judged attempt, as interface §2.5 shapes it. Nothing here decides.
+//! Builds the response of a judged attempt in the shape of contract §2.5. It decides nothing.
 
 use super::documents::accepted_mrz;
 use super::names::{agrees, compares, reliable};
@@ -83,7 +83,8 @@ impl Outcome<'_> {
         let failure = Failure::of(self.codes_of(ResultObject::Kyc));
         let mut results = screening.results.clone();
         if failure.is_some() && results.is_empty() {
-            // Only a forced match has no hit of its own; it says so.
+            // Only a match that a sandbox submission forced has no hit, so one that names the sandbox is
+            // added.
             results.push(ScreeningHit::forced());
         }
         KycResults {

@@ -1,4 +1,4 @@
-//! A row per failure code: who produces it, and from what.
+//! One row per failure code with the evidence that produces it.
 
 use reference::DocumentType::{Drivers, IdCard, Passport, ResidencyCard};
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::submission::{Context, SessionBinding};
 mod holds;
 mod rules;
 
-/// A Flow that asks for everything that can fail: OCR match and an age of 18 to 60.
+/// A Flow that enables every check: OCR match and ages 18 to 60.
 fn flow() -> Flow {
     flow_with(r#"{"ocrMatch":true,"documentFileUpload":true}"#, "{}")
 }
@@ -68,7 +68,7 @@ fn side(faces: usize) -> SideEvidence {
     }
 }
 
-/// A document of Utopia without fault.
+/// A document of Utopia without faults.
 fn document(document_type: DocumentType) -> DocumentEvidence {
     DocumentEvidence {
         document_type,
@@ -108,7 +108,7 @@ fn compared(source: Source, matches: Option<bool>) -> ComparedField {
     }
 }
 
-/// Everything that a judgement is made of, but who the applicant is.
+/// Every input of a judgement except the identity.
 #[derive(Default)]
 struct Found {
     evidence: Evidence,
@@ -130,7 +130,7 @@ impl std::ops::DerefMut for Found {
     }
 }
 
-/// Evidence without fault for documents of these types, and a screening without hits.
+/// Evidence without faults for documents of these types, and a screening without hits.
 fn evidence(types: &[DocumentType]) -> Found {
     let evidence = Evidence {
         documents: types.iter().copied().map(document).collect(),

@@ -5,7 +5,7 @@ use super::*;
 
 pub(crate) const TODAY: Date = date(2026, 11, 21);
 
-/// A submission of the four required fields, changed by `changes` (an empty value removes nothing: it is sent empty).
+/// A submission of the four required fields with `changes` applied. An empty value is sent as an empty field.
 pub(crate) fn texts(changes: &[(&str, &str)]) -> BTreeMap<String, String> {
     let base = [
         ("firstName", "Ada"),

@@ -1,9 +1,10 @@
-//! Attempts that are held for review without a code, by review policy (decisions §10).
+//! Attempts that are held for review without a code, by review policy
+//! (`docs/decisions/0021-held-for-review.md`).
 
 use super::*;
 use crate::submission::SessionBinding;
 
-/// A Flow without comparison and age, with a review policy.
+/// A Flow with a review policy and without OCR match and age limits.
 fn flow_of(policy: &str, fields: &str) -> Flow {
     let settings = json!({"reviewPolicy": policy}).to_string();
     let flow = flow_with(fields, &settings);
@@ -45,7 +46,7 @@ fn uncertain(e: &mut Evidence) {
     set_mrz(e, |m| m.accepted = false);
 }
 
-/// What is expected: status, codes, holds, and whether the face is proven.
+/// Expected status, codes, holds, and whether the face is proven.
 type Expected = (AttemptStatus, &'static [u16], &'static [Hold], bool);
 
 #[test]
@@ -296,7 +297,7 @@ fn an_uncertain_reading_is_asked_for_again_while_the_session_allows_it() {
 
 #[test]
 fn what_hangs_on_an_uncertain_reading_is_not_judged_by_it() {
-    // It says that the document has expired, is another country's, and belongs to a child of another name.
+    // The uncertain reading shows an expired document of another country, of a child with another name.
     let worst: Change = |e, _| {
         set_mrz(e, |m| {
             m.accepted = false;
@@ -317,7 +318,7 @@ fn what_hangs_on_an_uncertain_reading_is_not_judged_by_it() {
         (numbers(&judgement), judgement.holds),
         (vec![], vec![Hold::UncertainReading])
     );
-    // What other sources say still counts.
+    // Other sources still count.
     let printed: Change = |e, _| {
         set_mrz(e, |m| m.accepted = false);
         e.documents[0].visual.expiry_date = Some("2020-01-01".into());

@@ -1,4 +1,4 @@
-//! Precedence, statuses, ages, issuers, and the shape of the answers.
+//! Precedence, statuses, ages, issuers, and the shape of responses.
 
 use jiff::civil::date;
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn what_is_on_a_back_that_the_flow_does_not_ask_for_is_not_missed() {
             Vec::<u16>::new()
         );
     }
-    // Romania's card may be the old one, whose MRZ is on the front.
+    // A Romanian card may be of the older type, which has its MRZ on the front.
     let romanian = submission(&[IdCard], &[("documentCountry", "ROU")], &live());
     let mut evidence = evidence(&[IdCard]);
     without_back(&mut evidence, &mut known());
