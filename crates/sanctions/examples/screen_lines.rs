@@ -1,5 +1,6 @@
-//! Screens NDJSON from stdin against list files, for measuring: `screen_lines pairs`, or
-//! `screen_lines lists FILE[,FILE…]…` (files of one list joined by commas). Times and counts go to stderr.
+//! Screens NDJSON from stdin against list files, for measurements. Usage: `screen_lines pairs`, or
+//! `screen_lines lists FILE[,FILE…]…` (the files of one list, joined by commas). Times and counts go to
+//! stderr.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

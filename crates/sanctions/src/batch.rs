@@ -1,4 +1,5 @@
-//! The `screen` and `screen --pairs` commands: one JSON object a line in, one out; an error stays on its line.
+//! The `screen` and `screen --pairs` commands: one JSON object per line in, one per line out. An error is
+//! reported on the line of its input.
 
 use std::time::Instant;
 
@@ -11,20 +12,20 @@ use crate::query::Query;
 use crate::score::score_pair;
 use crate::screener::{ScreenOptions, Screener};
 
-/// A query of the batch and the id that its answer repeats.
+/// Reads a query, and the id that its result repeats.
 fn read_query(line: &str) -> (Value, Result<Query, String>) {
     let mut object: Map<String, Value> = match serde_json::from_str(line) {
         Ok(object) => object,
         Err(_) => return (Value::Null, Err("not a JSON object".into())),
     };
     let id = object.shift_remove("id").unwrap_or(Value::Null);
-    // A null says as much as an absent key.
+    // A null means the same as an absent key.
     object.retain(|_, value| !value.is_null());
     let query = Query::deserialize(Value::Object(object)).map_err(|e| without_values(&e));
     (id, query)
 }
 
-/// The message of a JSON error without what was in the text: names of fields stay.
+/// The message of a JSON error without values of the input. Names of fields remain.
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.split_once('`') {
@@ -36,7 +37,7 @@ fn without_values(error: &serde_json::Error) -> String {
     }
 }
 
-/// Answers one line of `screen`.
+/// Answers one line of `screen` with one JSON object.
 pub fn answer_line(screener: &Screener, options: &ScreenOptions, line: &str) -> String {
     let start = Instant::now();
     let (id, query) = read_query(line);
@@ -63,7 +64,7 @@ pub fn answer_line(screener: &Screener, options: &ScreenOptions, line: &str) -> 
     out.to_string()
 }
 
-/// Answers one line of `screen --pairs`.
+/// Answers one line of `screen --pairs` with one JSON object.
 pub fn answer_pair_line(line: &str) -> String {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

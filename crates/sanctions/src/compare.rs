@@ -1,7 +1,7 @@
-//! Compares two prepared names: aligns their tokens and weighs what matches, what contradicts and what is surplus.
+//! Compares two prepared names: aligns their tokens, then weighs matching, contradicting and surplus parts.
 //!
-//! A word that one name has and the other lacks costs little; a word of one against another word of the other
-//! contradicts, and costs much. Nothing here knows of dates, countries or lists; see [`crate::score`].
+//! A word that only one name has costs little. A word that faces a different word in the other name
+//! contradicts it, and costs much. Dates, countries and lists are not considered here; see [`crate::score`].
 
 use smallvec::SmallVec;
 
@@ -10,7 +10,7 @@ use crate::name::{Kind, Name, Role, Token};
 use crate::tables::{self, Form};
 use crate::text::Script;
 
-/// A span of tokens of the query matched to a span of the candidate's.
+/// A span of the query's tokens matched to a span of the candidate's. A span is a start and a length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) query: (usize, usize),
@@ -18,25 +18,25 @@ pub(crate) struct Pair {
     pub(crate) similarity: f32,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comparison {
-    /// 0–1.
+    /// The score, 0–1.
     pub(crate) score: f32,
     pub(crate) pairs: SmallVec<[Pair; 8]>,
 }
 
-/// How much unmatched parts count, per unit of their weight.
+/// The costs of unmatched parts, per unit of their weight.
 pub(crate) struct Costs {
-    /// A part of the query that the candidate lacks.
+    /// Cost of a part of the query that the candidate lacks.
     pub(crate) query: f32,
-    /// A part of the candidate that the query lacks.
+    /// Cost of a part of the candidate that the query lacks.
     pub(crate) candidate: f32,
-    /// A part of one against another part of the other.
+    /// Cost of a part of one name that faces a different part of the other.
     pub(crate) contradiction: f32,
 }
 
-/// People leave out names, and lists do.
+/// People and lists often omit parts of a name, so omissions cost little.
 pub(crate) const PERSON: Costs = Costs {
     query: 0.4,
     candidate: 0.2,
@@ -49,17 +49,17 @@ pub(crate) const ORGANISATION: Costs = Costs {
     contradiction: 2.0,
 };
 
-/// Given and family name exchanged.
+/// Factor for a given name that matches a family name.
 const EXCHANGED: f32 = 0.8;
-/// "A bin B" against "B bin A".
+/// Factor for "A bin B" against "B bin A".
 const FATHER_AND_SON: f32 = 0.65;
-/// Legal forms that exclude each other.
+/// Factor for legal forms that exclude each other.
 const OTHER_FORM: f32 = 0.68;
-/// An initial against the name it may stand for.
+/// Similarity of an initial to a name that begins with it.
 const INITIAL: f32 = 0.9;
-/// A short form of a given name against another.
+/// Similarity of a given name to its short form or variant.
 const VARIANT: f32 = 0.88;
-/// Two words written as one.
+/// Factor for two words written as one.
 const JOINED: f32 = 0.97;
 
 /// Compares a query's name with a candidate's.
@@ -70,7 +70,8 @@ pub(crate) fn compare(query: &Name, candidate: &Name) -> Comparison {
     })
 }
 
-/// [`compare`] with the similarity of the query's token to the candidate's from elsewhere.
+/// [`compare`] with a given function for the similarity of two tokens, by their places in query and
+/// candidate.
 pub(crate) fn compare_with(
     query: &Name,
     candidate: &Name,
@@ -102,7 +103,7 @@ fn side(token: &Token) -> Side<'_> {
     }
 }
 
-/// How alike two tokens are by themselves.
+/// Similarity of two tokens, 0–1, without regard to their place in the name.
 pub(crate) fn token_similarity(a: &Token, b: &Token, person: bool) -> f32 {
     if !a.original.is_empty() && a.script == b.script {
         return same_script(&a.original, &b.original);
@@ -121,7 +122,8 @@ pub(crate) fn token_similarity(a: &Token, b: &Token, person: bool) -> f32 {
     }
 }
 
-/// Han and Hangul against the same script: romanisation would blur what differs.
+/// Similarity of two Han or two Hangul texts, compared by character, because romanisation would hide
+/// differences.
 fn same_script(a: &str, b: &str) -> f32 {
     let (a, b): (SmallVec<[char; 16]>, SmallVec<[char; 16]>) = (a.chars().collect(), b.chars().collect());
     let longer = a.len().max(b.len());
@@ -151,7 +153,7 @@ fn align(query: &Name, candidate: &Name, mut similarity: impl FnMut(usize, usize
             }
         }
     }
-    // Best first; between equals, those in like places.
+    // Best first. Between equals, the pair whose places differ less comes first.
     options.sort_by(|x, y| {
         let places = |o: &(f32, usize, usize)| o.1.abs_diff(o.2);
         y.0.total_cmp(&x.0)
@@ -177,7 +179,7 @@ fn vec_true(len: usize) -> SmallVec<[bool; 16]> {
     SmallVec::from_elem(true, len)
 }
 
-/// The tokens not matched yet.
+/// Which tokens are still unmatched.
 struct Free {
     q: SmallVec<[bool; 16]>,
     c: SmallVec<[bool; 16]>,
@@ -201,7 +203,7 @@ impl Free {
     }
 }
 
-/// Words written together in one name and apart in the other: "Good Will" and "Goodwill".
+/// Matches words that one name joins and the other separates: "Good Will" and "Goodwill".
 fn joined_words(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
     for len in [2, 3, 4] {
         for (i, parts) in q.windows(len).enumerate() {
@@ -261,7 +263,7 @@ fn joined(parts: &[Token], one: &Token) -> Option<f32> {
     (alike >= 0.75).then_some(alike)
 }
 
-/// An initial of one name for a word of the other; family names last.
+/// Matches initials of one name to words of the other. Family names come last.
 fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pair; 8]>) {
     let stands_for = |initial: &Token, word: &Token| {
         initial.kind == Kind::Initial
@@ -281,7 +283,7 @@ fn initials(q: &[Token], c: &[Token], free: &mut Free, pairs: &mut SmallVec<[Pai
     }
 }
 
-/// The weights of what matched and what did not.
+/// Sums of the weights of matched and unmatched tokens.
 struct Sums {
     matched: f32,
     total: f32,
@@ -317,7 +319,7 @@ fn sums(query: &Name, candidate: &Name, pairs: &[Pair]) -> Sums {
         free.q[qs].fill(false);
         free.c[cs].fill(false);
     }
-    // Particles and the like contradict nothing.
+    // Particles contradict nothing, so they add to the surplus only.
     let left = |tokens: &[Token], free: &[bool]| {
         let open = tokens.iter().zip(free).filter(|(_, f)| **f).map(|(t, _)| t);
         open.fold((0.0, 0.0), |(left, surplus), t| match t.kind {
@@ -330,7 +332,7 @@ fn sums(query: &Name, candidate: &Name, pairs: &[Pair]) -> Sums {
     s
 }
 
-/// Turns an alignment into a score: matched / (matched parts + what the rest costs).
+/// Turns an alignment into a score: matched weight / (total weight of matched parts + cost of the rest).
 fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
     let s = sums(query, candidate, pairs);
     if s.total == 0.0 {
@@ -355,7 +357,8 @@ fn weigh(query: &Name, candidate: &Name, pairs: &[Pair]) -> f32 {
     s.matched / (s.total + cost)
 }
 
-/// One name alone says little: it must be exact and uncommon to stand for a longer one.
+/// Raises the costs if only one word matches. Such a word must be exact and uncommon to identify a longer
+/// name.
 fn single_names(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Costs) {
     let mut words = pairs.iter().filter(|p| {
         let word = |t: &Token| t.kind == Kind::Word && t.weight > 0.5;
@@ -378,7 +381,7 @@ fn single_names(query: &Name, candidate: &Name, pairs: &[Pair], costs: &mut Cost
     }
 }
 
-/// The whole names without their spaces, and acronyms.
+/// Compares the whole names without their spaces, and as acronyms.
 fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
     let (q, c) = (&query.tokens, &candidate.tokens);
     let all = |similarity: f32| Comparison {
@@ -423,7 +426,7 @@ fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
         }
     };
     let mut best = 0.0f32;
-    // Han names have no spaces, and family names first.
+    // Han names have no spaces and begin with the family name, so the last word may also come first.
     for (qfrom, from) in [(0, 0), (0, c.len() - 1), (q.len() - 1, 0)] {
         let ((qt, qs), (ct, cs)) = (join(q, qfrom), join(c, from));
         if ct.len().min(qt.len()) < 4 {
@@ -446,7 +449,7 @@ fn whole(query: &Name, candidate: &Name) -> Option<Comparison> {
     (best >= 0.8).then(|| all(best))
 }
 
-/// Whether one says "A bin B" where the other says "B bin A".
+/// Whether one name is "A bin B" and the other "B bin A".
 fn exchanged_bin(query: &Name, candidate: &Name) -> bool {
     fn around_bin(name: &Name) -> Option<(&Token, &Token)> {
         let at = name

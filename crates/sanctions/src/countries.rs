@@ -1,6 +1,6 @@
-//! Country names and codes as lists and callers write them → lower-case ISO 3166 alpha-2.
+//! Converts country names and codes of lists and callers to lower-case ISO 3166 alpha-2.
 
-/// Spellings of authorities that are no country names of their own in CLDR.
+/// Spellings that authorities use and CLDR lacks.
 const LIST_SPELLINGS: &[(&str, &str)] = &[
     ("korea, north", "kp"),
     ("korea, south", "kr"),
@@ -41,7 +41,7 @@ const LIST_SPELLINGS: &[(&str, &str)] = &[
     ("micronesia, federated states of", "fm"),
 ];
 
-/// The code of a country by its code or name; `None` for what names none or several.
+/// The alpha-2 code of a country given by code or name; `None` if no country matches, or several do.
 pub(crate) fn code(text: &str) -> Option<String> {
     let text = text.trim();
     if text.is_empty() || text.len() > 120 {

@@ -1,13 +1,13 @@
-//! The sandbox's list: invented subjects, so that every kind of hit can be tried without a real list.
+//! The sandbox's list. Its subjects are invented, so every kind of hit can be tried without a real list.
 //!
-//! It is no sanctions list and is never mixed with one by itself.
+//! It is not a sanctions list and is screened only if a caller adds it.
 
 use crate::import::{self, List, Source};
 
 /// Invented persons, an organisation, a company, a ship and a wallet.
 const DEMO: &str = include_str!("../data/demo.ftm.json");
 
-/// The list named `demo`. Its names: see `crates/sanctions/data/demo.ftm.json`.
+/// The list named `demo`. Its names are in `crates/sanctions/data/demo.ftm.json`.
 pub fn demo_list() -> List {
     #[expect(
         clippy::expect_used,

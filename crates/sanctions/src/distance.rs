@@ -1,15 +1,15 @@
-//! How alike two words are: a weighted edit distance under a budget that grows with their length.
+//! Similarity of two words: a weighted edit distance within a budget that grows with their length.
 //!
-//! Costs are whole tenths of an edit, so that scores are the same on every machine.
+//! Costs are whole tenths of an edit, so scores are the same on every machine.
 
 use std::sync::LazyLock;
 
 use crate::text::{self, Script};
 
-/// Words longer than this compare by their beginning.
+/// Words are compared by their first 48 bytes.
 const MAX_LEN: usize = 48;
 
-/// Tenths of an edit allowed between two words whose shorter one has `len` letters: about log₂.₃₅(len − 2).
+/// The budget in tenths of an edit for two words whose shorter one has `len` letters: about log₂.₃₅(len − 2).
 pub(crate) fn budget(len: usize) -> u16 {
     const TENTHS: [u16; 14] = [0, 0, 0, 4, 8, 12, 16, 18, 21, 23, 24, 26, 27, 28];
     TENTHS[len.min(TENTHS.len() - 1)]
@@ -19,7 +19,7 @@ fn is_vowel(b: u8) -> bool {
     matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-/// The cost of reading one letter for another.
+/// The cost of replacing one letter by another, in tenths.
 fn substitution(a: u8, b: u8) -> u16 {
     if a == b {
         return 0;
@@ -44,7 +44,7 @@ fn substitution(a: u8, b: u8) -> u16 {
     }
 }
 
-/// The cost of a letter that the other word lacks, beside the letter before it.
+/// The cost of a letter that the other word lacks, in tenths. A doubled letter is cheap.
 fn insertion(b: u8, before: Option<u8>) -> u16 {
     match b {
         _ if before == Some(b) => 3,
@@ -54,7 +54,7 @@ fn insertion(b: u8, before: Option<u8>) -> u16 {
     }
 }
 
-/// [`substitution`] of every pair of ASCII characters.
+/// [`substitution`] for every pair of ASCII characters.
 static SUBSTITUTIONS: LazyLock<Vec<[u8; 128]>> = LazyLock::new(|| {
     (0..128)
         .map(|a| std::array::from_fn(|b| substitution(a, b as u8) as u8))
@@ -68,7 +68,7 @@ pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
     if a == b {
         return Some(0);
     }
-    // Doubled letters are the cheapest edits.
+    // The cheapest insertion, a doubled letter, costs three tenths.
     if a.len().abs_diff(b.len()) * 3 > usize::from(limit) {
         return None;
     }
@@ -96,7 +96,7 @@ pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
             rows[row][j + 1] = cost;
             best = best.min(cost);
         }
-        // Every way to the end leads through this row or, by a transposition, through the one before.
+        // Every path to the end passes through this row or, by a transposition, through the previous one.
         if best.min(best_before) > limit {
             return None;
         }
@@ -105,7 +105,8 @@ pub(crate) fn edit_cost(a: &str, b: &str, limit: u16) -> Option<u16> {
     Some(rows[a.len() % 3][b.len()]).filter(|cost| *cost <= limit)
 }
 
-/// How often each kind of sound occurs in a word; tells most different words apart without an edit distance.
+/// How often each class of sounds occurs in a word. It rules out most pairs of words without an edit
+/// distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Signature([u8; 16]);
 
@@ -136,21 +137,22 @@ impl Signature {
         Signature(counts)
     }
 
-    /// The least that an edit distance between two words of these signatures can be, in tenths: no edit changes the
-    /// count of a vowel for less than two tenths, nor that of consonants for less than three each and six together.
+    /// A lower bound, in tenths, for the edit distance of two words with these signatures. Changing the count of a
+    /// vowel class costs at least two tenths. Changing consonant counts costs at least three tenths each and six in
+    /// total.
     pub(crate) fn least_cost(&self, other: &Signature) -> u16 {
         let differs = |i: usize| u16::from(self.0[i].abs_diff(other.0[i]));
         let consonants = 3 * (5..16).map(differs).sum::<u16>();
         2 * (0..5).map(differs).sum::<u16>() + if consonants > 0 { consonants.max(6) } else { 0 }
     }
 
-    /// The signature of two words joined.
+    /// The signature of two words joined together.
     pub(crate) fn plus(&self, other: &Signature) -> Signature {
         Signature(std::array::from_fn(|i| self.0[i].saturating_add(other.0[i])))
     }
 }
 
-/// A word as [`similarity`] needs it.
+/// A word with the forms that [`similarity`] needs.
 pub(crate) struct Side<'a> {
     pub(crate) text: &'a str,
     pub(crate) sound: &'a str,
@@ -158,7 +160,7 @@ pub(crate) struct Side<'a> {
     pub(crate) signature: Signature,
 }
 
-/// How alike two words are, 0–1; 0 when they are further apart than their budget allows.
+/// Similarity of two words, 0–1; 0 if their distance exceeds the budget.
 pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
     if a.text == b.text {
         return 1.0;
@@ -177,7 +179,7 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
         0..=2 => None,
         _ => edit_cost(a.sound, b.sound, limit - 2).map(|c| c + 2),
     };
-    // A slip may change how a word sounds altogether: then the letters around it have to be the same.
+    // A typing error may change the sound completely. Then the rest of the letters must be equal.
     let cost = match by_sound {
         Some(cost) => Some(edit_cost(a.text, b.text, cost).unwrap_or(cost)),
         None if one_slip(a.text.as_bytes(), b.text.as_bytes()) => edit_cost(a.text, b.text, limit),
@@ -188,7 +190,7 @@ pub(crate) fn similarity(a: &Side<'_>, b: &Side<'_>) -> f32 {
     })
 }
 
-/// Whether two words differ in one place only, by three letters at most.
+/// Whether two words differ in only one place, by at most three letters.
 fn one_slip(a: &[u8], b: &[u8]) -> bool {
     let same_start = a.iter().zip(b).take_while(|(x, y)| x == y).count();
     let (a, b) = (&a[same_start..], &b[same_start..]);
@@ -201,8 +203,8 @@ fn one_slip(a: &[u8], b: &[u8]) -> bool {
     a.len().max(b.len()) - same_end <= 3
 }
 
-/// Arabic and Hebrew are written without short vowels. Against another alphabet the consonants compare, and the long
-/// vowels, which are written as `y`, `w` and `a`; against each other, the spelling.
+/// Similarity if a word is Arabic or Hebrew, which omit short vowels. Two such words compare by spelling. Against
+/// another alphabet, consonants count, and long vowels, which are romanised as `y`, `w` and `a`.
 fn vowelless(a: &Side<'_>, b: &Side<'_>) -> f32 {
     if a.script == b.script {
         let limit = budget(a.text.len().min(b.text.len()) + 1);
@@ -218,7 +220,7 @@ fn vowelless(a: &Side<'_>, b: &Side<'_>) -> f32 {
     }
 }
 
-/// What it takes, in tenths, to read a word written without short vowels as one written with them.
+/// The cost, in tenths, of reading a word written without short vowels as a word written with them.
 fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
     let (written, spoken) = (
         &written[..written.len().min(MAX_LEN)],
@@ -237,7 +239,7 @@ fn pronunciation_cost(written: &[u8], spoken: &[u8]) -> u16 {
     let read_as = |w: u8, s: u8| match (w, s) {
         _ if w == s => 0,
         (b'v', b'u' | b'o') | (b'i', b'j') | (b'j', b'i') => 0,
-        // Arabic has no p and no v.
+        // Arabic has no letters for p and v.
         (b'b', b'p') | (b'f', b'v') | (b'i', b'e') => 1,
         (b'a', b'e') | (b'v', b'a') => 2,
         _ => substitution(w, s),

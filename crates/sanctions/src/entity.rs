@@ -1,7 +1,7 @@
-//! What a list says about one subject, in a FollowTheMoney-like shape
-//! (<https://followthemoney.tech>), and the partial dates it says it with.
+//! The data of one listed subject, in a shape like FollowTheMoney's (<https://followthemoney.tech>), and the
+//! partial dates of lists.
 //!
-//! This module never compares anything; see [`crate::score`].
+//! This module compares nothing; see [`crate::score`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,8 @@ use std::str::FromStr;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-/// The kinds of subject we screen. FollowTheMoney knows more; every other one becomes [`Schema::Thing`].
+/// The kinds of subjects that are screened. FollowTheMoney has more; `Asset` and `Vehicle` become
+/// [`Schema::Thing`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Schema {
     /// A natural person.
@@ -20,19 +21,19 @@ pub enum Schema {
     Company,
     /// Any other organisation.
     Organization,
-    /// A part of a state.
+    /// A public authority.
     PublicBody,
-    /// A person or an organisation, not known which.
+    /// A person or an organisation; which is unknown.
     LegalEntity,
     /// A ship.
     Vessel,
     /// An aircraft.
     Airplane,
-    /// An address on a chain.
+    /// An address on a blockchain.
     CryptoWallet,
     /// A traded security.
     Security,
-    /// Anything, or not known.
+    /// Any kind, or unknown.
     #[default]
     Thing,
 }
@@ -54,7 +55,8 @@ impl Schema {
         }
     }
 
-    /// Reads a FollowTheMoney name; `None` for schemata that are no subjects (addresses, relations, documents).
+    /// Reads a FollowTheMoney name; `None` for schemata that are not subjects (addresses, relations,
+    /// documents).
     pub fn from_ftm(name: &str) -> Option<Schema> {
         Some(match name {
             "Person" => Schema::Person,
@@ -71,7 +73,7 @@ impl Schema {
         })
     }
 
-    /// Whether names follow the habits of people's names rather than those of organisations.
+    /// Whether names follow the conventions of people's names rather than of organisations'.
     pub(crate) fn is_person(self) -> bool {
         self == Schema::Person
     }
@@ -89,7 +91,7 @@ impl Schema {
     }
 }
 
-/// What an identifier identifies its holder by, as far as it changes how much a match says.
+/// The kind of an identifier, as far as it affects the weight of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentifierKind {
@@ -118,7 +120,7 @@ pub enum IdentifierKind {
 }
 
 impl IdentifierKind {
-    /// Reads our names, FollowTheMoney property names and the words used by lists and callers.
+    /// Reads our names, FollowTheMoney property names, and common terms of lists and callers.
     pub fn parse(text: &str) -> IdentifierKind {
         let key: String = text
             .chars()
@@ -144,7 +146,7 @@ impl IdentifierKind {
         }
     }
 
-    /// FollowTheMoney's name of the property; `identifier` for [`IdentifierKind::Other`].
+    /// FollowTheMoney's property name; `identifier` for [`IdentifierKind::Other`].
     fn property(self) -> &'static str {
         match self {
             IdentifierKind::Lei => "leiCode",
@@ -162,27 +164,27 @@ impl IdentifierKind {
     }
 }
 
-/// A number that some authority gave the subject.
+/// A number that an authority assigned to the subject.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Identifier {
-    /// Which kind of number.
+    /// The kind of number.
     pub kind: IdentifierKind,
     /// As printed in the list.
     pub value: String,
 }
 
-/// A date as precise as the list knows it: a span of years, and a month and day where there is just one year.
+/// A date with the list's precision: a span of years, or one year with an optional month and day.
 ///
 /// Text forms: `1965`, `1965-03`, `1965-03-21`, `1960/1962`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartialDate {
     /// First possible year.
     pub first_year: u16,
-    /// Last possible year; equal to `first_year` for a known one.
+    /// Last possible year; equal to `first_year` if the year is known.
     pub last_year: u16,
-    /// 1–12, or 0 for unknown.
+    /// 1–12, or 0 if unknown.
     pub month: u8,
-    /// 1–31, or 0 for unknown.
+    /// 1–31, or 0 if unknown.
     pub day: u8,
 }
 
@@ -209,13 +211,13 @@ impl PartialDate {
         })
     }
 
-    /// "About" a year: two years either way.
+    /// "About" a year: the span from two years before to two years after.
     pub fn about(year: u16) -> Option<PartialDate> {
         PartialDate::span(year.checked_sub(2)?, year + 2)
     }
 
-    /// Reads what there is of a date that people typed: `1969-7-16`, and of `1974-01-32` the month. `None` without a
-    /// year. Screening must not miss anybody because of a slip in a date.
+    /// Reads the usable part of a date that people typed: `1969-7-16` in full, the month of `1974-01-32`.
+    /// `None` without a year. It is lenient, because a typing error in a date must not hide a hit.
     pub fn lenient(text: &str) -> Option<PartialDate> {
         if let Ok(date) = text.parse() {
             return Some(date);
@@ -236,7 +238,7 @@ impl PartialDate {
             .or_else(|| PartialDate::new(year, 0, 0))
     }
 
-    /// Whether month and day are known.
+    /// Whether year, month and day are known.
     pub fn is_full(&self) -> bool {
         self.day != 0 && self.first_year == self.last_year
     }
@@ -253,7 +255,7 @@ impl fmt::Display for PartialDate {
     }
 }
 
-/// The text is no date of the forms [`PartialDate`] knows.
+/// The text is not in a form that [`PartialDate`] reads.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("not a date: expected YYYY, YYYY-MM, YYYY-MM-DD or YYYY/YYYY")]
 pub struct DateError;
@@ -303,64 +305,65 @@ impl<'de> Deserialize<'de> for PartialDate {
     }
 }
 
-/// One subject of a list, or the subject of a query.
+/// A subject of a list or of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entity {
-    /// Stable within its list, such as `ofac-36` or an OpenSanctions id.
+    /// Id that is stable within its list, such as `ofac-36` or an OpenSanctions id.
     pub id: String,
-    /// What it is.
+    /// The kind of subject.
     pub schema: Schema,
-    /// The name to show.
+    /// The name to display.
     pub caption: String,
-    /// Full names. `FAMILY, Given` is understood for people.
+    /// Full names. For people, `FAMILY, Given` is understood.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Other full names, as good as the names.
+    /// Other full names, which count as much as `names`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Names that the list itself calls weak; they only match exactly.
+    /// Names that the list itself marks as weak. They match only exactly.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub weak_aliases: Vec<String>,
-    /// Given, middle and father's names, where known apart.
+    /// Given, middle and father's names, if the list separates them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given_names: Vec<String>,
-    /// Family names, where known apart.
+    /// Family names, if the list separates them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub family_names: Vec<String>,
-    /// All dates of birth the list gives; they are alternatives.
+    /// All dates of birth in the list, as alternatives.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub birth_dates: Vec<PartialDate>,
-    /// Lower-case ISO 3166 alpha-2: residence, registration, flag.
+    /// Countries of residence, registration or flag: lower-case ISO 3166 alpha-2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub countries: Vec<String>,
-    /// Lower-case ISO 3166 alpha-2.
+    /// Nationalities: lower-case ISO 3166 alpha-2.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nationalities: Vec<String>,
     /// Sex or gender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gender: Option<Gender>,
-    /// Numbers from authorities.
+    /// Numbers that authorities assigned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<Identifier>,
-    /// Addresses on chains, as printed.
+    /// Blockchain addresses, as printed in the list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wallets: Vec<String>,
     /// Why the subject is listed, in OpenSanctions' vocabulary: `sanction`, `crime.terror`, `role.pep`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub topics: Vec<String>,
-    /// The lists that it is on.
+    /// The lists that contain the subject.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub datasets: Vec<String>,
     /// The authority's programmes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// What else the list says, in its own words: grounds, offices, place of birth. Nothing is compared with it.
+    /// Other statements of the list in its own words: grounds, offices, place of birth. They are not
+    /// compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
 
-/// What is known of a subject: values by FollowTheMoney's name of the property, such as `birthDate` or `alias`.
+/// Values by FollowTheMoney property name, such as `birthDate` or `alias`.
 pub type Properties = BTreeMap<String, Vec<String>>;
 
 /// Sex or gender as lists state it.
@@ -371,7 +374,7 @@ pub enum Gender {
     Male,
     /// Female.
     Female,
-    /// Stated, and neither.
+    /// Stated, but neither male nor female.
     Other,
 }
 
@@ -387,10 +390,11 @@ impl Gender {
     }
 }
 
-/// More values than this are not looked through for each one that comes: a record of megabytes would take minutes.
+/// Above this number of values, [`add_unique`] skips its linear search. A record of megabytes would take
+/// minutes.
 const LONG: usize = 100;
 
-/// Adds a value unless it is blank or already there.
+/// Adds a value unless it is blank or already present.
 pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
     let value = value.trim();
     if !value.is_empty() {
@@ -398,14 +402,15 @@ pub(crate) fn push_unique(values: &mut Vec<String>, value: &str) {
     }
 }
 
-/// Adds a value unless it is already there; beyond [`LONG`] values [`Entity::settle`] looks.
+/// Adds a value unless it is already present. Beyond [`LONG`] values, [`Entity::settle`] removes the
+/// duplicates.
 pub(crate) fn add_unique<T: PartialEq>(values: &mut Vec<T>, value: T) {
     if values.len() >= LONG || !values.contains(&value) {
         values.push(value);
     }
 }
 
-/// Leaves the first of equal values, where [`add_unique`] did not look.
+/// Removes duplicates where [`add_unique`] skipped its search. The first of equal values remains.
 fn unique<T: Clone + Eq + Hash>(values: &mut Vec<T>) {
     if values.len() > LONG {
         let mut seen = FxHashSet::default();
@@ -414,8 +419,8 @@ fn unique<T: Clone + Eq + Hash>(values: &mut Vec<T>) {
 }
 
 impl Entity {
-    /// Makes an entity whole that was read: no value stands twice in a long list, and the caption has its default, the first
-    /// name there is, else the first wallet, else the id.
+    /// Completes an entity after reading. It removes duplicates from long lists and sets a missing caption to
+    /// the first name, else the first wallet, else the id.
     pub(crate) fn settle(&mut self) {
         for values in [
             &mut self.names,
@@ -444,7 +449,7 @@ impl Entity {
         }
     }
 
-    /// What the list says of the subject, by FollowTheMoney's names of properties; those that it does not give are left out.
+    /// The list's data by FollowTheMoney property name. Properties without a value are absent.
     pub fn properties(&self) -> Properties {
         let dates = self.birth_dates.iter().map(ToString::to_string).collect();
         let gender = serde_json::to_value(self.gender).ok();

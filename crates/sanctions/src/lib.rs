@@ -1,9 +1,9 @@
-//! Sanctions screening: lists to an index to scored, explained hits.
+//! Sanctions screening: it imports lists, indexes them, and returns scored hits with explanations.
 //!
-//! [`import()`](import::import) reads the lists of authorities, [`ListStore`] keeps them on disk, [`Screener`] answers
-//! queries from memory, [`score_pair`] scores two entities. The engine is synchronous; it knows no HTTP and no
-//! database, never logs, and never puts what was searched for into an error. Without a fresh list it refuses to answer
-//! ([`ScreenError::Unavailable`]) rather than to call anybody clear.
+//! [`import()`](import::import) reads the authorities' lists, [`ListStore`] stores them on disk, [`Screener`]
+//! screens queries in memory, and [`score_pair`] scores two entities. The engine is synchronous, uses neither
+//! HTTP nor a database, never logs, and never repeats the search in an error. Without a usable list it fails
+//! with [`ScreenError::Unavailable`] and never reports a person as clear.
 
 mod batch;
 mod compare;

@@ -1,29 +1,29 @@
-//! A name made ready for comparing: its words with what each of them is and weighs.
+//! Prepares a name for comparison: splits it into words, classifies and weighs them.
 //!
-//! It never compares; see [`crate::compare`].
+//! This module compares nothing; see [`crate::compare`].
 
 use crate::distance::{Signature, edit_cost};
 use crate::entity::{Entity, Schema};
 use crate::tables::{self, Form};
 use crate::text::{self, Script, Word};
 
-/// Most tokens of a name; the index has a bit for each.
+/// Maximum number of tokens of a name, because the index uses one bit per token.
 const MAX_TOKENS: usize = 60;
 
-/// What a token is.
+/// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A word of its own.
+    /// An ordinary word.
     Word,
     /// One letter of a person's name.
     Initial,
-    /// `bin`, `al`, `von`, `of`, honorifics: says little.
+    /// A word that distinguishes little: `bin`, `al`, `von`, `of`, honorifics.
     Particle,
     /// A number, in its decimal form.
     Number,
 }
 
-/// Which part of a person's name a token is, where known.
+/// The part of a person's name that a token belongs to, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Unknown,
@@ -31,39 +31,39 @@ pub(crate) enum Role {
     Family,
 }
 
-/// One word of a name, ready to compare.
+/// One word of a name, prepared for comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
-    /// Lower-case ASCII; particles and synonyms in the form of their class.
+    /// Lower-case ASCII. Particles and synonyms have the form of their class.
     pub(crate) text: Box<str>,
-    /// [`text::sound`] of it.
+    /// The [`text::sound`] of the text.
     pub(crate) sound: Box<str>,
-    /// Of the sound.
+    /// The signature of the sound.
     pub(crate) signature: Signature,
-    /// As written, for Han and Hangul only.
+    /// The original text, for Han and Hangul only.
     pub(crate) original: Box<str>,
     pub(crate) script: Script,
     pub(crate) kind: Kind,
     pub(crate) role: Role,
-    /// Its share of the name when it matches or is contradicted.
+    /// Weight of the token if it matches or is contradicted.
     pub(crate) weight: f32,
-    /// Its share when the other name simply lacks it.
+    /// Weight of the token if the other name lacks it.
     pub(crate) surplus: f32,
 }
 
-/// A name ready to compare.
+/// A name prepared for comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) tokens: Vec<Token>,
-    /// Legal forms found and taken out.
+    /// Legal forms, which are removed from the tokens.
     pub(crate) forms: Vec<Form>,
-    /// It was read as a person's name.
+    /// Whether it was read as a person's name.
     pub(crate) person: bool,
-    /// Initials of the words of an organisation's name, from three words on; else empty.
+    /// Initials of an organisation's words if it has three or more; else empty.
     pub(crate) acronym: Box<str>,
 }
 
-/// The known given and family names of an entity, as words.
+/// The separately known given and family names of an entity, as words.
 #[derive(Default)]
 pub(crate) struct Parts {
     given: Vec<String>,
@@ -96,7 +96,7 @@ impl Parts {
     }
 }
 
-/// Reads a name by the habits of its schema. `None` when nothing comparable is left of it.
+/// Prepares a name by the conventions of its schema; `None` if nothing comparable remains.
 pub(crate) fn prepare(name: &str, schema: Schema, parts: &Parts) -> Option<Name> {
     let words = text::words(name);
     let prepared = if schema.is_person() {
@@ -127,7 +127,7 @@ fn token(word: Word, kind: Kind, weight: f32, surplus: f32) -> Token {
 }
 
 fn person(words: Vec<Word>, parts: &Parts) -> Name {
-    // "FAMILY, Given": exactly one comma, and something on both sides of it.
+    // "FAMILY, Given": exactly one comma with words on both sides.
     let commas: Vec<usize> = (1..words.len()).filter(|i| words[*i].after_comma).collect();
     let comma = if let [at] = commas[..] { Some(at) } else { None };
     let mixed_case = words.iter().any(|w| !w.upper);
@@ -154,7 +154,7 @@ fn person(words: Vec<Word>, parts: &Parts) -> Name {
             }
         }
     }
-    // A name said twice is said once.
+    // A repeated word counts once.
     let mut unique: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
         if token.kind != Kind::Word || !unique.iter().any(|t| t.text == token.text) {
@@ -166,7 +166,7 @@ fn person(words: Vec<Word>, parts: &Parts) -> Name {
 
 fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
     if word.script == Script::Abjad {
-        // Written without vowels: "ibn", "bin", "abu", "abd".
+        // Common spellings without vowels: "ibn", "bin", "abu", "abd".
         match word.text.as_str() {
             "bn" | "abn" => word.text = "bin".into(),
             "abw" | "bw" => word.text = "abu".into(),
@@ -178,7 +178,7 @@ fn push_person_word(mut word: Word, mixed_case: bool, tokens: &mut Vec<Token>) {
     if text.len() == 1 && word.script == Script::Alphabetic {
         return tokens.push(token(word, Kind::Initial, 0.8, 0.1));
     }
-    // "JC" in a name that is otherwise written in mixed case: two initials.
+    // In a name of otherwise mixed case, "JC" means two initials.
     let vowels = text
         .bytes()
         .any(|b| matches!(b, b'a' | b'e' | b'i' | b'o' | b'u' | b'y'));
@@ -292,7 +292,7 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
         });
     }
     if !tokens.iter().any(|t| t.kind == Kind::Word) {
-        // Nothing but legal forms and numbers: then they are the name.
+        // If only legal forms and numbers exist, they are the name.
         let rest = std::mem::take(&mut tokens);
         tokens = taken
             .into_iter()
@@ -316,7 +316,7 @@ fn organisation(words: Vec<Word>, schema: Schema) -> Name {
 }
 
 fn legal_form(words: &[Word]) -> Option<(usize, Form)> {
-    // The longer words of forms are often misspelt.
+    // The longer words of legal forms are often misspelt.
     let same =
         |form: &str, word: &str| form == word || (form.len() >= 7 && edit_cost(form, word, 12).is_some());
     let starts =
@@ -334,7 +334,7 @@ fn legal_form(words: &[Word]) -> Option<(usize, Form)> {
         .map(|(_, class)| (1, *class))
 }
 
-/// A number and how many words it takes: "forty four", "Forty 4" and "44" are one.
+/// A number and how many words it spans: "forty four", "Forty 4" and "44" are equal.
 fn number(words: &[Word]) -> Option<(usize, u32)> {
     let roman = words[0].upper;
     let first = tables::number(&words[0].text, roman)?;
@@ -352,7 +352,7 @@ fn number(words: &[Word]) -> Option<(usize, u32)> {
 fn finish(mut tokens: Vec<Token>, forms: Vec<Form>, person: bool) -> Name {
     tokens.truncate(MAX_TOKENS);
     if !tokens.iter().any(|t| matches!(t.kind, Kind::Word | Kind::Number)) {
-        // Only particles or initials: then they are the name.
+        // If only particles or initials exist, they are the name.
         for token in &mut tokens {
             token.weight = 1.0;
             token.surplus = 1.0;

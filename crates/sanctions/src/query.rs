@@ -1,4 +1,4 @@
-//! What a caller asks: the flat form of a subject, as the command line and the server receive it.
+//! A screening query: the flat form of a subject, as the command line and the server receive it.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 
-/// Longest text of a field.
+/// Maximum length of a field in bytes.
 const MAX_LEN: usize = 1000;
-/// Most aliases and identifiers.
+/// Maximum number of aliases, and of identifiers.
 const MAX_VALUES: usize = 50;
 
-/// A subject to screen. Every field is optional, but there must be a name, an identifier or a wallet.
+/// A subject to screen. Every field is optional, but the query needs a name, an identifier or a wallet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Query {
-    /// A FollowTheMoney schema; by default a person where given and family names or a date of birth are, else any.
+    /// A FollowTheMoney schema. The default is `Person` with given or family name or date of birth, else
+    /// `Thing`.
     pub schema: Option<String>,
     /// The full name.
     pub name: Option<String>,
@@ -26,7 +27,7 @@ pub struct Query {
     pub last_name: Option<String>,
     /// Other full names.
     pub aliases: Vec<String>,
-    /// Date of birth: `YYYY-MM-DD`, `YYYY-MM` or `YYYY`; impossible months and days are left out.
+    /// Date of birth: `YYYY-MM-DD`, `YYYY-MM` or `YYYY`. Impossible months and days are ignored.
     pub dob: Option<String>,
     /// Country of residence or registration: ISO 3166 code or name.
     pub country: Option<String>,
@@ -34,42 +35,42 @@ pub struct Query {
     pub nationality: Option<String>,
     /// `male`, `female` or `other`.
     pub gender: Option<String>,
-    /// Numbers from authorities.
+    /// Numbers that authorities assigned.
     pub identifiers: Vec<QueryIdentifier>,
-    /// An address on a chain.
+    /// A blockchain address.
     pub wallet: Option<String>,
 }
 
-/// A number from an authority.
+/// A number that an authority assigned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueryIdentifier {
-    /// What kind of number, such as `passport`, `lei`, `imo`, `tax`; anything else matches by value alone.
+    /// The kind of number, such as `passport`, `lei`, `imo`, `tax`. Any other text matches by value alone.
     #[serde(rename = "type")]
     pub kind: String,
     /// The number.
     pub value: String,
 }
 
-/// Why a query cannot be answered. Names the field, never its value.
+/// Why a query is refused. The text names the field, never its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// There is nothing to search for.
+    /// The query has nothing to search for.
     #[error("nothing to screen: give a name, an identifier or a wallet")]
     Empty,
     /// The schema is unknown.
     #[error("schema - unknown")]
     Schema,
-    /// The date is none.
+    /// The date of birth cannot be read.
     #[error("dob - expected YYYY-MM-DD, YYYY-MM or YYYY")]
     BirthDate,
-    /// A field is too long, or there are too many values.
+    /// A field is too long or has too many values.
     #[error("{0} - too long")]
     TooLong(&'static str),
 }
 
 impl Query {
-    /// The subject that is meant. Countries and genders that cannot be read say nothing, and are left out.
+    /// The query as an entity. Countries and genders that cannot be read are ignored.
     pub(crate) fn to_entity(&self) -> Result<Entity, QueryError> {
         let text = |value: &Option<String>, field: &'static str| match value.as_deref().map(str::trim) {
             Some(text) if text.len() > MAX_LEN => Err(QueryError::TooLong(field)),
@@ -132,7 +133,7 @@ impl Query {
         Ok(entity)
     }
 
-    /// The values really used, by the query's field names.
+    /// The values that the search uses, by the query's field names.
     pub(crate) fn flattened(&self, entity: &Entity) -> BTreeMap<String, String> {
         let mut out = BTreeMap::new();
         let mut put = |key: &str, value: String| {

@@ -1,7 +1,8 @@
-//! Scores one query against one candidate: the strongest of names, identifiers and wallets, then what dates of birth,
-//! countries and genders say for or against. Every score can be recomputed from its features.
+//! Scores one query against one candidate. The best match of names, identifiers and wallets counts; birth
+//! dates, countries and genders then adjust the score of names. Every score can be recomputed from its
+//! features.
 //!
-//! It never decides which candidates to look at; see [`crate::screener`].
+//! This module selects no candidates; see [`crate::screener`].
 
 use std::collections::BTreeMap;
 
@@ -12,55 +13,55 @@ use crate::entity::{Entity, Gender, IdentifierKind, PartialDate};
 use crate::name::Name;
 use crate::subject::{Facts, Subject, exact_words};
 
-/// At and above this score a candidate is a match, unless a caller sets another.
+/// Score from which a candidate is a match, unless a caller sets another threshold.
 pub const DEFAULT_THRESHOLD: f64 = 0.70;
 
-/// A weak alias counts this much, and only when it is the very same name.
+/// Score of a weak alias, which matches only if the names are equal.
 const WEAK_ALIAS: f32 = 0.8;
 
-/// One feature of a score, in words.
+/// One feature of a score with the values that were compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// The feature's name, as in `features`.
     pub feature: String,
-    /// What it adds to the score (a main feature: the score it reaches by itself).
+    /// The feature's contribution to the score; for a main feature, the score that it reaches alone.
     pub score: f64,
-    /// The query's side of it.
+    /// The query's value.
     pub query: String,
-    /// The candidate's side of it.
+    /// The candidate's value.
     pub candidate: String,
-    /// For names: which part stood for which.
+    /// For names: which parts correspond to each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<TokenMatch>,
 }
 
-/// A part of the query's name and the part of the candidate's that it matched.
+/// A part of the query's name and the matching part of the candidate's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TokenMatch {
-    /// The query's words, normalised; empty when the candidate's have no counterpart.
+    /// The query's words, normalised; empty if the candidate's words have no counterpart.
     pub query: String,
-    /// The candidate's words, normalised; empty when the query's have no counterpart.
+    /// The candidate's words, normalised; empty if the query's words have no counterpart.
     pub candidate: String,
-    /// How alike they are, 0–1.
+    /// Similarity of the words, 0–1.
     pub similarity: f64,
 }
 
-/// The answer for a pair.
+/// The score of a pair of entities.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PairScore {
-    /// 0–1.
+    /// The score, 0–1.
     pub score: f64,
     /// Whether the score reaches [`DEFAULT_THRESHOLD`].
     #[serde(rename = "match")]
     pub matched: bool,
-    /// What the score is made of: main features (`name_match`, `weak_alias_match`, `wallet_match`,
-    /// `identifier_match`…), of which the greatest counts, and qualifiers, which are added to a name's score.
+    /// The parts of the score. The greatest main feature (`name_match`, `weak_alias_match`, `wallet_match`,
+    /// `identifier_match`…) counts; qualifiers are added to the score of names.
     pub features: BTreeMap<String, f64>,
-    /// The same in words.
+    /// The same parts with the values that were compared.
     pub explanation: Vec<Explanation>,
 }
 
-/// A feature and what it says.
+/// A feature with the values that were compared.
 struct Feature {
     name: &'static str,
     score: f32,
@@ -81,7 +82,7 @@ impl Feature {
     }
 }
 
-/// The best of a query's names against the best of a candidate's.
+/// The best pair of names of query and candidate; `query` and `candidate` are their positions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BestName {
     pub(crate) comparison: Comparison,
@@ -106,10 +107,10 @@ pub(crate) fn best_name(query: &[Name], candidate: &[Name]) -> Option<BestName> 
     best
 }
 
-/// What qualifiers may add to a name's score at most; used to prune.
+/// Maximum gain of a name's score by qualifiers. The index uses it to discard candidates.
 pub(crate) const MOST_GAIN: f32 = 0.1;
 
-/// Adds up a candidate's score. `best` is the best pair of names, where any is worth considering.
+/// Computes a candidate's score. `best` is the best pair of names, if any is similar enough.
 pub(crate) fn total(
     query: &Subject,
     candidate: &Subject,
@@ -174,7 +175,7 @@ fn explained(feature: Feature) -> Explanation {
     }
 }
 
-/// Four decimals: enough for people, and the same on every machine.
+/// Rounds to four decimals, which makes scores readable and the same on every machine.
 fn round(score: f32) -> f64 {
     (f64::from(score) * 10_000.0).round() / 10_000.0
 }
@@ -239,7 +240,8 @@ fn exact_matches(query: &Facts, candidate: &Facts, main: &mut Vec<Feature>) {
     }
 }
 
-/// How much an equal number says, by what both sides call it.
+/// Score and feature name of an equal number, by the kinds that both sides state; `None` if it proves too
+/// little.
 fn identifier_weight(a: IdentifierKind, b: IdentifierKind, value: &str) -> Option<(f32, &'static str)> {
     use IdentifierKind::{Bic, Imo, Inn, Isin, Lei, Ogrn};
     let kind = if a == b || b == IdentifierKind::Other {
@@ -278,7 +280,7 @@ fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>)
         .iter()
         .flat_map(|a| candidate.birth_dates.iter().map(move |b| (a, b)));
     let judged = pairs.map(|(a, b)| (judge_dates(a, b), a, b));
-    // The dates of one side are alternatives: the kindest pair counts.
+    // Each side's dates are alternatives, so the pair with the best score counts.
     if let Some(((name, score), a, b)) = judged.max_by(|x, y| x.0.1.total_cmp(&y.0.1)) {
         let agrees = score > 0.0;
         if score < 0.0 || (agrees && names >= 0.6) {
@@ -287,7 +289,7 @@ fn qualify(query: &Facts, candidate: &Facts, names: f32, out: &mut Vec<Feature>)
     }
 }
 
-/// What two dates of birth say about each other. A part that one of them lacks contradicts nothing.
+/// The feature and score of two dates of birth. A part that one of them lacks contradicts nothing.
 fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
     let years_apart = if a.last_year < b.first_year {
         b.first_year - a.last_year
@@ -303,7 +305,7 @@ fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
         0 if swapped => ("birth_day_swapped", -0.12),
         0 if day_differs || month_differs => ("birth_day_disjoint", -0.25),
         0 => ("birth_year_match", 0.0),
-        // A digit mistyped, or an age reckoned: the rest of the date tells.
+        // A mistyped digit, or a year derived from an age, leaves the rest of the date equal.
         _ if same_day => ("birth_year_disjoint", -0.1),
         1 => ("birth_year_disjoint", -0.15),
         2..=5 => ("birth_year_disjoint", -0.25),
@@ -311,7 +313,7 @@ fn judge_dates(a: &PartialDate, b: &PartialDate) -> (&'static str, f32) {
     }
 }
 
-/// Scores one pair of entities.
+/// Scores a pair of entities.
 pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
     if !query.schema.may_be(candidate.schema) {
         return PairScore {
@@ -321,7 +323,7 @@ pub fn score_pair(query: &Entity, candidate: &Entity) -> PairScore {
             explanation: Vec::new(),
         };
     }
-    // Where one side is known to be a person, both names are read as a person's.
+    // If one side is known to be a person, both names are read as people's names.
     let people = query.schema.is_person() || candidate.schema.is_person();
     let (query, candidate) = (Subject::of(query, people), Subject::of(candidate, people));
     let best = best_name(&query.names, &candidate.names);

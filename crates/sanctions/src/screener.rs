@@ -1,8 +1,9 @@
-//! The index in memory: finds every listed name that could reach the threshold, scores it, and explains the hits.
+//! The index in memory. It finds every listed name that could reach the threshold, scores it and explains the
+//! hits.
 //!
-//! Candidates come from the words they share with the query, by spelling, sound or one consonant's difference; names
-//! are dropped only when even full marks for the shared words could not reach the threshold, never to keep a count
-//! down. Immutable once built; a new version of a list is a new [`Screener`].
+//! Candidates share words with the query, by spelling, by sound or with one different consonant. A name is
+//! discarded only if it could not reach the threshold even with full scores for the shared words, never to
+//! limit their number. The index is immutable; a new version of a list needs a new [`Screener`].
 
 mod answer;
 mod spelling;
@@ -30,7 +31,7 @@ struct Listed {
     datasets: Vec<String>,
     topics: Vec<String>,
     programs: Vec<String>,
-    /// Its [`crate::Properties`] as JSON: small, since only hits are ever read.
+    /// The entity's [`crate::Properties`] as JSON, which is compact. Only those of hits are parsed.
     properties: Box<str>,
     subject: Subject,
 }
@@ -38,24 +39,24 @@ struct Listed {
 /// A name of a listed entity.
 struct ListedName {
     entity: u32,
-    /// Its place among the entity's names.
+    /// Position among the entity's names.
     place: u32,
-    /// The dictionary's word for each of its tokens; [`NO_WORD`] for those that names are not found by.
+    /// Dictionary word of each token, or [`NO_WORD`] for tokens that are not indexed.
     words: Box<[u32]>,
 }
 
 const NO_WORD: u32 = u32::MAX;
 
-/// Similarities of the tokens of one query name to words of the dictionary, computed once.
+/// Cached similarities: for each token of one query name, by dictionary word.
 struct Memo(Vec<FxHashMap<u32, f32>>);
 
-/// A distinct word of the listed names, and the names that have it.
+/// A distinct word of the listed names, with the names that contain it.
 struct DictionaryWord {
     token: Token,
     names: Vec<u32>,
 }
 
-/// The searchable lists.
+/// The index of lists that queries are screened against.
 #[derive(Default)]
 pub struct Screener {
     lists: BTreeMap<String, String>,
@@ -65,7 +66,7 @@ pub struct Screener {
     by_text: FxHashMap<Box<str>, Vec<u32>>,
     /// Words by their skeleton.
     by_skeleton: FxHashMap<Box<str>, Vec<u32>>,
-    /// Longer words by their skeleton without one of its consonants, and with `?` for one.
+    /// Longer words by their skeleton without one of its consonants, and with `?` in place of one.
     by_pattern: FxHashMap<Box<str>, Vec<u32>>,
     by_acronym: FxHashMap<Box<str>, Vec<u32>>,
     by_weak_alias: FxHashMap<String, Vec<u32>>,
@@ -73,39 +74,40 @@ pub struct Screener {
     by_wallet: FxHashMap<String, Vec<u32>>,
 }
 
-/// A wallet and whose it is.
+/// A listed wallet and its owner.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedWallet<'a> {
-    /// Its address as it compares: hexadecimal, bech32 and cashaddr in lower case.
+    /// The address in its comparison form: hexadecimal, bech32 and cashaddr in lower case.
     pub address: &'a str,
-    /// The subject's name.
+    /// The owner's name.
     pub caption: &'a str,
-    /// The lists that it is on.
+    /// The lists that contain the owner.
     pub datasets: &'a [String],
 }
 
-/// A part of the query's name to look up, and which of its tokens that covers.
+/// A part of the query's name to look up, and a bit set of the tokens that it covers.
 struct Unit {
     token: Token,
     covers: u64,
-    /// The token's place, where the unit is just that token.
+    /// The token's position, if the unit is exactly that token.
     place: Option<usize>,
 }
 
-/// A best pair of names, and the reading of the query that it belongs to.
+/// The best pair of names, after the index of the query's reading that it belongs to.
 type ReadName = (usize, BestName);
 
-/// Listed entities worth scoring, with their best names.
+/// Listed entities to score, with their best pair of names.
 type Candidates = BTreeMap<u32, Option<ReadName>>;
 
 impl Screener {
-    /// Builds the index of some lists.
+    /// Builds the index of these lists.
     pub fn new(lists: impl IntoIterator<Item = List>) -> Screener {
         let mut screener = Screener::default();
         let mut word_ids: FxHashMap<(Script, Box<str>, Box<str>), u32> = FxHashMap::default();
         for list in lists {
             for mut entity in list.entities {
-                // A list of many sources (an OpenSanctions collection) can be chosen by its own name, too.
+                // A caller can also select a list of many sources (an OpenSanctions collection) by its own
+                // name.
                 push_unique(&mut entity.datasets, &list.name);
                 screener.add(entity, &mut word_ids);
             }
@@ -171,7 +173,7 @@ impl Screener {
         for wallet in &subject.facts.wallets {
             self.by_wallet.entry(wallet.clone()).or_default().push(id);
         }
-        // Texts by text: JSON writes them all. They are shown beside a hit and decide nothing.
+        // A map of texts always serialises. The properties are shown with a hit and affect no score.
         let properties = serde_json::to_string(&entity.properties()).unwrap_or_default();
         let Entity {
             id,
@@ -197,7 +199,8 @@ impl Screener {
         &self.lists
     }
 
-    /// Every listed wallet of a sanctioned subject. An entity that is listed for another reason has none.
+    /// Every listed wallet of a sanctioned subject. Wallets of entities listed for another reason are
+    /// omitted.
     pub fn wallets(&self) -> impl Iterator<Item = ListedWallet<'_>> {
         let sanctioned = |listed: &&Listed| {
             listed.topics.is_empty() || listed.topics.iter().any(|topic| topic.starts_with("sanction"))
@@ -211,7 +214,7 @@ impl Screener {
         })
     }
 
-    /// How many entities are listed.
+    /// The number of listed entities.
     pub fn len(&self) -> usize {
         self.listed.len()
     }
@@ -221,12 +224,12 @@ impl Screener {
         self.listed.is_empty()
     }
 
-    /// Screens one query. The same query and lists always give the same answer.
+    /// Screens one query. The same query and lists always give the same result.
     pub fn screen(&self, query: &Query, options: &ScreenOptions) -> Result<ScreenResult, QueryError> {
         let entity = query.to_entity()?;
         let query_params = query.flattened(&entity);
         let subjects = readings(&entity);
-        // What an entity's best name is, by reading of the query.
+        // The best pair of names for each candidate entity.
         let mut candidates: Candidates = BTreeMap::new();
         for (reading, subject) in subjects.iter().enumerate() {
             let least = options.threshold as f32
@@ -329,7 +332,7 @@ impl Screener {
                 datasets: listed.datasets.clone(),
                 topics: listed.topics.clone(),
                 programs: listed.programs.clone(),
-                // This process wrote them when it built the index.
+                // This process wrote the JSON when it built the index.
                 properties: serde_json::from_str(&listed.properties).unwrap_or_default(),
                 features: scored.features,
                 explanation: scored.explanation,
@@ -343,7 +346,7 @@ impl Screener {
         }
     }
 
-    /// Entities that share a weak alias, an identifier or a wallet.
+    /// Entities that share a weak alias, an identifier or a wallet with the query.
     fn exact(&self, subject: &Subject) -> FxHashSet<u32> {
         let facts = &subject.facts;
         let aliases = subject
@@ -363,7 +366,7 @@ impl Screener {
             .collect()
     }
 
-    /// The names that may score `least` or more against this one.
+    /// The names that may score at least `least` against this one.
     fn candidates(&self, name: &Name, least: f32, memo: &mut Memo) -> Vec<u32> {
         let mut covered: FxHashMap<u32, u64> = FxHashMap::default();
         for unit in self.units(name) {
@@ -405,7 +408,8 @@ impl Screener {
         found
     }
 
-    /// What to look up for a name: its words, neighbouring words joined, words split where both halves are known.
+    /// The units to look up for a name: its words, neighbouring words joined, and words split into two known
+    /// words.
     fn units(&self, name: &Name) -> Vec<Unit> {
         let mut units: Vec<Unit> = Vec::new();
         let places: Vec<usize> = indexed_places(name);
@@ -419,7 +423,8 @@ impl Screener {
             if token.original.is_empty() {
                 self.split(token, 1 << at, &mut units);
             } else {
-                // The given name of a name without spaces: all but the first character.
+                // A Han or Hangul name without spaces begins with the family name, so all other characters
+                // are the given name.
                 let rest: String = token.original.chars().skip(1).collect();
                 for word in text::words(&rest) {
                     let sound = text::sound(&word.text);
@@ -483,7 +488,7 @@ impl Screener {
         }
     }
 
-    /// The dictionary's words that are alike to this one at all.
+    /// The dictionary words with any similarity to this one.
     fn similar_words<'a>(
         &'a self,
         token: &Token,
@@ -499,7 +504,8 @@ impl Screener {
             let mut put = |words: Option<&'a Vec<u32>>| keys.extend(words.map(Vec::as_slice));
             put(self.by_skeleton.get(&*skeleton));
             if one_may_differ(token, &skeleton) {
-                // One that only the query has, or two exchanged; one that only the listed word has; one for another.
+                // Keys for a consonant that only the query has, for two exchanged consonants, for a consonant
+                // that only the listed word has, and for a replaced consonant.
                 let near = lacking_one(&skeleton).chain(exchanged(&skeleton));
                 near.for_each(|key| put(self.by_skeleton.get(&*key)));
                 put(self.by_pattern.get(&*skeleton));
@@ -521,7 +527,8 @@ impl Screener {
     }
 }
 
-/// The ways to read the query's names: as a person's, as an organisation's, or both where it may be either.
+/// The ways to read the query's names: as a person's, as an organisation's, or both if its schema allows
+/// either.
 fn readings(entity: &Entity) -> Vec<Subject> {
     match entity.schema {
         Schema::Person => vec![Subject::of(entity, true)],
@@ -530,7 +537,7 @@ fn readings(entity: &Entity) -> Vec<Subject> {
     }
 }
 
-/// Places of the tokens that a name can be found by: its words; else its numbers; else anything.
+/// Positions of the tokens by which a name is indexed: its words, else its numbers, else all tokens.
 fn indexed_places(name: &Name) -> Vec<usize> {
     let of = |kinds: &[Kind]| -> Vec<usize> {
         let places = name
@@ -552,20 +559,20 @@ fn indexed_places(name: &Name) -> Vec<usize> {
     }
 }
 
-/// The best score that a name sharing these tokens could have: they match fully, and whatever else the query has is
-/// merely missing on the other side.
+/// An upper bound for the score of a name that shares these tokens. They match fully, and the other name
+/// merely lacks the rest.
 fn best_case(name: &Name, covers: u64) -> f32 {
     let (mut shared, mut missing, mut words) = (0.0, 0.0, 0);
     for (i, token) in name.tokens.iter().enumerate() {
         match token.kind {
             _ if covers >> i & 1 == 1 => {
-                // Family names weigh more where the list tells them apart.
+                // Family names weigh more where the list separates them.
                 shared += token
                     .weight
                     .max(if name.person { 1.3 * token.weight } else { 0.0 });
                 words += 1;
             }
-            // Initials and particles may match without having been looked up.
+            // Initials and particles may match without a lookup.
             Kind::Initial | Kind::Particle => shared += token.weight,
             Kind::Number => shared += token.weight,
             Kind::Word => missing += token.surplus,

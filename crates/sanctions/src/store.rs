@@ -1,8 +1,9 @@
-//! The lists in use, one file each in the data folder: a header line (format, version, checksum, time of import) and
-//! one entity a line. Files are written beside and renamed, so that a reader sees the old list or the new one, whole;
-//! a file that fails its checksum is not used, and without a usable and fresh list there is no screener.
+//! The folder of lists in use, with one file per list: a header line (format, version, checksum, time of
+//! import), then one entity per line. A new file is written under another name and renamed, so readers see a
+//! complete old or new list. A file with a wrong checksum is not used. Without usable and fresh lists there
+//! is no screener.
 //!
-//! Nothing is ever deleted here but what a newer version replaces, or [`ListStore::remove`] is told to.
+//! Nothing is deleted except by replacement with a newer version or by [`ListStore::remove`].
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,14 +21,14 @@ use crate::import::{
 };
 use crate::screener::Screener;
 
-/// The form of the files; a file of another form is imported anew.
+/// The version of the file format. A list in another format must be imported again.
 const FORMAT: u32 = 1;
 const EXTENSION: &str = "list.jsonl";
-/// What came of the last import of a list lies beside it.
+/// Extension of the report on the last import of a list.
 const REPORT: &str = "import.json";
 
-/// How long after its import a list may be relied on, unless configured: OFAC publishes several times a week, and a
-/// month without an import means that nobody looks after the lists.
+/// Default time after its import for which a list is usable. OFAC publishes several times a week, so a month
+/// without an import means that the lists are not maintained.
 pub const DEFAULT_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The first line of a list's file.
@@ -40,7 +41,7 @@ struct Header {
     /// Milliseconds since 1970.
     imported_at: i64,
     entities: usize,
-    /// Of everything after this line.
+    /// SHA-256 of everything after this line, in hexadecimal.
     sha256: String,
 }
 
@@ -52,19 +53,19 @@ pub struct ListStatus {
     pub list: String,
     /// Its version.
     pub version: String,
-    /// Entities in it.
+    /// Number of entities in the list.
     pub entities: usize,
-    /// When it was imported, or last confirmed by importing the same version again.
+    /// Time of import, which importing the same version again renews.
     pub imported_at: String,
-    /// Seconds since then.
+    /// Seconds since the import.
     pub age_seconds: u64,
-    /// Whether screening uses it: it is readable and not too old.
+    /// Whether screening uses the list: its format is current and it is not too old.
     pub active: bool,
-    /// SHA-256 of its entities, in hexadecimal: the same wherever the same files were imported.
+    /// SHA-256 of the entities in hexadecimal, the same wherever the same files were imported.
     pub digest: String,
 }
 
-/// What came of the last import of a list, activated or refused.
+/// The report of a list's last import, activated or refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastImport {
@@ -72,19 +73,19 @@ pub struct LastImport {
     pub list: String,
     /// The version that was read.
     pub version: String,
-    /// When (ms since 1970).
+    /// Time of the import (ms since 1970).
     pub at: i64,
-    /// Records of subjects in the files.
+    /// Number of records of subjects in the files.
     pub rows: u64,
-    /// Entities that came of them.
+    /// Number of entities made from them.
     pub entities: usize,
-    /// Rows that could not be used, all counted.
+    /// Number of rows that could not be used.
     pub rejected: u64,
-    /// The first of them.
+    /// The first rejects, with line and reason.
     pub rejects: Vec<Reject>,
-    /// Against the version that was active.
+    /// Differences from the version that was active.
     pub diff: Option<Diff>,
-    /// Why it was not activated; `None`: it was.
+    /// Why the list was not activated; `None` if it was.
     pub refused: Option<String>,
 }
 
@@ -104,30 +105,30 @@ impl LastImport {
     }
 }
 
-/// Screening is not possible now; whoever asked must not be called clear.
+/// Screening is not possible now. The caller must not report the subject as clear.
 #[derive(Debug, thiserror::Error)]
 pub enum ScreenError {
-    /// There is no list that may be relied on.
+    /// There are no usable lists.
     #[error("sanctions screening is unavailable: {reason}")]
     Unavailable {
-        /// What is missing, and what to do about it.
+        /// What is missing, and how to fix it.
         reason: String,
     },
 }
 
-/// Why exactly these lists cannot be loaded.
+/// Why [`ListStore::load_exactly`] fails.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
-    /// The folder has another content of a list, or no such list.
+    /// The folder has the list with another content, or not at all.
     #[error(
         "this node lacks the list {list} {version} that the installation uses (it has {found}): import the same file here with `bonafide lists import FILE`"
     )]
     Lacks {
         /// The list.
         list: String,
-        /// The version that is wanted.
+        /// The required version.
         version: String,
-        /// The version that is here.
+        /// The version in the folder.
         found: String,
     },
     /// A list is damaged or too old.
@@ -135,10 +136,10 @@ pub enum SetError {
     Unusable(#[from] ScreenError),
 }
 
-/// A list that must be loaded in exactly this content.
+/// The exact content of a list to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// For people.
+    /// The version, for messages only.
     pub version: String,
     /// SHA-256 of its entities, in hexadecimal.
     pub digest: String,
@@ -147,19 +148,19 @@ pub struct Wanted {
 /// Why a list did not become active.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The files hold no list.
+    /// The files cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The list was read, and must not be used.
+    /// The list was read, but the guards refuse it.
     #[error("{list} {version} was not activated: {refusal}")]
     Refused {
         /// The list.
         list: String,
         /// The version that was read.
         version: String,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
-        /// What the import found.
+        /// The report of the import.
         report: Box<ImportReport>,
     },
     /// The folder cannot be read or written.
@@ -174,24 +175,26 @@ pub struct ListStore {
     max_age: Duration,
 }
 
-/// Tells one state of the folder from another.
+/// The state of the folder, to detect changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(BTreeMap<String, (SystemTimeKey, u64)>);
 
 type SystemTimeKey = Option<Duration>;
 
-/// Nobody else changes the folder's lists until this is dropped.
+/// The lock on the folder; no other process changes its lists until this is dropped.
 #[derive(Debug)]
 pub struct FolderLock {
     _folder: File,
 }
 
 impl ListStore {
-    /// Opens the folder of lists, and makes it if there is none. `max_age` zero means that age does not matter.
+    /// Opens the folder of lists and creates it if it does not exist. A `max_age` of zero disables the check
+    /// of age.
     pub fn open(folder: &Path, max_age: Duration) -> Result<ListStore, StoreError> {
         if !folder.exists() {
             fs::create_dir_all(folder)?;
-            // Without its entry a new folder is gone after a power cut, and with it every list in it.
+            // The parent folder must be synced too. Otherwise a power failure could remove the new folder
+            // with all its lists.
             File::open(folder.join(".."))?.sync_all()?;
         }
         Ok(ListStore {
@@ -210,7 +213,7 @@ impl ListStore {
         let (list, mut report) = import::import(sources, format)?;
         let before = self.read_list(&self.path(&list.name)).ok();
         report.diff = before.as_ref().map(|(_, before)| Diff::between(before, &list));
-        // What the installation uses counts, wherever it was imported; else what is here.
+        // The installation's version counts, wherever it was imported; without one, the folder's.
         let installed = guards.installed.get(&list.name);
         let active = match installed {
             Some((version, entities)) => Some((version.as_str(), *entities)),
@@ -233,7 +236,8 @@ impl ListStore {
         Ok(report)
     }
 
-    /// Writes down what came of an import. Whether the list is active does not depend on it.
+    /// Writes the report of an import. Failure is ignored, because the list's activation does not depend on
+    /// it.
     fn remember(&self, import: &LastImport) {
         let path = self.report_path(&import.list);
         let beside = path.with_extension(format!("{}.new", std::process::id()));
@@ -246,7 +250,8 @@ impl ListStore {
         }
     }
 
-    /// What came of each list's last import, by list. A list whose first import was refused is among them.
+    /// The report of each list's last import, sorted by list. It includes lists whose first import was
+    /// refused.
     pub fn imports(&self) -> Result<Vec<LastImport>, StoreError> {
         let mut all = Vec::new();
         for path in self.files_with(REPORT)? {
@@ -256,14 +261,15 @@ impl ListStore {
         Ok(all)
     }
 
-    /// Waits until no other process changes the lists of the folder; until the lock is dropped, none does.
+    /// Waits until no other process changes the folder's lists, and locks them until the lock is dropped.
     pub fn lock(&self) -> Result<FolderLock, StoreError> {
         let folder = File::open(&self.folder)?;
         folder.lock()?;
         Ok(FolderLock { _folder: folder })
     }
 
-    /// Makes a list active without asking the guards, as the sandbox does with its demo list. Answers its digest.
+    /// Activates a list without checking the guards, for example the sandbox's demo list. Returns the list's
+    /// digest.
     pub fn put(&self, list: &List) -> Result<String, StoreError> {
         let path = self.path(&list.name);
         let mut hash = Sha256::new();
@@ -282,7 +288,7 @@ impl ListStore {
             sha256: hex::encode(hash.finalize()),
         };
         let digest = header.sha256.clone();
-        // A name of its own for each writer, so that two imports at once cannot mix.
+        // Each writer has its own file name, so that two simultaneous imports cannot mix.
         let unique = format!("{}-{}", std::process::id(), Timestamp::now().as_nanosecond());
         let beside = path.with_extension(format!("{unique}.new"));
         let written = (|| {
@@ -294,7 +300,7 @@ impl ListStore {
                 .map_err(std::io::IntoInnerError::into_error)?
                 .sync_all()?;
             fs::rename(&beside, &path)?;
-            // The rename itself has to survive a crash.
+            // The rename itself must survive a crash.
             File::open(&self.folder)?.sync_all()
         })();
         if written.is_err() {
@@ -304,9 +310,9 @@ impl ListStore {
         Ok(digest)
     }
 
-    /// Takes a list out of use for good; whether there was one of that name.
+    /// Removes a list and its report permanently. Returns whether either existed.
     pub fn remove(&self, list: &str) -> Result<bool, StoreError> {
-        // Of a list whose first import was refused there is a report alone.
+        // A list whose first import was refused has only a report.
         let had_report = fs::remove_file(self.report_path(list)).is_ok();
         match fs::remove_file(self.path(list)) {
             Ok(()) => Ok(true),
@@ -315,7 +321,7 @@ impl ListStore {
         }
     }
 
-    /// What is in the store, by list.
+    /// The status of each list in the folder, sorted by list.
     pub fn status(&self) -> Result<Vec<ListStatus>, StoreError> {
         let mut out = Vec::new();
         for path in self.files()? {
@@ -338,7 +344,7 @@ impl ListStore {
         Ok(out)
     }
 
-    /// The state of the folder; when it differs from the one before, [`ListStore::load`] again.
+    /// The state of the folder. If it differs from an earlier one, call [`ListStore::load`] again.
     pub fn fingerprint(&self) -> Result<Fingerprint, StoreError> {
         let mut states = BTreeMap::new();
         for path in self.files()? {
@@ -352,7 +358,8 @@ impl ListStore {
         Ok(Fingerprint(states))
     }
 
-    /// Loads every list. Fails closed: when there is none, or one is damaged or too old, nothing can be screened.
+    /// Loads every list. It fails if there is none, or if any is damaged or too old, so screening never runs
+    /// on part of them.
     pub fn load(&self) -> Result<Screener, ScreenError> {
         let unavailable = |reason: String| ScreenError::Unavailable { reason };
         let files = self.files().map_err(|e| unavailable(e.to_string()))?;
@@ -376,7 +383,8 @@ impl ListStore {
         Ok(Screener::new(lists))
     }
 
-    /// Loads these lists in exactly these contents; others in the folder are left out. Fails closed, as [`ListStore::load`] does.
+    /// Loads these lists in exactly these contents and ignores others in the folder. It fails like
+    /// [`ListStore::load`].
     pub fn load_exactly(&self, wanted: &BTreeMap<String, Wanted>) -> Result<Screener, SetError> {
         let lacks = |list: &str, wanted: &Wanted, found: &str| SetError::Lacks {
             list: list.to_owned(),
@@ -390,7 +398,7 @@ impl ListStore {
             if !path.exists() {
                 return Err(lacks(name, wanted, "none of that name"));
             }
-            // The header first: a list that will not do is not read.
+            // The header is checked first, so that a wrong list is not read in full.
             if let Ok((header, _)) = read_header(&path)
                 && (header.sha256 != wanted.digest || header.list != *name)
             {
@@ -411,7 +419,7 @@ impl ListStore {
         Ok(Screener::new(lists))
     }
 
-    /// Whether every list is still fresh enough to answer from an index loaded earlier.
+    /// Checks that every list is still fresh enough for an index that was loaded earlier.
     pub fn check_fresh(&self) -> Result<(), ScreenError> {
         let unavailable = |reason: String| ScreenError::Unavailable { reason };
         let lists = self.status().map_err(|e| unavailable(e.to_string()))?;
@@ -429,7 +437,7 @@ impl ListStore {
         }
     }
 
-    /// Whether a list of this age may be relied on.
+    /// Whether a list of this age is usable.
     pub fn fresh(&self, age: Duration) -> bool {
         self.max_age.is_zero() || age <= self.max_age
     }
@@ -443,7 +451,8 @@ impl ListStore {
     }
 
     fn path_with(&self, list: &str, extension: &str) -> PathBuf {
-        // Names come from file contents and file names: nothing but these characters may reach the folder.
+        // List names come from file contents and file names, so only these characters may become part of a
+        // path.
         let safe = |c: char| {
             if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
                 c
@@ -512,7 +521,7 @@ fn read_header(path: &Path) -> std::io::Result<(Header, BufReader<File>)> {
     Ok((header, reader))
 }
 
-/// Time since the import; a clock that went backwards counts as no age.
+/// Time since the import; zero if the clock went backwards.
 fn age_of(header: &Header) -> Duration {
     let age = Timestamp::now()
         .as_millisecond()

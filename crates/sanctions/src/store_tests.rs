@@ -1,4 +1,4 @@
-//! The lists' folder: imports, guards, damage, age, exact contents.
+//! The folder of lists: imports, guards, damage, age and exact contents.
 
 use super::*;
 
@@ -108,7 +108,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
         };
         BTreeMap::from([("invented".to_owned(), wanted)])
     };
-    // Another list in the folder does not count.
+    // Another list in the folder is ignored.
     stores[0].put(&crate::demo_list()).unwrap();
     let loaded = stores[0].load_exactly(&wanted(&first)).unwrap();
     assert_eq!(loaded.lists().keys().collect::<Vec<_>>(), ["invented"]);
@@ -121,7 +121,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
         let lacks = store.load_exactly(&wanted(digest)).err().unwrap();
         assert!(matches!(lacks, SetError::Lacks { .. }), "{lacks}");
     }
-    // What the installation has counts, not only what this folder has.
+    // The installation's version counts, not the folder's.
     let guards = Guards {
         installed: BTreeMap::from([("invented".to_owned(), ("2026-01-03".to_owned(), 13))]),
         ..Guards::default()
@@ -134,7 +134,7 @@ fn the_same_files_have_the_same_digest_and_load_exactly() {
             ..
         }
     ));
-    // Damaged below its header.
+    // Damaged below the header line.
     let path = stores[1].path("invented");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 20]).unwrap();

@@ -1,13 +1,13 @@
-//! An entity made ready to compare: its names prepared, its identifiers and wallets in the form in which they are equal.
+//! Prepares an entity for comparison: its names, and its identifiers and wallets in a canonical form.
 //!
-//! Compares nothing; see [`crate::score`].
+//! This module compares nothing; see [`crate::score`].
 
 use rustc_hash::FxHashSet;
 
 use crate::entity::{Entity, Gender, IdentifierKind, PartialDate, Schema};
 use crate::name::{self, Name, Parts};
 
-/// An entity made ready to compare.
+/// An entity prepared for comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     pub(crate) schema: Schema,
@@ -16,7 +16,7 @@ pub(crate) struct Subject {
     pub(crate) facts: Facts,
 }
 
-/// What qualifies a name's score, and what matches exactly.
+/// The data that qualify a name's score or match exactly.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) birth_dates: Vec<PartialDate>,
@@ -51,7 +51,7 @@ impl Facts {
     }
 }
 
-/// The names that an organisation's name gives with a slash between them, such as "Lantern Front/Hollow Army".
+/// The names that an organisation's name separates by slashes, such as "Lantern Front/Hollow Army".
 fn alternatives(name: &str) -> Vec<String> {
     let parts: Vec<&str> = name.split('/').map(str::trim).collect();
     let all_names = parts.len() > 1
@@ -65,7 +65,7 @@ fn alternatives(name: &str) -> Vec<String> {
     }
 }
 
-/// All full names of an entity; where there is none, its given and family names together.
+/// All full names of an entity. Without any, they are made from its given and family names.
 fn full_names(entity: &Entity) -> Vec<String> {
     let mut names: Vec<String> = entity.names.iter().chain(&entity.aliases).cloned().collect();
     if !entity.schema.is_person() {
@@ -77,7 +77,7 @@ fn full_names(entity: &Entity) -> Vec<String> {
         if entity.family_names.is_empty() {
             names.push(given);
         } else {
-            // Several family names are spellings of one; no more than a few are worth trying.
+            // Several family names are alternative spellings. More than eight are not worth comparing.
             names.extend(
                 entity
                     .family_names
@@ -91,7 +91,7 @@ fn full_names(entity: &Entity) -> Vec<String> {
 }
 
 impl Subject {
-    /// Prepares an entity. `as_person` reads its names as a person's whatever its schema.
+    /// Prepares an entity. With `as_person`, its names are read as a person's regardless of its schema.
     pub(crate) fn of(entity: &Entity, as_person: bool) -> Subject {
         let schema = if as_person { Schema::Person } else { entity.schema };
         let parts = if schema.is_person() {
@@ -121,19 +121,19 @@ impl Subject {
     }
 }
 
-/// The words of a name in alphabetical order: what a weak alias has to equal.
+/// The words of a name in alphabetical order, which must equal those of a weak alias.
 pub(crate) fn exact_form(name: &str, schema: Schema) -> Option<String> {
     name::prepare(name, schema, &Parts::default()).map(|n| exact_words(&n))
 }
 
-/// [`exact_form`] of a prepared name.
+/// The [`exact_form`] of a prepared name.
 pub(crate) fn exact_words(name: &Name) -> String {
     let mut words: Vec<&str> = name.tokens.iter().map(|t| &*t.text).collect();
     words.sort_unstable();
     words.join(" ")
 }
 
-/// An identifier without spaces and punctuation; `None` when too little is left of it to identify anything.
+/// An identifier without spaces and punctuation; `None` if too little remains to identify a subject.
 pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
     let text: String = value
         .chars()
@@ -143,11 +143,12 @@ pub(crate) fn canonical_identifier(value: &str) -> Option<String> {
         .collect();
     let telling = text.chars().count() >= 4 && text.chars().any(|c| c.is_ascii_digit());
     let zeros = text.chars().all(|c| c == '0');
-    // Banks' codes may have no digits.
+    // Bank codes (8 or 11 characters) may have no digits.
     ((telling && !zeros) || (matches!(text.len(), 8 | 11) && text.is_ascii())).then_some(text)
 }
 
-/// A wallet's address as it compares: base58 is case-sensitive; hexadecimal, bech32 and cashaddr are not.
+/// A wallet address in its comparison form. Base58 is case-sensitive; hexadecimal, bech32 and cashaddr are
+/// not.
 pub(crate) fn canonical_wallet(value: &str) -> Option<String> {
     let value: String = value.trim().chars().take(256).collect();
     if value.len() < 8 || value.contains(char::is_whitespace) {
@@ -162,7 +163,7 @@ pub(crate) fn canonical_wallet(value: &str) -> Option<String> {
     if let Some(cash) = rest("bitcoincash:") {
         return Some(cash);
     }
-    // Bech32 (BIP 173): a prefix, "1", and only characters of its alphabet, all in one case.
+    // A Bech32 address (BIP 173) begins with a known prefix and "1", and has only one letter case.
     let one_case = value == lower || value == value.to_ascii_uppercase();
     let bech32 = one_case
         && ["bc1", "tb1", "ltc1", "addr1", "cosmos1", "bnb1", "zs1", "u1"]

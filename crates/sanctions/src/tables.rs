@@ -1,8 +1,8 @@
-//! Words that names are made of and that say little, or that stand for one another: titles, particles, number
-//! words, legal forms, generic words of organisations, short forms of given names.
+//! Tables of words that distinguish little or are equivalent: titles, particles, number words, legal forms,
+//! generic words of organisations, and variants of given names.
 //!
-//! Written by hand from general knowledge; no list or benchmark is a source. All entries are in the form that
-//! [`crate::text::words`] produces, except legal forms, which are passed through it.
+//! They are written by hand from general knowledge; no list or benchmark is a source. Entries have the form
+//! that [`crate::text::words`] produces. Legal forms are written in their usual spelling and converted by it.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ fn set(words: &'static str) -> FxHashSet<&'static str> {
     words.split_whitespace().collect()
 }
 
-/// Forms of address, ranks, offices and suffixes that are no part of a person's name.
+/// Forms of address, ranks, offices and suffixes that are not part of a person's name.
 pub(crate) static TITLES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "mr mister mrs ms miss mx mme madame madam mlle monsieur herr frau fraulein senor senora senorita sr sra dr \
@@ -25,7 +25,7 @@ pub(crate) static TITLES: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Honours that often become part of a name in lists of some regions: they match, and weigh almost nothing.
+/// Honorifics that often become part of a name in lists of some regions. They match with almost no weight.
 pub(crate) static HONORIFICS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "haji hajji hajj hadj hajii shaikh sheikh shaykh sheik cheikh shekh mullah mulla molla maulavi maulawi mawlawi \
@@ -34,7 +34,7 @@ pub(crate) static HONORIFICS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Particles of people's names, each with the class within which they stand for one another.
+/// Particles of people's names, each with the class whose members are equivalent.
 pub(crate) static PARTICLES: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
     let classes = [
         ("al", "al el ul ur ar as ad ash an at az ed es il"),
@@ -52,7 +52,7 @@ pub(crate) static PARTICLES: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Words that glue an organisation's name together.
+/// Connecting words in organisations' names.
 pub(crate) static STOPWORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "the of and for in on at to a an de la le les des du del da do dos das di della der die das und et y e i von \
@@ -60,7 +60,7 @@ pub(crate) static STOPWORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Words that many organisations share, so that they distinguish little.
+/// Words that many organisations share and that therefore distinguish little.
 pub(crate) static GENERIC: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "bank banco banque bancaire group groupe gruppe grupo gruppa holding holdings trust fund funds foundation \
@@ -76,7 +76,7 @@ pub(crate) static GENERIC: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Spellings of common words of organisations that stand for the same word.
+/// Spellings of common words of organisations that mean the same word.
 pub(crate) static ORG_WORDS: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
     let same = [
         (
@@ -120,7 +120,7 @@ pub(crate) static ORG_WORDS: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Country names and adjectives as they appear in names of branches; the extra word says little.
+/// Country names and adjectives in the names of branches. An additional one distinguishes little.
 pub(crate) static COUNTRY_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     set(
         "uk usa us uae schweiz switzerland suisse deutschland germany france italia italy espana spain portugal brasil \
@@ -132,14 +132,14 @@ pub(crate) static COUNTRY_WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Prefixes of ships' names.
+/// Prefixes of ship names.
 pub(crate) static SHIP_PREFIXES: LazyLock<FxHashSet<&str>> =
     LazyLock::new(|| set("mv mt ms ss mts fv my mtv vsl"));
 
-/// What a legal form says about the company: two different classes contradict each other, [`Form::Plain`] none.
+/// The class of a legal form. Two different classes contradict each other; [`Form::Plain`] contradicts none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
-    /// "Company", "Corporation", "Inc.": any.
+    /// Forms of any class: "Company", "Corporation", "Inc.".
     Plain,
     /// Limited liability company, private limited.
     Limited,
@@ -155,10 +155,10 @@ pub(crate) enum Form {
     Sole,
 }
 
-/// The words of a legal form, and its class.
+/// The words of a legal form and its class.
 pub(crate) type FormWords = (Vec<String>, Form);
 
-/// Legal forms by their words, longest first within a first word.
+/// Legal forms by their first word, those with most words first.
 pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock::new(|| {
     let forms: &[(Form, &str)] = &[
         (
@@ -205,7 +205,7 @@ pub(crate) static FORMS: LazyLock<FxHashMap<String, Vec<FormWords>>> = LazyLock:
     map
 });
 
-/// The forms of a single word that is long enough to be known when it is misspelt.
+/// Legal forms of a single word that is long enough to be recognised when misspelt.
 pub(crate) static LONG_FORMS: LazyLock<Vec<(&str, Form)>> = LazyLock::new(|| {
     let forms = FORMS
         .values()
@@ -216,7 +216,7 @@ pub(crate) static LONG_FORMS: LazyLock<Vec<(&str, Form)>> = LazyLock::new(|| {
     forms
 });
 
-/// The number that a word stands for: cardinals, ordinals, and with `roman` Roman numerals from II.
+/// The number that a word means: cardinals, ordinals and, with `roman`, Roman numerals.
 pub(crate) fn number(word: &str, roman: bool) -> Option<u32> {
     const CARDINALS: [&str; 21] = [
         "zero",
@@ -286,7 +286,7 @@ pub(crate) fn number(word: &str, roman: bool) -> Option<u32> {
         .or_else(|| if roman { roman_number(word) } else { None })
 }
 
-/// Roman numerals up to 89 in their standard form. `c`, `d` and `m` are letters in names far more often.
+/// Roman numerals up to 89 in their standard form. In names, `c`, `d` and `m` are far more often letters.
 fn roman_number(word: &str) -> Option<u32> {
     if word.is_empty() || word.len() > 7 || !word.bytes().all(|b| matches!(b, b'i' | b'v' | b'x' | b'l')) {
         return None;
@@ -300,7 +300,7 @@ fn roman_number(word: &str) -> Option<u32> {
     })
 }
 
-/// Groups of given names of which each is commonly used for the others.
+/// Groups of given names that are commonly used for each other, one group per line.
 const GIVEN_NAMES: &str = "
 john jon johnny jack ivan jan johann johannes hans juan joao giovanni jean ioannis yannis sean ian evan yahya jonny johan
 william will bill billy willy liam wilhelm guillaume guillermo vilhelm willem
@@ -411,7 +411,7 @@ muammar moammar mu'ammar
 zayd zaid zayed zaeed
 ";
 
-/// For each given name, the groups it belongs to.
+/// The groups of each given name, by line of [`GIVEN_NAMES`].
 pub(crate) static GIVEN_NAME_GROUPS: LazyLock<FxHashMap<&str, Vec<u16>>> = LazyLock::new(|| {
     let mut map: FxHashMap<&str, Vec<u16>> = FxHashMap::default();
     for (i, line) in GIVEN_NAMES.trim().lines().enumerate() {
@@ -425,7 +425,7 @@ pub(crate) static GIVEN_NAME_GROUPS: LazyLock<FxHashMap<&str, Vec<u16>>> = LazyL
     map
 });
 
-/// The other names of a given name's groups.
+/// The other names in a given name's groups.
 pub(crate) fn given_name_variants(name: &str) -> Vec<&'static str> {
     static LINES: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| {
         GIVEN_NAMES

@@ -1,22 +1,22 @@
-//! Turns names in any script into comparable lower-case ASCII tokens, and tokens into sound-alike forms.
+//! Converts names in any script to comparable lower-case ASCII words, and words to forms that sound alike.
 //!
-//! It never drops a word and never decides what a word means; see [`crate::name`].
+//! It drops words only beyond [`MAX_WORDS`] and never decides what a word means; see [`crate::name`].
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Longest name looked at, in characters; what follows is ignored (list names stay far below).
+/// Maximum length of a name in characters. The rest is ignored; names in lists are far shorter.
 const MAX_CHARS: usize = 600;
-/// Most words of one name looked at.
+/// Maximum number of words of one name; the rest is ignored.
 pub(crate) const MAX_WORDS: usize = 30;
 
-/// How a word was written, as far as it changes how it compares.
+/// The script of a word, as far as it affects comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Script {
-    /// An alphabet with vowels, or a syllabary; romanised.
+    /// An alphabet with vowels, or a syllabary, in romanised form.
     Alphabetic,
-    /// Arabic or Hebrew: short vowels are not written.
+    /// Arabic or Hebrew, which omit short vowels.
     Abjad,
-    /// Chinese characters, read in Mandarin without tones.
+    /// Chinese characters, romanised as Mandarin without tones.
     Han,
     /// Korean syllables.
     Hangul,
@@ -27,13 +27,13 @@ pub(crate) enum Script {
 pub(crate) struct Word {
     /// Lower-case ASCII letters and digits, never empty.
     pub(crate) text: String,
-    /// As written, for comparing within one script that romanisation blurs (Han, Hangul); else empty.
+    /// The original text of Han and Hangul words, whose romanisation hides differences; else empty.
     pub(crate) original: String,
-    /// How it was written.
+    /// The script in which it was written.
     pub(crate) script: Script,
-    /// A comma stood before it.
+    /// Whether a comma precedes the word.
     pub(crate) after_comma: bool,
-    /// All its letters were upper case.
+    /// Whether the word has no lower-case letter.
     pub(crate) upper: bool,
 }
 
@@ -48,7 +48,7 @@ fn script_of(c: char) -> Script {
     }
 }
 
-/// Marks that are written inside words and say nothing: apostrophes of every kind, joiners, vowel signs.
+/// Marks inside words that carry no meaning: apostrophes of every kind, joiners, vowel signs.
 fn is_silent(c: char) -> bool {
     matches!(
         u32::from(c),
@@ -71,8 +71,8 @@ fn is_silent(c: char) -> bool {
     )
 }
 
-/// Splits a name into words: folds width and accents, romanises, splits camel case (`VladimirPutin`), joins dotted
-/// letters (`A.B.C.`), strips the Arabic article from its word.
+/// Splits a name into words. It folds width and accents, romanises, splits camel case (`VladimirPutin`),
+/// joins dotted letters (`A.B.C.`), and separates the Arabic article from its word.
 pub(crate) fn words(name: &str) -> Vec<Word> {
     let chars: Vec<char> = name.nfkc().take(MAX_CHARS).collect();
     let mut words = Vec::new();
@@ -131,14 +131,15 @@ fn word_end(chars: &[char], start: usize) -> usize {
     end
 }
 
-/// Combining vowel signs of Indic and South-East Asian scripts, which `char::is_alphanumeric` does not count.
+/// Whether this is a combining vowel sign of an Indic or South-East Asian script, which
+/// `char::is_alphanumeric` excludes.
 fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
 fn push_words(chars: &[char], comma: bool, words: &mut Vec<Word>) {
     let mut chars: Vec<char> = chars.to_vec();
-    // A possessive says nothing: "Bank's" is "Bank".
+    // A possessive ending carries no meaning: "Bank's" is "Bank".
     if let [_, _, _, .., '\'' | '’', 's' | 'S'] = chars[..] {
         chars.truncate(chars.len() - 2);
     }
@@ -206,8 +207,8 @@ fn romanise(chars: &[char]) -> String {
     out
 }
 
-/// Korean by the spelling that names use abroad: `eo` and `eu` are usually written `o` and `u`, and common family
-/// names have a spelling of their own.
+/// Romanises Korean as names are usually written abroad: `eo` and `eu` become `o` and `u`, and common family
+/// names have their customary spelling.
 fn romanise_hangul(chars: &[char]) -> String {
     let (family, rest) = match chars.first() {
         Some('김') => ("kim", &chars[1..]),
@@ -222,7 +223,7 @@ fn romanise_hangul(chars: &[char]) -> String {
     format!("{family}{}", romanise(rest).replace("eo", "o").replace("eu", "u"))
 }
 
-/// Reads digits that stand for letters inside a word that is mostly letters: `Sech1n`, `Ig0r`.
+/// Replaces digits that stand for letters inside a word of mostly letters: `Sech1n`, `Ig0r`.
 fn unleet(text: String) -> String {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 || digits * 3 > text.len() || !text.as_bytes()[0].is_ascii_alphabetic() {
@@ -242,8 +243,8 @@ fn unleet(text: String) -> String {
     bytes.iter().enumerate().map(letter).collect()
 }
 
-/// Joins runs of single letters that were written with dots and without spaces: `A.B.C.` is one word. `J.-C.` and
-/// `A. B.` are two.
+/// Joins runs of single letters written with dots and without spaces: `A.B.C.` becomes one word. `J.-C.` and
+/// `A. B.` remain two.
 fn join_dotted(words: Vec<Word>, chars: &[char]) -> Vec<Word> {
     let dotted = chars
         .windows(3)
@@ -271,8 +272,8 @@ fn join_dotted(words: Vec<Word>, chars: &[char]) -> Vec<Word> {
     out
 }
 
-/// Rewrites a word towards its sound, across the common romanisations (English, French, German, Slavic, Arabic,
-/// Pinyin and Wade-Giles). `S` stands for every sh-like sound.
+/// Converts a word to its approximate sound across common romanisations (English, French, German, Slavic,
+/// Arabic, Pinyin and Wade-Giles). `S` means every sh-like sound.
 pub(crate) fn sound(text: &str) -> String {
     const RULES: &[(&[u8], &[u8])] = &[
         (b"tsch", b"S"),
@@ -333,8 +334,8 @@ pub(crate) fn sound(text: &str) -> String {
     out.into_iter().map(char::from).collect()
 }
 
-/// The consonants of a [`sound`], in classes that romanisations and misspellings confuse. Words without any keep
-/// their sound, so that an empty skeleton never equals another.
+/// The consonants of a [`sound`], in classes that romanisations and misspellings confuse. A word without
+/// consonants keeps its sound after `=`, so that two such words do not seem equal.
 pub(crate) fn skeleton(sound: &str) -> String {
     let mut out = String::with_capacity(sound.len());
     for (i, b) in sound.bytes().enumerate() {

@@ -1,4 +1,5 @@
-//! What the CSV formats share: telling them apart by their first row, and reading rows with their line.
+//! Shared parts of the CSV formats: detecting the format by the first row, and reading rows with their line
+//! numbers.
 
 use std::io::BufRead;
 
@@ -7,10 +8,10 @@ use csv::{ByteRecord, ReaderBuilder};
 use super::input::{Kind, Tally};
 use super::list::ImportError;
 
-/// Longest record, and most columns, of any of the formats.
+/// Maximum number of bytes without a line break.
 const MAX_RECORD: usize = 1 << 20;
 
-/// Tells a CSV format by the first row.
+/// Detects a CSV format by the first row.
 pub(super) fn sniff(text: &str) -> Option<Kind> {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -28,7 +29,7 @@ pub(super) fn sniff(text: &str) -> Option<Kind> {
     if header("schema") && header("aliases") && header("id") {
         return Some(Kind::SimpleCsv);
     }
-    // Some mirrors add a row of column names.
+    // Some mirrors add a row with column names.
     let mirror = row.len() >= 11 && header("name") && (header("id") || header("ent_num"));
     match row.len() {
         11 | 12 if numeric(0) || mirror => Some(Kind::OfacPrimary),
@@ -39,8 +40,8 @@ pub(super) fn sniff(text: &str) -> Option<Kind> {
     }
 }
 
-/// Calls `each` with every row and its line. Rows that are no CSV are rejected; what is no UTF-8 is read as Latin-1,
-/// as the older files are.
+/// Calls `each` with every row and its line number. Unreadable rows are rejected. Fields that are not UTF-8
+/// are read as Latin-1, the encoding of older files.
 pub(super) fn rows(
     name: &str,
     input: impl BufRead,
@@ -74,7 +75,7 @@ pub(super) fn rows(
             },
         }
         let line = row.position().map_or(0, csv::Position::line);
-        // The end of the file in the days of CP/M.
+        // Some files end with the CP/M end-of-file character.
         if row.len() == 1
             && row
                 .iter()
@@ -100,7 +101,7 @@ fn text(field: &[u8]) -> String {
     }
 }
 
-/// Fails when a megabyte passes without a line's end: a quote that is never closed would swallow the file.
+/// Fails after a megabyte without a line break, because an unclosed quote would otherwise swallow the file.
 struct Bounded<R> {
     inner: R,
     quiet: usize,

@@ -1,5 +1,6 @@
-//! OpenSanctions' FollowTheMoney lines (<https://www.opensanctions.org/docs/bulk/json/>): one entity a line, its facts
-//! in lists of strings by property. Wallets are linked to their holders; what is no subject is passed over.
+//! Reads OpenSanctions' FollowTheMoney lines (<https://www.opensanctions.org/docs/bulk/json/>): one entity
+//! per line, with lists of strings by property. Wallets are linked to their holders; entities that are not
+//! subjects are skipped.
 
 use std::io::BufRead;
 
@@ -14,7 +15,7 @@ use crate::entity::{
     Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, add_unique, push_unique,
 };
 
-/// The members of a line that we read; others are for other purposes.
+/// The members of a line that are read; all others are ignored.
 #[derive(Deserialize)]
 struct Line {
     id: String,
@@ -65,7 +66,7 @@ pub(super) fn read(name: &str, mut input: impl BufRead, tally: &mut Tally) -> Re
                 continue;
             }
         };
-        // Addresses, ownerships and the like are no subjects.
+        // Addresses, ownerships and similar entities are not subjects.
         let Some(schema) = Schema::from_ftm(&parsed.schema) else {
             continue;
         };
@@ -106,8 +107,8 @@ pub(super) fn read(name: &str, mut input: impl BufRead, tally: &mut Tally) -> Re
     Ok(list)
 }
 
-/// OpenSanctions names files by their content, not by their dataset; the operator's file name tells it:
-/// `un_sc.entities.ftm.json` → `un_sc`.
+/// The dataset's name, taken from the file name: `un_sc.entities.ftm.json` → `un_sc`. OpenSanctions names
+/// files by content, not by dataset, so the operator's file name decides.
 pub(super) fn list_name(file: &str) -> String {
     let name: String = file
         .split('.')
@@ -139,7 +140,7 @@ fn strings<'a>(properties: &'a Map<String, Value>, name: &str) -> Vec<&'a str> {
     }
 }
 
-/// An entity of FollowTheMoney properties. Properties that do not matter to screening are passed over.
+/// Makes an entity from FollowTheMoney properties. Properties that screening does not use are skipped.
 pub(crate) fn entity_of_properties(schema: Schema, properties: &Map<String, Value>) -> Entity {
     let mut entity = Entity {
         schema,

@@ -1,5 +1,5 @@
-//! What all readers of lists read from: files whose hash is taken on the way, in lines of bounded length, with rejects
-//! counted.
+//! Input of all list readers: files that are hashed while they are read, lines of bounded length, and a count
+//! of rejects.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 
 use super::list::{ListFormat, Reject};
 
-/// Rejects kept with their line and reason; more are only counted.
+/// Maximum number of rejects stored with line and reason; the rest are only counted.
 const MAX_REJECTS: usize = 200;
 
-/// Longest line or XML event read into memory.
+/// Maximum size in bytes of a line or XML event in memory.
 pub(super) const MAX_RECORD: usize = 4 << 20;
 
-/// Counts rows and keeps the first rejects.
+/// Counts rows and stores the first rejects.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) rows: u64,
@@ -33,14 +33,14 @@ impl Tally {
     }
 }
 
-/// Takes the hash of what is read through it.
+/// Computes the SHA-256 of everything read through it.
 pub(super) struct Hashing<R> {
     inner: R,
     hash: Sha256,
 }
 
 impl<R> Hashing<R> {
-    /// Reads from `inner`, with the hash of nothing yet.
+    /// Reads from `inner`, starting with an empty hash.
     pub(super) fn new(inner: R) -> Hashing<R> {
         Hashing {
             inner,
@@ -48,7 +48,7 @@ impl<R> Hashing<R> {
         }
     }
 
-    /// The hash of what was read, in hexadecimal.
+    /// The SHA-256 in hexadecimal.
     pub(super) fn finish(self) -> String {
         hex::encode(self.hash.finalize())
     }
@@ -62,10 +62,10 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
-/// A file as it is read.
+/// A file while it is read.
 pub(super) type Input = BufReader<Hashing<std::io::Take<Box<dyn Read>>>>;
 
-/// What one file is.
+/// The format of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     OfacXml,
@@ -90,7 +90,8 @@ impl Kind {
     }
 }
 
-/// Reads one line of at most [`MAX_RECORD`] bytes; `false` at the end. A longer line is skipped and left empty.
+/// Reads one line of at most [`MAX_RECORD`] bytes; `false` at the end. The content of a longer line becomes
+/// `!`.
 pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
     line.clear();
     let mut any = false;

@@ -1,8 +1,8 @@
-//! Reads the lists of authorities, whole files at a time, in bounded memory: OFAC's advanced XML and legacy CSV, the
+//! Reads the authorities' lists from whole files in bounded memory: OFAC's advanced XML and legacy CSV, the
 //! United Nations' consolidated XML, and OpenSanctions' FollowTheMoney lines and `targets.simple.csv`.
 //!
-//! A bad row costs itself: it is counted and reported with its line, never guessed at. Nothing here touches the lists
-//! in use; see [`crate::store`] for what becomes active, and [`check`] for what must not.
+//! A bad row is counted and reported with its line; its content is never guessed. Nothing here changes the
+//! active lists: [`check`] decides whether a list may become active, and [`crate::store`] activates it.
 
 mod csv_tables;
 mod ftm;
@@ -28,23 +28,23 @@ pub(crate) use input::read_line;
 use input::{Hashing, Input, Kind, Tally};
 pub use list::{ImportError, List, ListFormat, Reject};
 
-/// Largest file read: the advanced XML of OFAC has 121 MB, OpenSanctions' default collection about 4 GB.
+/// Largest file in bytes: OFAC's advanced XML has 121 MB, OpenSanctions' default collection about 4 GB.
 const MAX_BYTES: u64 = 8 << 30;
-/// What changed since the version before.
+/// The differences from the previous version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diff {
-    /// The version before.
+    /// The previous version.
     pub from: String,
-    /// Entities that were not listed before.
+    /// Entities that are new.
     pub added: usize,
-    /// Entities that say something else.
+    /// Entities whose data changed.
     pub changed: usize,
-    /// Entities that are listed no longer.
+    /// Entities that are no longer listed.
     pub removed: usize,
 }
 
 impl Diff {
-    /// Compares two versions by the entities' ids.
+    /// Compares two versions of a list by entity id.
     pub fn between(before: &List, after: &List) -> Diff {
         let old: FxHashMap<&str, &Entity> = before.entities.iter().map(|e| (e.id.as_str(), e)).collect();
         let mut diff = Diff {
@@ -66,41 +66,41 @@ impl Diff {
     }
 }
 
-/// What an import did.
+/// The report of an import.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReport {
     /// The list's name.
     pub list: String,
-    /// Its version.
+    /// The list's version.
     pub version: String,
-    /// What it was read as.
+    /// The format that was read.
     pub format: ListFormat,
-    /// Records of subjects in the files.
+    /// Number of records of subjects in the files.
     pub rows: u64,
-    /// Entities that came of them.
+    /// Number of entities made from them.
     pub entities: usize,
-    /// Rows that could not be used, all counted.
+    /// Number of rows that could not be used.
     pub rejected: u64,
-    /// The first of them.
+    /// The first rejects, with line and reason.
     pub rejects: Vec<Reject>,
-    /// SHA-256 of each file, by its name.
+    /// SHA-256 of each file by file name.
     pub sha256: BTreeMap<String, String>,
-    /// Against the version before, once the store knows it.
+    /// Differences from the previous version, if the store has one.
     pub diff: Option<Diff>,
-    /// SHA-256 of the entities, once the store has written them.
+    /// SHA-256 of the entities, set when the store has written them.
     pub digest: String,
 }
 
 /// A file to import.
 pub struct Source {
-    /// Its file name, for messages and to tell OFAC's two lists apart.
+    /// The file name, for messages and to distinguish OFAC's two lists.
     pub name: String,
     reader: Box<dyn Read>,
 }
 
 impl Source {
-    /// Reads from anything.
+    /// A file that is read from any reader.
     pub fn new(name: impl Into<String>, reader: impl Read + 'static) -> Source {
         Source {
             name: name.into(),
@@ -122,7 +122,8 @@ impl Source {
     }
 }
 
-/// Imports one list from its files: several only for OFAC's CSV. The format is told by the content unless given.
+/// Imports one list from its files; only OFAC's CSV has several. Without `format`, the content determines the
+/// format.
 pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List, ImportReport), ImportError> {
     let mut inputs: Vec<(String, Kind, Input)> = Vec::with_capacity(sources.len());
     for source in sources {
@@ -172,7 +173,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
     }
     let mut sha256 = BTreeMap::new();
     for (name, _, mut input) in inputs {
-        // The parser may stop at the end of the document; the hash is of the whole file.
+        // The parser may stop before the end of the file, but the hash must cover the whole file.
         std::io::copy(&mut input, &mut std::io::sink()).map_err(|source| ImportError::Read {
             name: name.clone(),
             source,
@@ -198,7 +199,7 @@ pub fn import(sources: Vec<Source>, format: Option<ListFormat>) -> Result<(List,
     Ok((list, report))
 }
 
-/// Tells the format by the beginning of the content, consuming nothing.
+/// Detects the format by the beginning of the content without consuming it.
 fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
     let start = input.fill_buf()?;
     let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
@@ -218,23 +219,23 @@ fn sniff(input: &mut Input) -> std::io::Result<Option<Kind>> {
     Ok(csv_tables::sniff(text))
 }
 
-/// Why a list that was read must not become active.
+/// Why an imported list must not become active.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The file is not the one that its publisher signed for.
+    /// The file's SHA-256 is not the one that the publisher states.
     #[error("the file's SHA-256 is not the expected one")]
     Checksum,
-    /// It lost too many entities at once.
+    /// The list would lose too many entities at once.
     #[error("the list shrinks from {before} to {after} entities, more than the allowed {percent} %")]
     Shrinks {
-        /// Entities of the active version.
+        /// Number of entities in the active version.
         before: usize,
-        /// Entities of the new one.
+        /// Number of entities in the new version.
         after: usize,
-        /// The allowed share.
+        /// The allowed loss in percent.
         percent: u8,
     },
-    /// It is older than the active one.
+    /// The version is older than the active one.
     #[error("version {new} is older than the active {active}")]
     Older {
         /// The new version.
@@ -242,26 +243,27 @@ pub enum Refusal {
         /// The active version.
         active: String,
     },
-    /// Too many of its rows could not be read.
+    /// Too many rows could not be used.
     #[error("{rejected} of {rows} rows could not be used")]
     Rejects {
-        /// Rows that could not be used.
+        /// Number of rows that could not be used.
         rejected: u64,
-        /// All rows.
+        /// Number of all rows.
         rows: u64,
     },
 }
 
-/// What [`check`] allows.
+/// The limits that [`check`] applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guards {
-    /// A list may lose up to this share of its entities at once, in percent.
+    /// Maximum share of entities that a list may lose at once, in percent.
     pub max_shrink_percent: u8,
-    /// Up to this share of the rows may be rejected, in percent.
+    /// Maximum share of rejected rows, in percent.
     pub max_reject_percent: u8,
-    /// The SHA-256 that the publisher gives, in hexadecimal, as in `sdn_advanced_checksum.txt`.
+    /// The publisher's SHA-256 in hexadecimal, as in `sdn_advanced_checksum.txt`.
     pub expected_sha256: Option<String>,
-    /// Version and entities of the lists that the installation uses, by name: they count instead of the folder's.
+    /// Version and number of entities of the installation's lists, by name. They override those in the
+    /// folder.
     pub installed: BTreeMap<String, (String, usize)>,
 }
 
@@ -276,10 +278,11 @@ impl Default for Guards {
     }
 }
 
-/// Whether a list that was read may become active in the place of `active`: its version and number of entities.
+/// Checks whether an imported list may replace the active one. `active` is the active version and its entity
+/// count.
 pub fn check(report: &ImportReport, active: Option<(&str, usize)>, guards: &Guards) -> Result<(), Refusal> {
     if let Some(expected) = &guards.expected_sha256 {
-        // Publishers write "SHA256(file) = hash" or the bare hash.
+        // Publishers state "SHA256(file) = hash" or only the hash.
         let expected = expected
             .rsplit(['=', ' '])
             .find(|t| !t.trim().is_empty())

@@ -1,5 +1,5 @@
-//! OFAC's legacy CSV: no header, `-0-` for null, facts hidden in `;`-separated remarks, and the aliases, addresses and
-//! overlong remarks in files of their own.
+//! Reads OFAC's legacy CSV. It has no header, writes null as `-0-`, and hides facts in remarks separated by
+//! `;`. Aliases, addresses and overlong remarks are in separate files.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
     let mut list = List::default();
     let mut by_id: FxHashMap<String, usize> = FxHashMap::default();
     let mut remarks: Vec<String> = Vec::new();
-    // The primary file first, whatever the order they were named in.
+    // The primary file must be read first, in any order of the arguments.
     inputs.sort_by_key(|(_, kind, _)| *kind != Kind::OfacPrimary);
     let primary = inputs
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
             };
             let id = field(0);
             if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
-                // A mirror's header, or a blank row at the end.
+                // This is a mirror's header, or a blank row at the end.
                 let header = line == 1 && kind == Kind::OfacPrimary;
                 if !header && row.iter().any(|f| !f.is_empty()) {
                     tally.reject(line, "no number of an entry");
@@ -58,7 +58,7 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
                 remarks.push(field(11).to_owned());
                 return;
             }
-            // Mirrors mix dates of the files: what belongs to no entry is not ours to keep.
+            // Mirrors mix files of different dates, so rows without an entry in the primary file are ignored.
             let Some(at) = by_id.get(id).copied() else { return };
             let entity = &mut list.entities[at];
             match kind {
@@ -68,7 +68,7 @@ pub(super) fn read(inputs: &mut [(String, Kind, Input)], tally: &mut Tally) -> R
                         push_unique(&mut entity.countries, &code);
                     }
                 }
-                // Comments go on where the remarks break off.
+                // Comments continue remarks that are too long for the primary file.
                 _ => remarks[at].push_str(field(1)),
             }
         })?;
@@ -95,7 +95,7 @@ fn primary_entry<'a>(list: &str, id: &str, field: &impl Fn(usize) -> &'a str) ->
         datasets: vec![list.to_owned()],
         ..Entity::default()
     };
-    // "NPWMD] [IFSR" is two programmes.
+    // The text "NPWMD] [IFSR" means two programmes.
     let clean = |p: &str| {
         p.trim_matches(|c: char| c == '[' || c == ']' || c.is_whitespace())
             .to_owned()
@@ -109,7 +109,8 @@ fn primary_entry<'a>(list: &str, id: &str, field: &impl Fn(usize) -> &'a str) ->
     entity
 }
 
-/// The facts of the remarks: `DOB 19 Mar 1978; POB …; nationality Iran; Gender Male; Passport X1 (Iran); …`.
+/// Reads the facts in the remarks: `DOB 19 Mar 1978; POB …; nationality Iran; Gender Male; Passport X1
+/// (Iran); …`.
 fn read_remarks(entity: &mut Entity, remarks: &str) {
     for remark in remarks.trim_end_matches('.').split(';') {
         let remark = remark.trim();
@@ -126,7 +127,7 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
         } else if let Some(gender) = remark.strip_prefix("Gender ") {
             entity.gender = Gender::parse(gender);
         } else if let Some(wallet) = remark.strip_prefix("Digital Currency Address - ") {
-            // The currency, then the address.
+            // The first word is the currency, the second the address.
             if let Some(address) = wallet.split_whitespace().nth(1) {
                 push_unique(&mut entity.wallets, address);
             }
@@ -134,7 +135,7 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
             .iter()
             .find_map(|p| remark.strip_prefix(p))
         {
-            // Aliases in the remarks are those that OFAC calls weak.
+            // Aliases in the remarks are OFAC's weak aliases.
             push_unique(
                 &mut entity.weak_aliases,
                 alias.trim_matches(|c| c == '\'' || c == '"'),
@@ -145,7 +146,7 @@ fn read_remarks(entity: &mut Entity, remarks: &str) {
     }
 }
 
-/// `Passport A123 (Iran) expires …` → kind and number; `None` for remarks that are no numbers.
+/// `Passport A123 (Iran) expires …` → kind and number; `None` for remarks without a number.
 fn numbered(remark: &str) -> Option<(&str, &str)> {
     const KINDS: &[&str] = &[
         "Passport",
@@ -193,7 +194,7 @@ fn numbered(remark: &str) -> Option<(&str, &str)> {
         "BIK (RU)",
         "License",
     ];
-    // Chinese commercial codes stand for characters of names, which people share.
+    // A Chinese commercial code encodes a character of a name, and many people share it.
     if remark.starts_with("Chinese Commercial Code") {
         return None;
     }
@@ -206,7 +207,8 @@ fn numbered(remark: &str) -> Option<(&str, &str)> {
     (value.bytes().any(|b| b.is_ascii_alphanumeric()) && value.len() <= 64).then_some((*kind, value))
 }
 
-/// OFAC's dates: `19 Mar 1978`, `Mar 1978`, `1978`, `circa 1978`, `1960 to 1962`, `01 Jan 1960 to 31 Dec 1962`.
+/// Reads OFAC's dates: `19 Mar 1978`, `Mar 1978`, `1978`, `circa 1978`, `1960 to 1962`, `01 Jan 1960 to 31
+/// Dec 1962`.
 fn read_date(text: &str) -> Option<PartialDate> {
     const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
     let text = text.trim();

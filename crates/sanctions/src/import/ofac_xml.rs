@@ -1,5 +1,6 @@
-//! OFAC's advanced XML (<https://sanctionslist.ofac.treas.gov>): reference tables first, then locations, documents,
-//! parties and, at the end, the entries that tie them to programmes. Streamed; only what screening needs is kept.
+//! Reads OFAC's advanced XML (<https://sanctionslist.ofac.treas.gov>) as a stream. The file begins with
+//! reference tables, then come locations, documents and parties, and last the entries that link parties to
+//! programmes.
 
 use std::io::BufRead;
 
@@ -11,14 +12,14 @@ use super::xml::{Step, Walker};
 use crate::countries;
 use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Schema, push_unique};
 
-/// The name of the dataset for the list of specially designated nationals.
+/// Dataset name of the list of specially designated nationals.
 pub(super) const SDN: &str = "us_ofac_sdn";
-/// The name of the dataset for OFAC's other lists.
+/// Dataset name of OFAC's other lists.
 pub(super) const NON_SDN: &str = "us_ofac_cons";
 
 type Id = u32;
 
-/// The tables that the rest of the file refers to.
+/// Reference tables by id, which the rest of the file uses.
 #[derive(Default)]
 struct Tables {
     countries: FxHashMap<Id, String>,
@@ -28,13 +29,13 @@ struct Tables {
     party_kinds: FxHashMap<Id, Schema>,
     details: FxHashMap<Id, String>,
     lists: FxHashMap<Id, String>,
-    /// Country of each location.
+    /// Country of each location, as alpha-2 code.
     locations: FxHashMap<Id, String>,
-    /// Numbers of each identity.
+    /// Identification numbers, by identity.
     numbers: FxHashMap<Id, Vec<Identifier>>,
 }
 
-/// A name as it is written: its parts and the groups that say what they are.
+/// A written name: its parts with the group that states each part's kind.
 #[derive(Default)]
 struct WrittenName {
     primary: bool,
@@ -42,12 +43,12 @@ struct WrittenName {
     parts: Vec<(Id, String)>,
 }
 
-/// The party being read.
+/// The party that is being read.
 #[derive(Default)]
 struct Party {
     entity: Entity,
     names: Vec<WrittenName>,
-    /// Name part group → kind of name part.
+    /// Name part group → type of name part.
     groups: FxHashMap<Id, Id>,
     identities: Vec<Id>,
     feature: Id,
@@ -55,7 +56,7 @@ struct Party {
     profile: Id,
 }
 
-/// A period: its first and its last day, as year, month, day.
+/// A period with its first and last day, each as year, month, day.
 #[derive(Default)]
 struct Dates {
     approximate: bool,
@@ -133,15 +134,15 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
     Ok(list)
 }
 
-/// What is being read outside of parties.
+/// The state of reading outside of parties.
 #[derive(Default)]
 struct State {
-    /// The element with an ID whose text is awaited.
+    /// The id of the element whose text follows.
     id: Id,
-    /// Location, or identity and kind of a document.
+    /// The current location. The next field is identity and type of the current document.
     location: Id,
     document: (Id, Id),
-    /// The entry's profile, measure and programmes.
+    /// Profile of the current entry; the fields below are its measure and programmes.
     profile: Id,
     is_program: bool,
     programs: Vec<String>,
@@ -253,7 +254,7 @@ fn insert(table: &mut FxHashMap<Id, String>, id: Id, text: &str) {
     table.insert(id, text.to_owned());
 }
 
-/// A number by the kind that OFAC calls it. Ships' numbers say `IMO` themselves.
+/// An identifier from the kind that OFAC states. Ship numbers begin with `IMO`.
 pub(super) fn number(kind: &str, value: &str) -> Identifier {
     match value.strip_prefix("IMO ") {
         Some(imo) => Identifier {
@@ -278,7 +279,7 @@ impl Party {
             "Identity" => self.identities.push(id(walker, "ID")),
             "Alias" => {
                 let yes = |attribute| walker.attribute(attribute) == Some("true");
-                // Its documented names follow; each begins with these marks.
+                // The documented names that follow inherit these marks.
                 self.names.push(WrittenName {
                     primary: yes("Primary"),
                     weak: yes("LowQuality"),
@@ -321,7 +322,7 @@ impl Party {
                     } else {
                         &mut entity.countries
                     };
-                    // A place of birth is no tie to a country.
+                    // A place of birth does not connect the subject to a country.
                     if feature != "Place of Birth" {
                         push_unique(values, country);
                     }
@@ -379,7 +380,7 @@ impl Party {
         }
     }
 
-    /// `Title` and `General` as `Title: General`.
+    /// Adds a remark such as `Title: General`.
     fn remark(&mut self, feature: &str, text: &str) {
         let feature = feature.trim_end_matches([' ', '-', ':']);
         push_unique(&mut self.entity.remarks, &format!("{feature}: {text}"));

@@ -1,4 +1,5 @@
-//! OpenSanctions' `targets.simple.csv`: one row a subject, several values of a field divided by `;`.
+//! Reads OpenSanctions' `targets.simple.csv`: one subject per row, with `;` between several values of a
+//! field.
 
 use std::io::BufRead;
 
@@ -63,7 +64,7 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
                 value: value.to_owned(),
             });
         }
-        // Collections also hold subjects that are of interest only.
+        // Collections also contain subjects without sanctions, which are only of interest.
         if !field("sanctions").is_empty() {
             entity.topics.push("sanction".into());
             push_unique(&mut entity.remarks, field("sanctions"));

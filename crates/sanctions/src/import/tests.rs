@@ -1,4 +1,4 @@
-//! Every importer on small invented files and on hostile bytes.
+//! Every importer on small invented files and on malformed input.
 
 use std::io::Cursor;
 
@@ -176,7 +176,7 @@ fn follow_the_money_and_simple_csv() {
     );
 }
 
-/// Looking for each value among all the others would take minutes.
+/// A linear search for every value would take minutes here.
 #[test]
 fn a_line_of_300_000_values_is_read_at_once() {
     let values: Vec<String> = (0..300_000).map(|n| format!("\"{}\"", n % 299_999)).collect();

@@ -1,5 +1,5 @@
-//! The consolidated list of the United Nations' Security Council
-//! (<https://www.un.org/securitycouncil/content/un-sc-consolidated-list>): one element a subject.
+//! Reads the consolidated list of the United Nations Security Council
+//! (<https://www.un.org/securitycouncil/content/un-sc-consolidated-list>): one element per subject.
 
 use std::io::BufRead;
 
@@ -11,7 +11,7 @@ use crate::entity::{Entity, Gender, Identifier, IdentifierKind, PartialDate, Sch
 
 const NAME: &str = "un_sc_sanctions";
 
-/// What one subject's children said, until the subject is closed.
+/// The data of the subject that is being read, until its element closes.
 #[derive(Default)]
 struct Subject {
     entity: Entity,
@@ -21,7 +21,7 @@ struct Subject {
     date: DateParts,
     document_kind: String,
     document_number: String,
-    /// Of birth: city, province, country.
+    /// Place of birth: city, province, country.
     place: Vec<String>,
 }
 
@@ -97,10 +97,10 @@ pub(super) fn read(name: &str, input: impl BufRead, tally: &mut Tally) -> Result
 }
 
 impl Subject {
-    /// An element of the subject closed; `text` is empty for one that had children.
+    /// Handles the end of an element within the subject. `text` is empty for an element with children.
     fn close(&mut self, parent: &str, name: &str, text: &str) {
         let entity = &mut self.entity;
-        // Numbers of the list's documents have line breaks inside; names too.
+        // Document numbers and names in the list contain line breaks.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let country = |values: &mut Vec<String>| {
             if let Some(code) = countries::code(&text) {
@@ -144,7 +144,7 @@ impl Subject {
         } else {
             &mut self.entity.aliases
         };
-        // Some aliases are several, divided by semicolons.
+        // Some alias elements contain several aliases, separated by semicolons.
         alias.split(';').for_each(|a| push_unique(aliases, a));
     }
 

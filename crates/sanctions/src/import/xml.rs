@@ -1,7 +1,7 @@
-//! A pull reader over quick-xml that keeps the path of open elements, in bounded memory.
+//! A pull reader over quick-xml that works in bounded memory.
 //!
-//! It refuses what no list contains: elements nested too deep, single events of megabytes, and entities of one's own
-//! (document types are skipped, so nothing expands).
+//! It refuses input that no list has: deeply nested elements, single events of megabytes, and custom
+//! entities. Document types are skipped, so no entity expands.
 
 use std::cell::Cell;
 use std::io::{BufRead, Read};
@@ -13,10 +13,10 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::input::MAX_RECORD;
 
-/// Lists nest about ten deep.
+/// Maximum nesting; lists nest about ten deep.
 const MAX_DEPTH: usize = 64;
 
-/// What the walk met.
+/// One step of reading a document.
 pub(crate) enum Step {
     /// An element opened; its name and attributes are in the walker.
     Open,
@@ -26,7 +26,7 @@ pub(crate) enum Step {
     End,
 }
 
-/// Counts the bytes of one event, and fails when they are too many.
+/// Counts the bytes of one event and fails above the limit.
 struct Limited<R> {
     inner: R,
     used: Rc<Cell<usize>>,
@@ -52,10 +52,11 @@ impl<R: BufRead> BufRead for Limited<R> {
     }
 }
 
-/// Passes UTF-8 on, and other bytes as the Latin-1 that mirrors of lists mix in whatever the declaration says.
+/// Passes UTF-8 through and converts other bytes from Latin-1, which mirrors mix in regardless of the
+/// declaration.
 struct Utf8<R> {
     inner: R,
-    /// The beginning of a character that the next bytes complete.
+    /// An incomplete character that the next bytes complete.
     pending: Vec<u8>,
     ready: Vec<u8>,
     at: usize,
@@ -117,19 +118,19 @@ impl<R: BufRead> BufRead for Utf8<R> {
     }
 }
 
-/// Walks a document element by element.
+/// Reads a document element by element.
 pub(crate) struct Walker<R: BufRead> {
     reader: Reader<Limited<Utf8<R>>>,
     used: Rc<Cell<usize>>,
     buffer: Vec<u8>,
-    /// An empty element is opened and closed in two steps.
+    /// Set after the opening step of an empty element, whose closing is the next step.
     close_pending: bool,
     depth: usize,
     /// Local name of the element that just opened or closed.
     pub(crate) name: String,
     /// Attributes of the element that just opened.
     pub(crate) attributes: Vec<(String, String)>,
-    /// Text directly before the tag that just closed, trimmed.
+    /// Trimmed text directly before the closing tag.
     pub(crate) text: String,
 }
 
@@ -167,7 +168,7 @@ impl<R: BufRead> Walker<R> {
             .map(|(_, v)| v.as_str())
     }
 
-    /// The next step, or why the document cannot be walked on.
+    /// The next step, or the reason why reading cannot continue.
     pub(crate) fn step(&mut self) -> Result<Step, String> {
         if self.close_pending {
             self.close_pending = false;
@@ -262,7 +263,7 @@ fn read_tag(
     Ok(())
 }
 
-/// The kind of error without its content, which may be a person's data.
+/// The kind of an error without its content, which may be personal data.
 fn reason(error: &quick_xml::Error) -> String {
     use quick_xml::Error;
     match error {

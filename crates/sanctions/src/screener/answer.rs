@@ -1,4 +1,4 @@
-//! What a screening is asked for and answers: hits with their scores and reasons, best first.
+//! The options and the result of a screening: hits with scores and explanations, best first.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::entity::{Properties, Schema};
 use crate::score::{DEFAULT_THRESHOLD, Explanation};
 
-/// What to search for and how much to answer.
+/// The options of a screening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenOptions {
-    /// Lowest score of a hit, 0–1.
+    /// Minimum score of a hit, 0–1.
     pub threshold: f64,
-    /// Most hits answered; `total` counts them all.
+    /// Maximum number of hits in the result. `total` counts all hits.
     pub limit: usize,
-    /// Only entities of one of these datasets; empty for all.
+    /// Datasets to search; empty for all.
     pub datasets: Vec<String>,
 }
 
@@ -33,48 +33,48 @@ impl Default for ScreenOptions {
 pub struct Hit {
     /// The entity's id in its list.
     pub id: String,
-    /// The name to show.
+    /// The name to display.
     pub caption: String,
-    /// What it is.
+    /// The kind of subject.
     pub schema: Schema,
-    /// 0–1.
+    /// The score, 0–1.
     pub score: f64,
-    /// Whether the score reaches the threshold asked for; true for every hit answered.
+    /// Whether the score reaches the requested threshold; true for every hit in a result.
     #[serde(rename = "match")]
     pub matched: bool,
-    /// The datasets that list it.
+    /// The datasets that contain the entity.
     pub datasets: Vec<String>,
-    /// Why it is listed.
+    /// Why the entity is listed.
     pub topics: Vec<String>,
     /// The authority's programmes.
     pub programs: Vec<String>,
-    /// What the list says of it, compared or not; see [`crate::Entity::properties`].
+    /// The list's data about the entity; see [`crate::Entity::properties`].
     pub properties: Properties,
-    /// What the score is made of; see [`crate::PairScore::features`].
+    /// The parts of the score; see [`crate::PairScore::features`].
     pub features: BTreeMap<String, f64>,
-    /// The same in words, by token.
+    /// The same parts with the compared values and tokens.
     pub explanation: Vec<Explanation>,
 }
 
-/// How many hits there are; always exact.
+/// The number of hits, always exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Total {
-    /// All hits, answered or not.
+    /// All hits, including those beyond the limit.
     pub value: usize,
     /// `eq`: the value is exact.
     pub relation: &'static str,
 }
 
-/// The answer to a query.
+/// The result of a screening.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenResult {
-    /// The best hits first; of equal ones, by id.
+    /// The hits, best first; equal scores are sorted by id.
     pub results: Vec<Hit>,
-    /// How many there are.
+    /// The number of hits.
     pub total: Total,
-    /// The lists searched and their versions.
+    /// Versions of the lists that were searched, by name.
     pub lists: BTreeMap<String, String>,
-    /// The values that were used, flattened.
+    /// The flattened query values that were searched.
     pub query_params: BTreeMap<String, String>,
 }

@@ -1,10 +1,10 @@
-//! How else a word may be spelt: the keys under which a word with one consonant lacking, exchanged or replaced is found.
+//! Index keys for alternative spellings: words with one consonant missing, exchanged or replaced.
 
 use crate::distance::Signature;
 use crate::name::Token;
 use crate::text::Script;
 
-/// A token like another with other letters, in an alphabet.
+/// A copy of a token with another text in an alphabet.
 pub(super) fn respelled(like: &Token, text: &str, sound: String) -> Token {
     Token {
         text: text.into(),
@@ -28,12 +28,12 @@ pub(super) fn lacking_one(skeleton: &str) -> impl Iterator<Item = String> {
     places.map(move |i| format!("{}{}", &skeleton[..i], &skeleton[i + 1..]))
 }
 
-/// The skeleton with `?` for each of its consonants.
+/// The skeleton with each of its consonants replaced by `?`.
 pub(super) fn any_for_one(skeleton: &str) -> impl Iterator<Item = String> {
     (0..skeleton.len()).map(move |i| format!("{}?{}", &skeleton[..i], &skeleton[i + 1..]))
 }
 
-/// The skeleton with each two neighbours exchanged.
+/// The skeleton with each pair of different neighbours exchanged.
 pub(super) fn exchanged(skeleton: &str) -> impl Iterator<Item = String> {
     let places = (1..skeleton.len()).filter(move |i| skeleton.as_bytes()[i - 1] != skeleton.as_bytes()[*i]);
     places.map(move |i| {
