@@ -1,4 +1,4 @@
-# What a person does with this repository. `make help` lists it.
+# Common tasks of this repository. `make help` lists them.
 
 CARGO ?= cargo
 MODELS := models/manifest.json

@@ -1,4 +1,4 @@
-//! Payloads of driving licences.
+//! Parses AAMVA payloads of driving licences.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

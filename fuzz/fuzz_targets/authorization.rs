@@ -1,4 +1,4 @@
-//! The `Authorization` header.
+//! Parses the `Authorization` header.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

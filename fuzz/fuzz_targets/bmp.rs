@@ -1,4 +1,4 @@
-//! The decoder of BMP files.
+//! Decodes BMP files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

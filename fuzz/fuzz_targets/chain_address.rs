@@ -1,5 +1,5 @@
-//! Addresses and transaction hashes of every chain: what is accepted has a canonical form that is its own, and no refusal
-//! repeats the text.
+//! Parses addresses and transaction hashes of every chain. An accepted text has a canonical form that parses
+//! to itself, and no error repeats the text.
 #![no_main]
 
 use chain::address::Address;

@@ -1,4 +1,4 @@
-//! What indexes, nodes and vendors answer: every reader of it gets the same bytes, whatever it asks.
+//! Reads responses of indexes, nodes and vendors. Every client gets the same bytes for every request.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
@@ -14,7 +14,7 @@ use chain::screen::Subject;
 use chain_sources::upstream::Upstreams;
 use libfuzzer_sys::fuzz_target;
 
-/// Answers everything alike.
+/// A transport that gives every request the same response.
 struct Always(Vec<u8>);
 
 impl Transport for Always {

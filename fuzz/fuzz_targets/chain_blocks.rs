@@ -1,4 +1,4 @@
-//! Blocks as `blk*.dat` files frame them, and transactions alone, of every chain that has such files.
+//! Parses blocks framed as in `blk*.dat` files, and single transactions, of every chain that has such files.
 #![no_main]
 
 use chain::currency::Currency;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = NewBlock::of_raw(currency, 0, &block);
             }
         }
-        // Without its frame, so that what follows the header is reached however the bytes begin.
+        // Parsing without the frame reaches the code behind the header for any bytes.
         let _ = RawBlock::parse(currency, bytes);
         let _ = parse_transaction(currency, bytes);
     }

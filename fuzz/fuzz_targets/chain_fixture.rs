@@ -1,4 +1,4 @@
-//! Histories written as JSON, and what is traced in them.
+//! Reads transaction histories in JSON and traces funds in them.
 #![no_main]
 
 use chain::fixture::Fixture;

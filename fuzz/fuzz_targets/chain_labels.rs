@@ -1,4 +1,4 @@
-//! The importer of label files: TagPack YAML, CSV, JSON lines.
+//! Imports label files: TagPack YAML, CSV and JSON lines.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

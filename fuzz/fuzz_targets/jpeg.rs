@@ -1,4 +1,4 @@
-//! The decoder of JPEG files.
+//! Decodes JPEG files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

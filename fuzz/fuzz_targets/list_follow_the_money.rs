@@ -1,4 +1,4 @@
-//! The importer of sanctions lists in the form `FollowTheMoney`.
+//! Imports sanctions lists of the format `FollowTheMoney`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The importer of sanctions lists in the form `OfacCsv`.
+//! Imports sanctions lists of the format `OfacCsv`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

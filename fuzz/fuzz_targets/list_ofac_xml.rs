@@ -1,4 +1,4 @@
-//! The importer of sanctions lists in the form `OfacAdvancedXml`.
+//! Imports sanctions lists of the format `OfacAdvancedXml`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

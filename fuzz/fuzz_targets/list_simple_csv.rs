@@ -1,4 +1,4 @@
-//! The importer of sanctions lists in the form `SimpleCsv`.
+//! Imports sanctions lists of the format `SimpleCsv`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

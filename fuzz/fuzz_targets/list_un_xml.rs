@@ -1,4 +1,4 @@
-//! The importer of sanctions lists in the form `UnXml`.
+//! Imports sanctions lists of the format `UnXml`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Lines of a machine-readable zone, as printed and as read.
+//! Reads lines of a machine-readable zone, both as printed and as recognised.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

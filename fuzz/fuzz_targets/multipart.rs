@@ -1,4 +1,4 @@
-//! Bodies as `POST /v2/idv/verify` reads them. Their boundary is `X`.
+//! Reads multipart bodies as `POST /v2/idv/verify` does. Their boundary is `X`.
 #![no_main]
 
 use axum::body::Body;

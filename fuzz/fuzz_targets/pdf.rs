@@ -1,4 +1,4 @@
-//! The decoder of PDF files.
+//! Decodes PDF files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

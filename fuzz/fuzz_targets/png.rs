@@ -1,4 +1,4 @@
-//! The decoder of PNG files.
+//! Decodes PNG files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The decoder of WEBP files.
+//! Decodes WEBP files.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,13 +1,15 @@
-//! What several fuzz targets share. A target finds panics, hangs and floods of memory; it asserts little else.
+//! Helpers of several fuzz targets. A target finds panics, hangs and excessive memory use; it asserts little
+//! else.
 
-/// Lets decoders panic: `imaging` catches that, answers with a typed error, and runs in a process of its own. What is
-/// left to find are hangs, floods of memory, and panics outside that net, which still end the process.
+/// Replaces the fuzzer's panic hook, which would report every panic of a decoder. `imaging` catches those
+/// panics, returns a typed error and runs in its own process. The targets still find hangs, excessive memory
+/// use, and uncaught panics.
 #[cfg(feature = "documents")]
 pub fn forgive_decoders() {
     std::panic::set_hook(Box::new(|_| {}));
 }
 
-/// Decodes bytes that claim the format.
+/// Decodes bytes as a file of this format.
 #[cfg(feature = "documents")]
 pub fn decode(format: imaging::Format, bytes: &[u8]) {
     if imaging::sniff(bytes) != Some(format) {
@@ -28,7 +30,7 @@ pub fn decode(format: imaging::Format, bytes: &[u8]) {
     }
 }
 
-/// Imports bytes as a list of the format.
+/// Imports bytes as a list of this format.
 #[cfg(feature = "sanctions")]
 pub fn import(format: sanctions::ListFormat, bytes: &[u8]) {
     let source = sanctions::Source::new("sdn.csv", std::io::Cursor::new(bytes.to_vec()));
