@@ -1,11 +1,11 @@
-// Starts Swagger UI without its top bar: the bar's logo brings a style element, which the page's policy refuses, and its address
-// field leads to other documents, which the policy refuses too. The bar's switch for the dark colours is replaced by the system's choice.
+// Starts Swagger UI without its top bar. The bar's logo adds a style element and its URL field loads other
+// documents, both of which the page's CSP refuses. The system's colour scheme replaces the bar's switch.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const applyColours = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 applyColours();
 dark.addEventListener("change", applyColours);
 
-// @ts-expect-error swagger-ui-bundle.js defines it.
+// @ts-expect-error swagger-ui-bundle.js defines this global.
 const swagger = SwaggerUIBundle;
 swagger({
   url: "/openapi.json",

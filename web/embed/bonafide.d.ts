@@ -1,38 +1,38 @@
 // Types of bonafide.js, which defines the global `Bonafide`.
 
 declare namespace Bonafide {
-  /** How it ended: passed or under review; failed for good; left by the person. */
+  /** How the visit ended: passed or under review; finally failed; left by the applicant. */
   type Outcome = "done" | "failed" | "cancelled";
 
   interface Detail {
-    /** Ask your server for the result with it; never trust the browser's word. Null when nothing was begun. */
+    /** Use it to query the result from your server; never trust the browser. Null if no session was started. */
     sessionId: string | null;
     /** `approved`, `pending` (under review), `failed`, or null. */
     status: string | null;
   }
 
   interface Options {
-    /** The link that your server got from `POST /v2/sdk/session/web-sdk-link`. It works once, for ten minutes. */
+    /** The link that your server received from `POST /v2/sdk/session/web-sdk-link`. It works once, for ten minutes. */
     url: string;
-    /** A window over your page (default), or a visit to the hosted page that comes back to `returnUrl`. */
+    /** A window over your page (default), or a redirect to the hosted page that returns to `returnUrl`. */
     mode?: "modal" | "redirect";
-    /** Where a redirect comes back to, on an allowed origin; by default this page. It gets `bonafide=done|failed|cancelled` and `sessionId`. */
+    /** The URL to which a redirect returns, on an allowed origin; by default this page. It receives `bonafide=done|failed|cancelled` and `sessionId`. */
     returnUrl?: string;
-    /** What screen readers call the window. */
+    /** Name of the window for screen readers. */
     title?: string;
-    /** What screen readers call its close button. */
+    /** Name of the close button for screen readers. */
     closeLabel?: string;
-    /** Each opening calls exactly one of these, once; modal only. */
+    /** Modal only: each opening calls exactly one of these, once. */
     onDone?: (detail: Detail) => void;
     onFailed?: (detail: Detail) => void;
     onCancelled?: (detail: Detail) => void;
   }
 
   interface Handle {
-    /** Closes the window without asking; `onCancelled` is called when there was no outcome. */
+    /** Closes the window without confirmation. Calls `onCancelled` if there was no outcome. */
     close(): void;
   }
 
-  /** Opens the hosted page. Throws a TypeError when an option is unusable, an Error when a window is open already. */
+  /** Opens the hosted page. Throws a TypeError for an invalid option and an Error if a window is already open. */
   function open(options: Options): Handle;
 }

@@ -1,4 +1,5 @@
-// Opens Bonafide's hosted page on a merchant's site. Types and docs: bonafide.d.ts. It sees no personal data.
+// Opens Bonafide's hosted page on a merchant's site. Types and docs are in bonafide.d.ts. It receives no
+// personal data.
 /// <reference path="bonafide.d.ts" />
 (() => {
   "use strict";
@@ -67,7 +68,7 @@
       tell("cancelled", { sessionId: null, status: null });
     }
 
-    // The page asks the person, in their language; one that does not answer is closed.
+    // The hosted page shows a confirmation in the applicant's language. Without a response it is closed.
     function ask() {
       if (!ready) return close();
       frame.contentWindow?.postMessage({ bonafide: "ask" }, page.origin);

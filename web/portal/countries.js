@@ -1,4 +1,4 @@
-// A search over check boxes of countries, and how many are chosen. Without it, the whole list can be scrolled.
+// Searches the check boxes of countries and counts the chosen ones. Without scripts, the list scrolls.
 
 const countries = document.getElementById("geo");
 const search = /** @type {HTMLElement | null | undefined} */ (countries?.querySelector("[data-search]"));
@@ -18,7 +18,7 @@ if (countries && search && count) {
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") event.preventDefault();
   });
-  // What is typed here is no part of the form.
+  // The search text is not part of the form.
   search.addEventListener("change", (event) => event.stopPropagation());
   countries.addEventListener("change", () => (count.textContent = String(countries.querySelectorAll(":checked").length)));
 }

@@ -1,4 +1,4 @@
-// The Flow editor: what follows and the preview keep up with the form. Without this file, buttons do it.
+// The Flow editor: updates consequences and preview when the form changes. Without scripts, buttons do so.
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("flow-form"));
 const outlook = /** @type {HTMLElement} */ (document.getElementById("outlook"));
@@ -11,7 +11,7 @@ let timer;
 /** @type {AbortController | undefined} */
 let asking;
 
-/** Asks what follows from the form as it stands. */
+/** Loads the consequences of the form's current values. */
 async function refresh() {
   asking?.abort();
   asking = new AbortController();
@@ -19,7 +19,7 @@ async function refresh() {
   for (const [name, value] of new FormData(form)) if (typeof value === "string") body.append(name, value);
   try {
     const answer = await fetch("/portal/flows/outlook", { method: "POST", body, signal: asking.signal });
-    // Signed out meanwhile: saving will say so.
+    // The member was signed out meanwhile; saving will report it.
     if (answer.ok && !answer.redirected) outlook.innerHTML = await answer.text();
   } catch {
     return;
@@ -27,21 +27,21 @@ async function refresh() {
   show();
 }
 
-/** Shows the form in the frame. A new frame's first page adds nothing to the browser's history. */
+/** Shows the preview of the form in a new frame, because its first page adds nothing to the browser's history. */
 function show() {
   const frame = /** @type {HTMLIFrameElement} */ (form.querySelector("iframe.preview"));
   frame.replaceWith(frame.cloneNode(false));
   form.requestSubmit(preview);
 }
 
-/** The page's own buttons are for browsers without scripts. */
+/** Hides the buttons for browsers without scripts. */
 look.hidden = true;
 form.addEventListener("change", () => {
   clearTimeout(timer);
   timer = window.setTimeout(refresh, WAIT_MS);
 });
 
-/** What was changed and not saved is not lost by a slip. */
+/** Warns before unsaved changes are lost. */
 let isChanged = form.querySelector(".error") !== null;
 form.addEventListener("input", () => (isChanged = true));
 form.addEventListener("submit", (event) => {

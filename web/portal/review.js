@@ -1,4 +1,4 @@
-// The reviewer's keyboard and the picture viewer. Without it every decision, link and form of these pages works all the same.
+// Keyboard shortcuts and the picture viewer for reviewers. Every decision, link and form also works without it.
 
 const OFF = "review-keys-off";
 const isOff = () => localStorage.getItem(OFF) === "yes";
@@ -6,13 +6,13 @@ const isOff = () => localStorage.getItem(OFF) === "yes";
 /** @template {Element} T @param {string} selector @returns {T | null} */
 const one = (selector) => /** @type {T | null} */ (document.querySelector(selector));
 
-/** Whether somebody is typing, so that letters are letters. */
+/** Whether the focus is in a text field, where keys type letters. */
 const typing = () => {
   const at = document.activeElement;
   return at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement || (at instanceof HTMLInputElement && at.type !== "checkbox");
 };
 
-/* The queue: j and k move, Enter opens. */
+/* The review queue: j and k move, Enter opens. */
 const rows = /** @type {HTMLTableRowElement[]} */ ([...document.querySelectorAll("table[data-rows] tbody tr")]);
 let chosen = -1;
 /** @param {number} to */
@@ -25,7 +25,7 @@ function choose(to) {
   rows[chosen]?.scrollIntoView({ block: "nearest" });
 }
 
-/* A kept reason fills the line beside it, to be changed or sent. */
+/* Selecting a stored reason fills the text field next to it, where it can be edited. */
 for (const select of /** @type {NodeListOf<HTMLSelectElement>} */ (document.querySelectorAll("select[data-fills]"))) {
   select.addEventListener("change", () => {
     const field = /** @type {HTMLInputElement | null} */ (document.getElementById(select.dataset["fills"] ?? ""));
@@ -55,7 +55,7 @@ function draw() {
   const scale = fits * (zoom === 0 ? 1 : (ZOOMS[zoom] ?? 1));
   image.style.width = `${width * scale}px`;
   frame.style.transform = `rotate(${turns * 90}deg)`;
-  // What is turned takes the room that it needs, so that it can be scrolled.
+  // A rotated picture gets the space that it needs, so that it can be scrolled.
   const room = ((width - height) * scale) / 2;
   frame.style.margin = sideways ? `${room}px ${-room}px` : "";
 }
@@ -115,7 +115,7 @@ if (toggle) {
   toggle.addEventListener("change", () => localStorage.setItem(OFF, toggle.checked ? "no" : "yes"));
 }
 
-/** What a key leads to, by `data-key`: a line to type in or a decision is only focused, anything else happens at once. @param {string} key */
+/** Focuses the target of a key (`data-key`). The keys n and c also click it. @param {string} key */
 function go(key) {
   const target = /** @type {HTMLElement | null} */ (one(`[data-key="${key}"]`));
   if (!target) return false;

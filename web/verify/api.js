@@ -1,4 +1,4 @@
-// The server's endpoints as the page uses them. It keeps no state but the access token.
+// The server's endpoints that the page calls. The only state here is the access token.
 import { boot } from "./boot.js";
 
 /**
@@ -13,7 +13,7 @@ import { boot } from "./boot.js";
  * @typedef {{access_token: string, session_id: string, expires_in: number, number?: string}} Exchange
  */
 
-/** An answer that is not a success; status 0: no answer. */
+/** An unsuccessful response. Status 0 means that there was no response. */
 export class ApiError extends Error {
   /** @param {number} status @param {any} body @param {number} [retryAfter] seconds */
   constructor(status, body, retryAfter = 0) {
@@ -55,7 +55,7 @@ async function call(method, path, { body, anonymous, keepalive } = {}) {
   }
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw new ApiError(response.status, answer, Number(response.headers.get("Retry-After")) || 0);
-  // The person's clock may be wrong: times are compared with the server's.
+  // The device's clock may be wrong, so times are compared with the server's.
   const serverTime = Date.parse(response.headers.get("Date") ?? "");
   if (answer && typeof answer === "object") Object.defineProperty(answer, "skew", { value: serverTime ? Date.now() - serverTime : 0 });
   return answer;
@@ -63,7 +63,7 @@ async function call(method, path, { body, anonymous, keepalive } = {}) {
 
 const SESSION = "/v2/sdk/session";
 
-/** In the portal's preview no server is asked: what one would answer is in the page. @param {string} path @returns {any} */
+/** The portal's preview calls no server; the page contains the responses. @param {string} path @returns {any} */
 function rehearse(path) {
   const { current, documents } = /** @type {{current: Current, documents: any}} */ (boot.rehearsal);
   switch (path) {
@@ -99,9 +99,9 @@ export const reject = () => call("POST", `${SESSION}/handoff/reject`);
 export const events = (events, keepalive) => call("POST", `${SESSION}/events`, { body: { events }, keepalive });
 
 /**
- * Sends the verification. `onProgress` gets the part that has been sent, 0–1.
+ * Sends the verification. `onProgress` receives the share that has been sent, 0–1.
  * @param {FormData} form
- * @param {string} key the same for every try of one attempt, so that a try that arrived unnoticed is not made twice
+ * @param {string} key the idempotency key: the same for every try of one attempt, so that no attempt is made twice
  * @param {(part: number) => void} onProgress
  * @returns {Promise<any>}
  */
@@ -121,13 +121,13 @@ export function verify(form, key, onProgress) {
       try {
         body = JSON.parse(request.responseText);
       } catch {
-        // Not ours: a proxy's page, treated as a failure below.
+        // Not the server's JSON but, for example, a proxy's page. It is handled as a failure below.
       }
       if (request.status === 200 && body) resolve(body);
       else reject(new ApiError(request.status === 200 ? 0 : request.status, body, Number(request.getResponseHeader("Retry-After")) || 0));
     };
     request.onerror = request.ontimeout = request.onabort = () => reject(new ApiError(0, null));
-    // Longer than the server's own limits: only a connection that died silently ends here.
+    // This is longer than the server's limits, so it ends only connections that broke silently.
     request.timeout = 180_000;
     request.send(form);
   });

@@ -1,4 +1,5 @@
-// The verification under way: access, what is known of the session, what the person has done, and where they go next.
+// The state of the current verification: the access token, the session's data, the applicant's input, and
+// the next screen.
 import * as api from "./api.js";
 import { boot, tokens } from "./boot.js";
 import { announce, dismiss, h, notice } from "./dom.js";
@@ -23,7 +24,7 @@ let isSending = false;
 /** @type {boolean} */
 let isOver = false;
 
-/** The session's facts; only screens of a session ask. */
+/** The session's facts. Call it only on screens that have a session. */
 export function facts() {
   if (!known) throw new Error("no session");
   return known;
@@ -34,20 +35,20 @@ export const hasSession = () => known !== null;
 /** @param {boolean} value */
 export const setSending = (value) => void (isSending = value);
 
-/** How the merchant looks, as far as the page knows it: before, during and after the session. @returns {import("./boot.js").Merchant | null} */
+/** The merchant's branding, if known: before, during and after the session. @returns {import("./boot.js").Merchant | null} */
 export function brand() {
   const { preview } = boot;
   return known?.current.merchant ?? (preview ? { ...preview, name: preview.merchantName } : (boot.merchant ?? store.tab().ended?.merchant ?? null));
 }
 export const merchant = () => brand()?.name ?? t("page.merchant");
 
-/** A desktop: a mouse, a large screen and so, most likely, a phone beside it. */
+/** Whether this is a desktop (a mouse and a large screen), whose user probably also has a phone. */
 const isDesktop = () => matchMedia("(hover: hover) and (pointer: fine)").matches && screen.width >= 900;
 
 /** @type {number | undefined} */
 let saving;
 
-/** Keeps what was done; soon, so that typing costs nothing. */
+/** Stores the applicant's input after a short delay, so that typing stays fast. */
 export function save() {
   clearTimeout(saving);
   saving = window.setTimeout(saveNow, SAVE_MS);
@@ -58,7 +59,7 @@ export async function saveNow() {
   if (access && !isOver) await store.saveSession(access.sessionId, work);
 }
 
-/** Begins with what an exchange or a claim answered. @param {api.Exchange} exchange @param {boolean} claimed */
+/** Begins a session with the response of an exchange or a claim. @param {api.Exchange} exchange @param {boolean} claimed */
 export async function enter(exchange, claimed) {
   access = {
     token: exchange.access_token,
@@ -73,7 +74,7 @@ export async function enter(exchange, claimed) {
   await resume(access);
 }
 
-/** Goes on with a session that this browser has access to. @param {store.Access} given */
+/** Continues a session for which this browser has an access token. @param {store.Access} given */
 export async function resume(given) {
   access = given;
   api.useToken(given.token);
@@ -90,27 +91,27 @@ export async function resume(given) {
   connectEvents();
 }
 
-/** When the session ends, by this device's clock. @param {api.Current} current */
+/** The end of the session by this device's clock. @param {api.Current} current */
 function deadlineOf(current) {
   const { expiresAt } = current;
   const time = typeof expiresAt === "number" ? (expiresAt < 1e12 ? expiresAt * 1000 : expiresAt) : Date.parse(expiresAt);
   return Number.isNaN(time) ? 0 : time + /** @type {any} */ (current).skew;
 }
 
-/** Asks the server anew. @returns {Promise<api.Current>} */
+/** Loads the session's state from the server again. @returns {Promise<api.Current>} */
 export async function refresh() {
   const current = await api.current();
   if (known) known.current = current;
   return current;
 }
 
-/** Whether an attempt has an outcome that the person has not begun to put right. */
+/** Whether an attempt has an outcome that the applicant has not begun to correct. */
 export function openOutcome() {
   const { outcome, attempts } = facts().current;
   return outcome && (outcome.status !== "failed" || attempts > work.seen) ? outcome : null;
 }
 
-/** Shows what comes next. @param {{replace?: boolean}} [options] */
+/** Shows the next screen. @param {{replace?: boolean}} [options] */
 export async function next(options) {
   await saveNow();
   if (openOutcome()) return router.show("outcome", { replace: true });
@@ -124,7 +125,7 @@ export async function next(options) {
   return router.show(id, { replace: id === "upload", ...options });
 }
 
-/** A claimed device's number was confirmed. */
+/** Records that the number of a claimed device was confirmed. */
 export function confirmNumber() {
   if (!access) return;
   access.number = null;
@@ -132,7 +133,7 @@ export function confirmNumber() {
 }
 
 /**
- * What is left on this device is deleted.
+ * Deletes all data of the session on this device.
  * @param {{status: string, codes: number[]}} [ended] shown again after a reload
  */
 export async function clear(ended) {
@@ -146,7 +147,7 @@ export async function clear(ended) {
   store.setTab(ended ? { ended: { ...ended, merchant: brand(), sessionId: access?.sessionId ?? null } } : {});
 }
 
-/** The end without an outcome, with its own screen. @param {string} kind of screens/end.js @param {any} [params] */
+/** Ends the session without an outcome and shows the matching screen. @param {string} kind of screens/end.js @param {any} [params] */
 export async function finish(kind, params) {
   if (kind === "expired") {
     await clear({ status: "expired", codes: [] });
@@ -156,7 +157,7 @@ export async function finish(kind, params) {
   return router.show("end", { params: { kind, ...params }, replace: true });
 }
 
-/** What a failed call means: expired, or a text for the screen. @param {unknown} error @returns {string} "" when a screen was shown */
+/** Handles a failed call: shows the screen for an expired session, or returns a text. @param {unknown} error @returns {string} "" when a screen was shown */
 export function problemText(error) {
   if (!(error instanceof api.ApiError)) return t("problem.server");
   if (error.status === 401 && hasSession()) {
@@ -167,18 +168,18 @@ export function problemText(error) {
   return t(error.status === 429 ? "problem.busy" : "problem.server");
 }
 
-/** Where the browser's Back leads. @param {string} id @param {string} part */
+/** The target of the browser's Back button. @param {string} id @param {string} part */
 export function guard(id, part) {
   if (isSending || isOver || ["elsewhere", "end", "outcome"].includes(router.screen())) return null;
   if (!known) return id ? { id, part } : { id: "open", part: "" };
   const reachable = flow.steps(known, work).findIndex((step) => step.id === id);
   const upTo = flow.steps(known, work).findIndex((step) => !step.done);
   if (id === "consent" || reachable < 0 || (upTo >= 0 && reachable > upTo)) return { id: flow.nextStep(known, work), part: "" };
-  // The camera does not open by itself; a picture that was taken is shown.
+  // Back never opens the camera. It shows a picture that was already taken.
   return { id, part: "" };
 }
 
-/** Which of the visible steps is shown. */
+/** The number of the current step among the visible steps. */
 export function progress() {
   if (!known || isOver) return null;
   const visible = flow.steps(known, work).filter(({ id }) => id !== "consent" && id !== "device");
@@ -201,7 +202,7 @@ function watchTime(deadline) {
     const left = deadline - Date.now();
     if (left <= 0) {
       stopTime();
-      // The answer to what is being sent decides.
+      // An upload is in progress, and its response decides.
       if (!isSending && !isOver) finish("expired");
       return;
     }
@@ -228,7 +229,7 @@ function stopTime() {
 
 // The top of the page
 
-/** Merchant and mode, as soon as they are known. */
+/** Shows merchant and mode as soon as they are known. */
 export function drawTop() {
   const { name, logoUrl } = brand() ?? {};
   const place = document.getElementById("brand");

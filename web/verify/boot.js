@@ -1,4 +1,4 @@
-// What the server put into the page (page.html, #boot).
+// The data that the server embeds in the page (page.html, #boot).
 
 /**
  * @typedef {{name: string, logoUrl: string | null, color: string | null, privacyUrl: string | null, contact: string | null}} Merchant
@@ -13,13 +13,13 @@ export const boot = JSON.parse(document.getElementById("boot")?.textContent ?? "
 
 const asked = new URLSearchParams(location.search);
 
-/** The one-time tokens that the address carried; it loses them at once. */
+/** The one-time tokens from the URL, which are removed from it at once. */
 export const tokens = { link: asked.get("token"), handoff: asked.get("handoff") };
 
-/** The merchant's short id, so that a reload is answered with the right headers. */
+/** The merchant's short id, with which the server sends the right headers after a reload. */
 const merchant = boot.m ?? asked.get("m");
 
-/** Takes everything secret out of the address (and out of what a referrer, a history or a screenshot could show). @param {string} lang */
+/** Removes all secrets from the URL, so that no referrer, history or screenshot contains them. @param {string} lang */
 export function cleanAddress(lang) {
   if (boot.rehearsal) return;
   const address = new URL(location.href);
@@ -31,13 +31,14 @@ export function cleanAddress(lang) {
 }
 
 /**
- * Whether the button that the server drew was pressed before any script ran: its popover remembers that. It goes with the first screen.
+ * Whether the server-rendered button was pressed before any script ran, which its open popover shows. The
+ * first screen replaces both.
  */
 export function wasPressed() {
   try {
     return document.getElementById("starting")?.matches(":popover-open") ?? false;
   } catch {
-    // A browser without popovers, whose button looked as if it did not work yet.
+    // Browsers without popovers show the button as inactive until now.
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// A searchable list of countries: the combobox pattern of ARIA 1.2 with a list box, by name in the person's language,
-// in English, or by code; accents and case do not matter.
+// A searchable list of countries: the combobox pattern of ARIA 1.2 with a list box. The search accepts a name in
+// the page's language or in English, or a code, and ignores accents and case.
 import { announce, button, h, icon } from "./dom.js";
 import { countryName, language, t } from "./i18n.js";
 
@@ -61,7 +61,7 @@ export function countryBox({ id, label, countries, value, onchange, describedby 
   function open() {
     const text = chosen && input.value === chosen.name ? "" : plain(input.value.trim());
     const found = entries.filter(({ search, codes }) => !text || codes.includes(text) || search.some((name) => name.includes(text)));
-    // What begins with the text comes first.
+    // Entries that begin with the text come first.
     shown = text ? found.sort((a, b) => Number(!starts(a, text)) - Number(!starts(b, text))) : found;
     list.replaceChildren(
       ...shown.map((entry, i) =>
@@ -125,7 +125,7 @@ export function countryBox({ id, label, countries, value, onchange, describedby 
     }
   });
   input.addEventListener("blur", () => {
-    // A name that was typed in full, or as a code, counts as chosen.
+    // A fully typed name or code selects its entry.
     if (!chosen && input.value.trim()) {
       const text = plain(input.value.trim());
       const exact = entries.find(({ search, codes }) => search.includes(text) || codes.includes(text));
@@ -133,7 +133,7 @@ export function countryBox({ id, label, countries, value, onchange, describedby 
     }
     close();
   });
-  // The list must not take the focus, or the field's blur would close it before the tap counts.
+  // If the list took the focus, the field's blur would close it before the tap is handled.
   list.addEventListener("mousedown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
     const option = /** @type {HTMLElement} */ (event.target).closest("li");

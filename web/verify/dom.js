@@ -1,9 +1,9 @@
-// Elements without a framework. Texts are always text nodes: nothing here parses HTML.
+// Creates elements without a framework. Texts are always text nodes; nothing here parses HTML.
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * Makes an element. `on…` members are listeners, `true` is an empty attribute, `false`/`null` are left out.
+ * Creates an element. `on…` members are listeners, `true` sets an empty attribute, `false`/`null` set none.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Record<string, any> | null} [props]
@@ -54,7 +54,7 @@ export function button(kind, text, onclick, iconName) {
   return h("button", { class: kind, type: "button", onclick }, iconName ? icon(iconName) : null, text);
 }
 
-/** Where a screen's buttons are: at the foot on phones. @param {...Child} children */
+/** The container of a screen's buttons, which is at the bottom on phones. @param {...Child} children */
 export const actions = (...children) => h("div", { class: "actions" }, ...children);
 
 /** A short notice. @param {"info" | "warn" | "bad" | "good"} tone @param {...Child} children */
@@ -69,7 +69,7 @@ export function rows(rows) {
 }
 
 /**
- * Asks something over the screen; resolves with what was chosen, `false` when dismissed.
+ * Shows a dialog with a question. Resolves with the choice; `false` if it was dismissed.
  * @param {{title: string, body: string, yes: string, no: string}} texts
  * @returns {Promise<boolean>}
  */
@@ -100,7 +100,7 @@ export function ask({ title, body, yes, no }) {
 
 const live = () => document.getElementById("live");
 
-/** Says something to screen readers, politely. @param {string} text */
+/** Announces a text to screen readers (polite). @param {string} text */
 export function announce(text) {
   const region = live();
   if (!region) return;
@@ -108,13 +108,13 @@ export function announce(text) {
   setTimeout(() => (region.textContent = text), 60);
 }
 
-/** What was said is over with its screen. */
+/** Clears the announcement when the screen changes. */
 export function hush() {
   const region = live();
   if (region) region.textContent = "";
 }
 
-/** Shows a notice over the page until it is taken away. @param {string} id @param {"info" | "warn"} tone @param {string} text */
+/** Shows a notice over the page until it is removed. @param {string} id @param {"info" | "warn"} tone @param {string} text */
 export function notice(id, tone, text) {
   dismiss(id);
   const box = note(tone, text);

@@ -1,5 +1,6 @@
-// The merchant's page around this one (modal), or the address to go back to (redirect). Its other half is embed/bonafide.js.
-// Messages go to the origin that the server allowed, never to "*", and are believed from there only.
+// Connects the hosted page to the merchant's page around it (modal) or to the return URL (redirect). The
+// merchant's side is embed/bonafide.js. Messages are sent to the origin that the server allowed, never to
+// "*", and accepted only from it.
 
 /** @typedef {{returnUrl: string | null, origin: string | null}} Embed */
 /** @typedef {"done" | "failed" | "cancelled"} Outcome */
@@ -11,16 +12,16 @@ let embed = { returnUrl: null, origin: null };
 /** @type {{outcome: Outcome, detail: Detail}} */
 let last = { outcome: "cancelled", detail: { sessionId: null, status: null } };
 
-/** Whether a merchant's page holds this one. */
+/** Whether this page is inside a merchant's page. */
 export const isEmbedded = () => window.parent !== window && embed.origin !== null;
 
-/** Whether `leave` leads anywhere; without it the page says that the window may be closed. */
+/** Whether `leave` has a target. If not, the page says that the window can be closed. */
 export const canLeave = () => isEmbedded() || embed.returnUrl !== null;
 
 /**
  * Connects to the merchant's page. Call once, before the first screen.
- * @param {{state: string, embed: Embed}} boot what the server inlined; a reload has no token and finds what the first visit kept
- * @param {() => void} askToLeave shows the page's own question whether to leave; a yes calls `notify("cancelled", …)` and `leave()`
+ * @param {{state: string, embed: Embed}} boot the data that the server embedded; a reload has no token and uses what the first visit stored
+ * @param {() => void} askToLeave shows the dialog whether to leave; on yes it calls `notify("cancelled", …)` and `leave()`
  */
 export function connect(boot, askToLeave) {
   embed = boot.state === "no_token" ? recall() : boot.embed;
@@ -33,7 +34,7 @@ export function connect(boot, askToLeave) {
   });
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
-    // Or the same key would close the question.
+    // Otherwise the same key press would close the dialog.
     event.preventDefault();
     askToLeave();
   });
@@ -41,7 +42,7 @@ export function connect(boot, askToLeave) {
 }
 
 /**
- * Tells the merchant's page how it ended. The page stays open, so that the person can read the outcome.
+ * Reports the outcome to the merchant's page. This page stays open, so that the applicant can read it.
  * @param {Outcome} outcome
  * @param {Detail} detail
  */
@@ -50,7 +51,7 @@ export function notify(outcome, detail) {
   if (isEmbedded()) post({ bonafide: outcome, sessionId: detail.sessionId, status: detail.status });
 }
 
-/** Goes back to the merchant: closes the modal, or visits `returnUrl`. False when there is nowhere to go. */
+/** Returns to the merchant: closes the modal or opens `returnUrl`. False if there is no target. */
 export function leave() {
   if (isEmbedded()) {
     post({ bonafide: "close" });
@@ -69,7 +70,7 @@ function post(message) {
   if (embed.origin !== null) window.parent.postMessage(message, embed.origin);
 }
 
-// A browser that blocks storage only loses the way back after a reload.
+// If the browser blocks storage, only the way back to the merchant is lost after a reload.
 /** @param {Embed} value */
 function keep(value) {
   try {

@@ -1,4 +1,5 @@
-// How far people come and where they stop: step, kind and time, never what they typed or showed. Losing some is fine.
+// Records progress and abandonment: step, kind and time, never the applicant's data or pictures. Lost events
+// are acceptable.
 import * as api from "./api.js";
 
 /** @typedef {"reached" | "completed" | "retried" | "dropped" | "failed" | "denied"} Kind */
@@ -18,7 +19,7 @@ export function track(step, kind, detail) {
   if (isConnected) timer ??= window.setTimeout(flush, WAIT_MS);
 }
 
-/** From now on there is a session to send them with. */
+/** Enables sending, now that there is a session. */
 export function connectEvents() {
   isConnected = true;
   flush();
@@ -31,7 +32,7 @@ export function flush(leaving = false) {
   if (!isConnected || !queue.length) return;
   const batch = queue.splice(0, MAX_BATCH);
   api.events(batch, leaving).catch((error) => {
-    // Only what never arrived is worth another try.
+    // Only events that never reached the server are sent again.
     if (error.status === 0 && !leaving && queue.length < MAX_BATCH) queue.unshift(...batch);
   });
 }

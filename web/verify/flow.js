@@ -1,4 +1,5 @@
-// Which steps a verification has, what each still needs, and what a failure asks to be done again. Pure: no page, no network.
+// The steps of a verification, what each still needs, and the steps that a failure repeats. Pure functions
+// without page or network.
 
 /** @typedef {import("./api.js").Country} Country */
 /** @typedef {import("./api.js").Current} Current */
@@ -6,25 +7,25 @@
 /** @typedef {{blob: Blob, name: string, problems: string[], accepted: boolean, source: "camera" | "file"}} Picture */
 
 /**
- * What the person has done so far; kept over a reload.
+ * The applicant's input until now, which survives a reload.
  * @typedef {object} Work
  * @property {boolean} consented
  * @property {"" | "here"} device
- * @property {Record<string, string>} details what was typed, by field of the contract; dob as MM/DD/YYYY
+ * @property {Record<string, string>} details typed values by field of the contract; dob as MM/DD/YYYY
  * @property {boolean} detailsDone
- * @property {Record<string, string>} refused fields that the server did not accept → the text's key
+ * @property {Record<string, string>} refused fields that the server refused → key of the message
  * @property {string} country of the document, alpha-3
  * @property {string} type
  * @property {boolean} documentDone
  * @property {Partial<Record<Side, Picture>>} pictures
- * @property {boolean} noBack the document has one side
- * @property {Partial<Record<Side, number>>} doubts how often a poor picture was sent back
- * @property {string} key of the attempt that is being sent
- * @property {boolean} ready everything was confirmed: send
- * @property {number} seen attempts whose outcome the person has begun to put right
+ * @property {boolean} noBack the document is one-sided
+ * @property {Partial<Record<Side, number>>} doubts how often a poor picture was rejected
+ * @property {string} key idempotency key of the attempt that is being sent
+ * @property {boolean} ready everything is confirmed and can be sent
+ * @property {number} seen number of attempts whose outcome the applicant has begun to correct
  */
 
-/** What is known of the session. @typedef {{current: Current, countries: Country[], preselected: string | null, desktop: boolean, claimed: boolean}} Facts */
+/** The session's facts. @typedef {{current: Current, countries: Country[], preselected: string | null, desktop: boolean, claimed: boolean}} Facts */
 
 /** @returns {Work} */
 export const newWork = () => ({
@@ -44,21 +45,21 @@ export const newWork = () => ({
   seen: 0,
 });
 
-/** Personal fields, in the order in which the page asks for them. */
+/** Personal fields in the page's order. */
 export const FIELDS = ["firstName", "middleName", "lastName", "dob", "nationality", "country", "street", "street2", "city", "state", "postcode", "phone", "email", "ssn"];
 
 /** @param {Facts} facts @param {string} alpha3 */
 export const findCountry = (facts, alpha3) => facts.countries.find((country) => country.alpha3 === alpha3);
 
-/** The fields that the Flow asks of everybody. @param {Facts} facts */
+/** The fields that the Flow requests of every applicant. @param {Facts} facts */
 function defaultFields(facts) {
   const asked = facts.current.defaultFields ?? {};
   return FIELDS.filter((field) => asked[field] === true);
 }
 
 /**
- * The fields to ask for: the Flow's, with the override of the country that decides (residence, else nationality, else document).
- * A field that names the deciding country stays, or the override would not apply.
+ * The fields to request: the Flow's, with the override of the deciding country (residence, else nationality, else
+ * document). The field that names the deciding country always remains, because otherwise the override would not apply.
  * @param {Facts} facts @param {Work} work @returns {string[]}
  */
 export function fieldsFor(facts, work) {
@@ -73,26 +74,26 @@ export function fieldsFor(facts, work) {
   return FIELDS.filter((field) => asked.has(field));
 }
 
-/** Whether a document has to be shown. @param {Facts} facts @param {Work} work */
+/** Whether a document is required. @param {Facts} facts @param {Work} work */
 export function asksDocument(facts, work) {
   const residence = findCountry(facts, work.details["country"] || work.details["nationality"] || "");
   if (residence && !residence.types.length) return false;
   return facts.current.defaultDocumentTypes.length > 0 || Boolean(residence?.types.length);
 }
 
-/** Whether where the person lives or belongs leaves a residence permit only (contract §4.6 rule 5). @param {Facts} facts @param {Work} work */
+/** Whether residence or nationality allows only a residence permit (contract §4.6 rule 5). @param {Facts} facts @param {Work} work */
 export function permitOnly(facts, work) {
   return ["country", "nationality"].map((field) => work.details[field]).find((code) => code && findCountry(facts, code)?.restricted) ?? "";
 }
 
-/** The types that a country offers this person. @param {Facts} facts @param {Work} work @param {string} alpha3 */
+/** The document types of a country that this applicant can use. @param {Facts} facts @param {Work} work @param {string} alpha3 */
 export function typesFor(facts, work, alpha3) {
   const country = findCountry(facts, alpha3);
   if (!country || country.restricted) return [];
   return permitOnly(facts, work) ? country.types.filter(({ type }) => type === "RESIDENCY_CARD") : country.types;
 }
 
-/** The one document that is possible, if there is only one. @param {Facts} facts @param {Work} work */
+/** The document, if only one is possible. @param {Facts} facts @param {Work} work */
 export function onlyChoice(facts, work) {
   const choices = [];
   for (const country of facts.countries) {
@@ -108,7 +109,7 @@ export function onlyChoice(facts, work) {
 export const chosenType = (facts, work) => findCountry(facts, work.country)?.types.find(({ type }) => type === work.type);
 
 /**
- * The steps, in order, each with whether it is done.
+ * The steps in order, with their completion.
  * @param {Facts} facts @param {Work} work @returns {{id: string, done: boolean}[]}
  */
 export function steps(facts, work) {
@@ -126,13 +127,13 @@ export function steps(facts, work) {
   return list;
 }
 
-/** The first step that is not done; `upload` when all are. @param {Facts} facts @param {Work} work */
+/** The first incomplete step; `upload` if all are complete. @param {Facts} facts @param {Work} work */
 export const nextStep = (facts, work) => steps(facts, work).find(({ done }) => !done)?.id ?? "upload";
 
-/** Whether everything but one step is done: its button then sends. @param {Facts} facts @param {Work} work @param {string} id */
+/** Whether this step is the only incomplete one. Its button then sends the attempt. @param {Facts} facts @param {Work} work @param {string} id */
 export const isLast = (facts, work, id) => steps(facts, work).every((step) => step.done || step.id === id);
 
-/** What each failure code asks to be done again; codes that nobody can put right here ask for nothing. @type {Record<number, string[]>} */
+/** The steps to repeat for each failure code. Codes that an applicant cannot correct have none. @type {Record<number, string[]>} */
 const REDO = {
   2001: ["front"],
   2002: ["front", "back"],
@@ -166,15 +167,15 @@ const REDO = {
   2703: ["front", "back"],
 };
 
-/** Codes whose repair may be another document photo as well. */
+/** Codes that a new document photo may also correct. */
 export const FACE_MISMATCH = [2201, 2202, 2204];
 
 /**
- * What a failed attempt means for the person: the codes to explain, the steps to repeat, and whether repeating can help.
+ * What a failed attempt means for the applicant: codes to explain, steps to repeat, and whether repeating helps.
  * @param {number[]} codes
  */
 export function remedy(codes) {
-  // Nothing about screening is ever shown, whatever the server sends.
+  // Screening results are never shown, whatever the server sends.
   const shown = codes.filter((code) => code !== 2702);
   const hopeless = shown.filter((code) => REDO[code]?.length === 0);
   const redo = [...new Set(shown.flatMap((code) => REDO[code] ?? ["front", "back", "selfie"]))];
@@ -182,7 +183,7 @@ export function remedy(codes) {
   return { codes: hopeless.length ? hopeless : shown, redo: hopeless.length ? [] : order.filter((step) => redo.includes(step)) };
 }
 
-/** Forgets what has to be done again, and only that. @param {Work} work @param {string[]} redo */
+/** Clears the input of the steps to repeat, and only that. @param {Work} work @param {string[]} redo */
 export function reopen(work, redo) {
   work.key = "";
   work.ready = false;

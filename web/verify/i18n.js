@@ -5,7 +5,7 @@ import { boot } from "./boot.js";
 let strings = boot.strings ?? {};
 let lang = boot.lang || "en";
 
-/** The languages' own names, so that a person finds theirs whatever the page speaks. */
+/** Each language's own name, so that applicants recognise theirs in any language of the page. */
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", pt: "Português", ar: "العربية" };
 
 export const language = () => lang;
@@ -17,7 +17,7 @@ export const language = () => lang;
  */
 export function t(key, params = {}) {
   const text = strings[key] ?? key;
-  // In Arabic, a name of another script must not turn the text around it (Unicode's isolates).
+  // Unicode isolates prevent a name in another script from reordering the Arabic text around it.
   const [before, after] = lang === "ar" ? ["\u2068", "\u2069"] : ["", ""];
   return text.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = params[name];
@@ -25,7 +25,7 @@ export function t(key, params = {}) {
   });
 }
 
-/** Whether there is such a text. @param {string} key */
+/** Whether the text exists. @param {string} key */
 export const has = (key) => key in strings;
 
 /** Whole numbers as the language writes them (Arabic with Western digits, as links and documents do). @param {number} value */

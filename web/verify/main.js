@@ -1,4 +1,4 @@
-// The hosted page's beginning: what the address and this browser hold decides the first screen.
+// Entry point of the hosted page. The URL and the stored state determine the first screen.
 import * as api from "./api.js";
 import * as app from "./app.js";
 import { boot, cleanAddress, tokens } from "./boot.js";
@@ -68,7 +68,7 @@ async function first() {
     return router.show("claim", { replace: true });
   }
   if (link) {
-    // A new link is a new visit, whatever this tab did before.
+    // A new link always begins a new visit in this tab.
     store.setTab(boot.state === "open" ? { link } : {});
     if (boot.state === "open") return router.show("open", { replace: true });
     if (boot.state === "token_used" && (await open.goOn(link))) return;
@@ -85,7 +85,7 @@ async function first() {
       : router.show("outcome", { params: { result: { ...kept.ended, final: true } }, replace: true });
   }
   if (kept.link) {
-    // Reloaded before the start: the address has no token any more.
+    // After a reload before the start, the URL has no token.
     try {
       boot.preview ??= await api.preview(kept.link);
     } catch (error) {
@@ -105,7 +105,7 @@ function endOf(state) {
   return app.finish(kinds[state] ?? "notoken");
 }
 
-/** The merchant's page, or Escape within it, asks whether to leave. */
+/** Shows the dialog whether to leave, for the merchant's page or the Escape key. */
 async function askToLeave() {
   if (["end", "outcome"].includes(router.screen())) return void leave();
   const yes = await ask({ title: t("page.leave.title"), body: t("page.leave.body"), yes: t("page.leave.yes"), no: t("page.leave.no") });
@@ -139,7 +139,7 @@ function drawLanguages() {
   );
   const code = h("span", { "aria-hidden": "true" }, language().toUpperCase());
   select.addEventListener("change", () => (code.textContent = select.value.toUpperCase()));
-  // In the place that the server kept for it.
+  // The server reserves a place for it in the page.
   document.getElementById("languages")?.remove();
   document.getElementById("top-end")?.append(h("div", { class: "languages", id: "languages" }, icon("globe"), code, select));
 }

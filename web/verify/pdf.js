@@ -1,16 +1,17 @@
-// What can honestly be shown of a PDF without a PDF library. Scanned documents hold one JPEG a page: those are taken out and
-// offered as pages to choose from. Anything else is sent whole; the server then uses the first page with a document.
+// Previews PDF files without a PDF library. Scanned documents contain one JPEG per page; those are extracted
+// and offered as pages to choose from. Any other PDF is sent whole, and the server uses the first page with
+// a document.
 
-/** Smaller pictures are logos and stamps, not pages. */
+/** Minimum size of a page. Smaller pictures are logos and stamps. */
 const MIN_SIDE = 600;
 const MAX_PAGES = 10;
 
-/** @typedef {{pages: Blob[], count: number, locked: boolean}} Pdf pages: as pictures; count: 0 when it cannot be told */
+/** @typedef {{pages: Blob[], count: number, locked: boolean}} Pdf pages: as pictures; count: 0 if unknown */
 
 /** @param {Blob} file @returns {Promise<Pdf>} */
 export async function inspect(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
-  // Latin-1 keeps one character a byte, so that positions are offsets.
+  // Latin-1 has one character per byte, so text positions are byte offsets.
   const text = new TextDecoder("latin1").decode(bytes);
   if (/\/Encrypt[\s/<\d]/.test(text)) return { pages: [], count: 0, locked: true };
   const count = (text.match(/\/Type\s*\/Page(?![a-zA-Z])/g) ?? []).length;
@@ -27,7 +28,7 @@ export async function inspect(file) {
 /** The JPEG whose dictionary names its filter at `at`. @param {string} text @param {Uint8Array<ArrayBuffer>} bytes @param {number} at */
 function pictureAt(text, bytes, at) {
   const stream = text.indexOf("stream", at);
-  // Dictionaries are short: a stream further away belongs to something else.
+  // Dictionaries are short, so a stream further away belongs to another object.
   if (stream < 0 || stream - at > 4096 || text.slice(at, stream).includes("endobj")) return null;
   const from = text.startsWith("\r\n", stream + 6) ? stream + 8 : stream + 7;
   const to = text.indexOf("endstream", from);

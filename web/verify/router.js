@@ -3,7 +3,7 @@ import { button, h, hush } from "./dom.js";
 import { t } from "./i18n.js";
 
 /**
- * What a screen is made of.
+ * The parts of a screen.
  * @typedef {{body: (Node | null | false)[], cleanup?: () => void, shown?: () => unknown}} Screen
  * @typedef {(part: string, params: any) => Screen | Promise<Screen>} Render
  */
@@ -22,7 +22,7 @@ let progress = () => null;
 
 /**
  * @param {Record<string, Render>} map
- * @param {typeof guard} onBack where a step back really leads; null: stay
+ * @param {typeof guard} onBack the target of Back; null: stay
  * @param {typeof progress} onProgress
  */
 export function start(map, onBack, onProgress) {
@@ -38,12 +38,12 @@ export function start(map, onBack, onProgress) {
 
 const index = () => Number(history.state?.index ?? 0);
 
-/** The screen that is shown. */
+/** The current screen. */
 export const screen = () => now.id;
 
 /**
  * @param {string} id
- * @param {{part?: string, params?: any, replace?: boolean}} [options] replace: Back does not come here again
+ * @param {{part?: string, params?: any, replace?: boolean}} [options] replace: the new screen replaces the current one in the history
  */
 export async function show(id, { part = "", params = null, replace = false } = {}) {
   const state = { screen: id, part, index: replace ? index() : index() + 1 };
@@ -51,7 +51,7 @@ export async function show(id, { part = "", params = null, replace = false } = {
   await render(id, part, params);
 }
 
-/** Draws the screen again, as after a change of language. @param {boolean} [refocus] what it shows is new */
+/** Renders the screen again, for example after a change of language. @param {boolean} [refocus] what it shows is new */
 export function redraw(refocus = false) {
   if (refocus) now = { ...now, part: now.part === "trouble" || now.part === "file" ? "" : now.part };
   return render(now.id, now.part === "camera" ? "" : now.part, now.params, refocus);
@@ -66,7 +66,7 @@ async function render(id, part, params, refocus = false) {
   now = { id, part, params };
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const screen = await /** @type {Render} */ (screens[id])(part, params);
-  // Another screen was asked for meanwhile.
+  // Another screen was requested meanwhile.
   if (mine !== turn) return screen.cleanup?.();
   cleanup = screen.cleanup;
   if (!isSame) hush();
@@ -76,9 +76,9 @@ async function render(id, part, params, refocus = false) {
   drawSteps();
   const title = main.querySelector("h1");
   document.title = title ? `${title.textContent} · ${t("page.title")}` : t("page.title");
-  // The button that the server drew gives the focus to the one that works.
+  // If the server-rendered button has the focus, the working button takes it over.
   if (wasOnStart) /** @type {HTMLElement | null} */ (main.querySelector(".primary"))?.focus();
-  // Not on the very first screen: reading begins at the top of the page.
+  // The first screen takes no focus, so that screen readers begin at the top of the page.
   if (mine > 1 && (!isSame || refocus)) {
     scrollTo(0, 0);
     title?.focus({ preventScroll: true });

@@ -1,11 +1,12 @@
-// What survives a reload. The access token lives in sessionStorage (this tab); what the person typed and photographed in
-// IndexedDB under the session's id, deleted at the end or on expiry. A used link can be opened again in the same browser:
-// its access token is kept sealed under a key made from the link itself, so the storage alone gives nothing.
+// State that survives a reload. The access token is in sessionStorage (this tab). Typed data and pictures are
+// in IndexedDB under the session's id, and are deleted at the end or on expiry. A used link can be opened
+// again in the same browser. Its access token is sealed with a key derived from the link, so the stored data
+// alone give no access.
 import { boot } from "./boot.js";
 
 const DATABASE = "bonafide";
 const TAB_KEY = "bonafide";
-/** Nothing is kept longer than this, whatever happens: a session lives ten minutes. */
+/** Maximum lifetime of stored data. A session lives ten minutes. */
 const MAX_AGE_MS = 30 * 60_000;
 
 /** @typedef {{token: string, sessionId: string, deadline: number, claimed: boolean, number: string | null}} Access */
@@ -31,18 +32,18 @@ export function setTab(value) {
   try {
     sessionStorage.setItem(TAB_KEY, JSON.stringify(value));
   } catch {
-    // Storage is blocked: the page works, a reload forgets.
+    // If storage is blocked, the page works but a reload loses the state.
   }
 }
 
 /** @type {Promise<IDBDatabase | null> | undefined} */
 let opened;
-/** Used when the browser gives no database. @type {Map<string, any>} */
+/** Used if the browser has no database. @type {Map<string, any>} */
 const memory = new Map();
 
 function database() {
   opened ??= new Promise((resolve) => {
-    // A preview keeps nothing.
+    // A preview stores nothing.
     if (boot.rehearsal) return resolve(null);
     try {
       const request = indexedDB.open(DATABASE, 1);
@@ -59,7 +60,7 @@ function database() {
 /**
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest} work
- * @returns {Promise<any>} undefined when the browser keeps nothing
+ * @returns {Promise<any>} undefined if the browser has no database
  */
 async function withStore(mode, work) {
   const db = await database();
@@ -102,7 +103,7 @@ export const saveSession = (sessionId, value) => write(`session:${sessionId}`, v
 /** @param {string} sessionId */
 export const deleteSession = (sessionId) => remove(`session:${sessionId}`);
 
-/** Deletes what earlier visits left behind. */
+/** Deletes data of earlier visits. */
 export async function sweep() {
   const db = await database();
   if (!db) return;
@@ -130,7 +131,7 @@ async function linkName(link) {
 /** @param {string} link */
 const linkKey = async (link) => crypto.subtle.importKey("raw", await digest("key", link), "AES-GCM", false, ["encrypt", "decrypt"]);
 
-/** Keeps the access that a link was exchanged for. @param {string} link @param {Access} access */
+/** Stores the access for which a link was exchanged. @param {string} link @param {Access} access */
 export async function sealAccess(link, access) {
   if (!globalThis.crypto?.subtle) return;
   const iv = crypto.getRandomValues(new Uint8Array(12));
@@ -138,7 +139,7 @@ export async function sealAccess(link, access) {
   await write(await linkName(link), { iv, sealed });
 }
 
-/** The access that this browser got for a link, while it lives. @param {string} link @returns {Promise<Access | null>} */
+/** The access that this browser received for a link, until it expires. @param {string} link @returns {Promise<Access | null>} */
 export async function unsealAccess(link) {
   if (!globalThis.crypto?.subtle) return null;
   try {

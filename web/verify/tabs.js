@@ -1,8 +1,9 @@
-// One window at a time: whoever takes a session over locks it, which tells the window that had it; a newcomer asks first. Locks are the
-// browser's own, so nothing waits for a window that is slow, asleep or gone. Without them (old browsers) every window goes on.
+// One window per session: the window that takes a session over locks it, and the lock notifies the previous
+// window. A new window asks the applicant first. Locks are the browser's, so nothing waits for a slow or closed
+// window. In old browsers without locks, every window continues.
 
 const ASK_AGAIN_MS = 100;
-/** A window that is just being reloaded gives its lock up within this many questions. */
+/** Number of checks within which a reloading window releases its lock. */
 const QUESTIONS = 5;
 
 /** @param {string} sessionId */
@@ -11,13 +12,13 @@ const nameOf = (sessionId) => `bonafide:${sessionId}`;
 let turn = 0;
 let letGo = () => {};
 
-/** Begins to hold a session; every other window lets it go. @param {string} sessionId @param {() => void} taken called when another window takes it */
+/** Takes the session's lock; every other window loses it. @param {string} sessionId @param {() => void} taken called when another window takes it */
 export function hold(sessionId, taken) {
   release();
   const mine = ++turn;
   navigator.locks
     ?.request(nameOf(sessionId), { steal: true }, () => new Promise((resolve) => (letGo = () => resolve(undefined))))
-    // Refused where storage is blocked, too: only a lock that was had can be taken.
+    // A lock is also refused if storage is blocked. Only a lock that was granted can be lost.
     .catch((error) => error.name === "AbortError" && mine === turn && taken());
 }
 
@@ -26,7 +27,7 @@ export function release() {
   letGo();
 }
 
-/** Whether another window holds it. @param {string} sessionId @returns {Promise<boolean>} */
+/** Whether another window has the session's lock. @param {string} sessionId @returns {Promise<boolean>} */
 export async function isHeldElsewhere(sessionId) {
   for (let question = 0; question < QUESTIONS; question++) {
     const { held = [] } = (await navigator.locks?.query().catch(() => null)) ?? {};

@@ -1,8 +1,8 @@
-// The contract's rules for what people type (§4.6), as hints beside the field before anything is sent. Pure.
+// The contract's rules for typed fields (§4.6), shown at the field before anything is sent. Pure functions.
 
 const MAX_TEXT = 255;
 
-/** What ICAO Doc 9303-3 §6 writes for letters outside A–Z; what is not here loses its accents. */
+/** Transliterations of ICAO Doc 9303-3 §6 for letters outside A–Z. Other letters lose their accents. */
 const ICAO = {
   Ä: "AE", Ö: "OE", Ü: "UE", ß: "SS", Æ: "AE", Œ: "OE", Ø: "OE", Å: "AA", Ñ: "N", Þ: "TH", Ð: "D", Đ: "D", Ł: "L", Ħ: "H", Ŧ: "T", ı: "I", Ĳ: "IJ",
   А: "A", Б: "B", В: "V", Г: "G", Д: "D", Е: "E", Ё: "E", Ж: "ZH", З: "Z", И: "I", Й: "I", К: "K", Л: "L", М: "M", Н: "N", О: "O", П: "P", Р: "R",
@@ -12,14 +12,14 @@ const ICAO = {
   Σ: "S", ς: "S", Τ: "T", Υ: "Y", Φ: "F", Χ: "CH", Ψ: "PS", Ω: "O",
 };
 
-/** What is plainly meant: blanks, and the quotes and dashes that phone keyboards put in by themselves. @param {string} text */
+/** Normalises blanks, and the quotes and dashes that phone keyboards insert. @param {string} text */
 export const tidy = (text) =>
   text.replace(/[‘’ʼʻ`´]/g, "'").replace(/[“”]/g, '"').replace(/[‐-―]/g, "-").replace(/\s+/g, " ").trim();
 
-/** Where the digits of other scripts begin: Arabic, Persian, Devanagari, Bengali. */
+/** Code points of zero in other scripts: Arabic, Persian, Devanagari, Bengali. */
 const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6];
 
-/** Digits of other scripts as 0–9. @param {string} text */
+/** Converts digits of other scripts to 0–9. @param {string} text */
 export const westernDigits = (text) =>
   text.replace(/\p{Nd}/gu, (digit) => {
     const code = digit.codePointAt(0) ?? 0;
@@ -29,7 +29,7 @@ export const westernDigits = (text) =>
 
 const isEnglish = (/** @type {string} */ text) => /^[\x20-\x7e]*$/.test(text);
 
-/** The text in Latin letters as a passport's machine-readable lines have it, or "" when we cannot tell. @param {string} text */
+/** The text in Latin letters as in a passport's machine-readable zone; "" if it has no known form. @param {string} text */
 export function latin(text) {
   const written = [...tidy(text)].map((letter) => {
     if (isEnglish(letter)) return letter;
@@ -44,11 +44,11 @@ export function latin(text) {
   });
   if (written.includes(undefined)) return "";
   const result = written.join("");
-  // A name in capitals stays in capitals.
+  // A name in capitals keeps its capitals.
   return text === text.toUpperCase() && text !== text.toLowerCase() ? result.toUpperCase() : result;
 }
 
-/** A date from its parts, MM/DD/YYYY, or "" when there is none. @param {string} year @param {string} month @param {string} day */
+/** A date as MM/DD/YYYY from its parts; "" without a date. @param {string} year @param {string} month @param {string} day */
 export function usDate(year, month, day) {
   const [y, m, d] = [year, month, day].map((part) => Number(westernDigits(part.trim())));
   if (!y || !m || !d || year.trim().length !== 4) return "";
@@ -58,7 +58,7 @@ export function usDate(year, month, day) {
 }
 
 /**
- * What is wrong with a field's text: the key of its message, or "".
+ * The key of the message for an invalid text; "" if it is valid.
  * @param {string} field @param {string} value
  */
 export function fault(field, value) {
@@ -93,7 +93,7 @@ export function fault(field, value) {
   }
 }
 
-/** What is typed, as it will be sent. @param {string} field @param {string} text */
+/** The typed text in the form in which it is sent. @param {string} field @param {string} text */
 export function normal(field, text) {
   if (field === "phone") return westernDigits(tidy(text)).replace(/^00/, "+");
   if (field === "ssn" || field === "postcode") return westernDigits(tidy(text));

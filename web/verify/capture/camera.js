@@ -1,11 +1,11 @@
 /**
- * The camera: asked for, watched, switched, lit and always given back. It shows its picture in a video element and judges
- * nothing that it sees.
+ * Requests, watches, switches, lights and releases the camera. It shows the stream in a video element and judges no
+ * picture.
  */
 
 /** @typedef {"permission_denied"|"no_camera"|"in_use"|"no_frames"|"insecure"|"cancelled"|"use_file"} CaptureCode */
 
-/** Why there is no picture from the camera. */
+/** Why the camera delivers no picture. */
 export class CaptureError extends Error {
   /** @param {CaptureCode} code */
   constructor(code) {
@@ -15,10 +15,10 @@ export class CaptureError extends Error {
   }
 }
 
-/** A camera that shows nothing for this long is given up. */
+/** A camera without a picture for this long is abandoned. */
 const NO_FRAMES_MS = 12_000;
 
-/** Browsers inside other apps, by a word of their user agent; `blocks`: on Android they never hand on the camera. */
+/** In-app browsers by a word of their user agent; `blocks`: on Android they never give pages the camera. */
 const IN_APP = [
   { name: "Instagram", pattern: /\bInstagram\b/, blocks: true },
   { name: "Messenger", pattern: /\bFB_IAB\/(?:MESSENGER|Orca)|FBAN\/Messenger|MessengerForiOS/i, blocks: true },
@@ -36,15 +36,15 @@ const IN_APP = [
   { name: "WebView", pattern: /\bAndroid\b.*; wv\)/, blocks: false },
 ];
 
-/** The app whose browser this is, or null. @param {string} agent */
+/** The app of this in-app browser, or null. @param {string} agent */
 export const inAppBrowser = (agent) => IN_APP.find(({ pattern }) => pattern.test(agent))?.name ?? null;
 
-/** Whether that app is known to keep the camera from pages. @param {string} agent */
+/** Whether this app is known to deny pages the camera. @param {string} agent */
 export const blocksCamera = (agent) =>
   /\bAndroid\b/.test(agent) && (IN_APP.find(({ pattern }) => pattern.test(agent))?.blocks ?? false);
 
 /**
- * Whether a camera can be asked for here; asks nobody anything.
+ * Whether a camera can be requested here. It shows no permission prompt.
  * @returns {Promise<{ok: boolean, reason: null|"insecure"|"unsupported"|"in_app_browser"|"no_camera", inAppBrowser: string|null}>}
  */
 export async function cameraSupport() {
@@ -57,12 +57,12 @@ export async function cameraSupport() {
     const devices = await navigator.mediaDevices.enumerateDevices();
     if (!devices.some((device) => device.kind === "videoinput")) return no("no_camera");
   } catch {
-    // A browser that lists nothing may still have a camera: asking for it will tell.
+    // A browser that lists no devices may still have a camera. Only a request shows it.
   }
   return { ok: true, reason: null, inAppBrowser: app };
 }
 
-/** What a refusal means. @param {unknown} error @returns {CaptureCode|"constraints"} */
+/** The meaning of a failed request. @param {unknown} error @returns {CaptureCode|"constraints"} */
 export function codeOf(error) {
   switch (error instanceof Error ? error.name : "") {
     case "NotAllowedError":
@@ -84,8 +84,9 @@ export function codeOf(error) {
 }
 
 /**
- * What to ask for, best first. Documents need pixels, faces do not; a weak device is not asked for 4K, which it would offer and
- * not keep up with. A size of the camera's own is wanted: browsers otherwise cut its picture to the shape that was asked for.
+ * The constraints to request, best first. Documents need resolution, faces do not. A weak device is not asked for
+ * 4K, which it would offer but not sustain. Native sizes are preferred, because browsers otherwise crop the picture
+ * to the requested shape.
  * @param {"environment"|"user"} facing @param {string|null} deviceId @param {boolean} strong
  * @returns {MediaTrackConstraints[]}
  */
@@ -118,7 +119,7 @@ export class Camera {
   #stream = null;
   /** @type {string|null} */
   #deviceId = null;
-  /** Counts the starts: a stream that comes after its start was called off is let go. */
+  /** Counts the starts. A stream that arrives after its start was cancelled is stopped. */
   #start = 0;
   #closed = false;
   #restarts = 0;
@@ -130,8 +131,8 @@ export class Camera {
   /**
    * @param {HTMLVideoElement} video
    * @param {"environment"|"user"} facing
-   * @param {{onChange: () => void, onError: (error: CaptureError) => void}} handlers `onChange`: there is a picture, of a new
-   *   camera or size; `onError`: there will be none
+   * @param {{onChange: () => void, onError: (error: CaptureError) => void}} handlers `onChange`: a picture of a new camera
+   *   or size is shown; `onError`: there will be no picture
    */
   constructor(video, facing, { onChange, onError }) {
     this.#video = video;
@@ -144,7 +145,7 @@ export class Camera {
     window.addEventListener("pageshow", this.#visibility);
   }
 
-  /** Whether pictures come from a camera that looks at its user. */
+  /** Whether the camera faces its user. */
   get mirrored() {
     const mode = this.#track?.getSettings().facingMode;
     return mode === "user" || (mode === undefined && this.#facing === "user");
@@ -154,12 +155,12 @@ export class Camera {
     return this.#stream?.getVideoTracks()[0] ?? null;
   }
 
-  /** The track, while it delivers. */
+  /** The track, while it is live. */
   get track() {
     return this.#track?.readyState === "live" ? this.#track : null;
   }
 
-  /** Asks for the camera and shows its picture. Failures go to `onError`. */
+  /** Requests the camera and shows its picture. Failures go to `onError`. */
   async start() {
     if (this.#closed) return;
     const start = (this.#start += 1);
@@ -175,7 +176,7 @@ export class Camera {
       track?.addEventListener("ended", () => start === this.#start && this.#lost());
       this.#video.srcObject = stream;
       this.#watchFrames(start);
-      await this.#video.play().catch(() => undefined); // Autoplay refused: the watch tells, and a tap plays.
+      await this.#video.play().catch(() => undefined); // If autoplay is refused, the watchdog notices, and a tap plays.
       if (start === this.#start) this.#onChange();
     } catch (error) {
       if (start === this.#start && !this.#closed) this.#fail(error instanceof CaptureError ? error.code : "no_camera");
@@ -195,7 +196,7 @@ export class Camera {
         const reason = codeOf(error);
         if (reason === "permission_denied" || reason === "insecure" || calledOff()) throw new CaptureError(reason === "constraints" ? "no_camera" : reason);
         if (reason !== "constraints") code = reason;
-        // Another page or our own last stream may be letting go of it just now.
+        // Another page or our previous stream may release it in a moment.
         if (reason === "in_use") await pause(400);
       }
     }
@@ -222,10 +223,10 @@ export class Camera {
     }, 500);
   }
 
-  /** The track ended under us (unplugged, taken by a call): ask once more, then give up. */
+  /** The track ended unexpectedly (unplugged, taken by a call): request once more, then give up. */
   #lost() {
     this.#restarts += 1;
-    if (document.visibilityState === "hidden") return; // Shown again, the page asks anew.
+    if (document.visibilityState === "hidden") return; // When the page is visible again, it requests the camera again.
     if (this.#restarts > 1) this.#fail("in_use");
     else this.start();
   }
@@ -235,7 +236,7 @@ export class Camera {
     else if (this.track === null) this.start();
   };
 
-  /** A hidden page sees nothing: the camera goes off, and phones would stop it anyway. */
+  /** A hidden page stops the camera, which phones would do anyway. */
   #hide = () => {
     this.#start += 1;
     this.#stop();
@@ -254,7 +255,7 @@ export class Camera {
     this.#video.srcObject = null;
   }
 
-  /** How many cameras there are, once one was allowed. */
+  /** Counts the cameras after one was allowed. */
   async count() {
     return (await this.#devices()).length;
   }
@@ -268,7 +269,7 @@ export class Camera {
     }
   }
 
-  /** Goes on to the next camera. */
+  /** Switches to the next camera. */
   async switch() {
     const devices = await this.#devices();
     const current = this.#track?.getSettings().deviceId;
@@ -295,7 +296,7 @@ export class Camera {
     }
   }
 
-  /** Gives the camera back for good. */
+  /** Releases the camera permanently. */
   close() {
     this.#closed = true;
     this.#start += 1;

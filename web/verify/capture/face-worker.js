@@ -1,9 +1,9 @@
 /**
- * Finds faces on WebAssembly, away from the page's own thread. A classic worker, since the runtime comes as classic scripts.
- * When anything of it is missing it says so once, and the page goes on without.
+ * Finds faces with WebAssembly, outside the page's main thread. It is a classic worker, because the runtime consists of
+ * classic scripts. If any part is missing it reports that once, and the page continues without it.
  */
 
-/* The runtime's part that is used here; it brings no types that a page without a build step could load. */
+/* The used part of the runtime, which has no types that a page without a build step can load. */
 /** @typedef {{dispose(): void, data(): Promise<Float32Array>}} Tensor */
 /** @typedef {{execute(input: Tensor, outputs: string[]): Tensor[]}} Model */
 /** @typedef {{
@@ -19,13 +19,13 @@
     /** @type {unknown} */ (self)
   );
 
-  /** The side of the picture that BlazeFace takes. */
+  /** Side of BlazeFace's input picture in pixels. */
   const SIZE = 256;
-  /** The score from which a box is a face. */
+  /** Minimum score of a face. */
   const MIN_SCORE = 0.65;
-  /** Boxes that share more than this of their union are one face. */
+  /** Boxes whose intersection exceeds this share of their union are one face. */
   const SAME_FACE = 0.3;
-  /** Anchor grids: cells along a side, anchors a cell; the outputs with their scores and boxes. */
+  /** Anchor grids: cells per side, anchors per cell, and the outputs with their scores and boxes. */
   const GRIDS = [
     { cells: 16, anchors: 2, scores: "Identity", boxes: "Identity_2" },
     { cells: 8, anchors: 6, scores: "Identity_1", boxes: "Identity_3" },
@@ -34,7 +34,7 @@
   /** @type {Promise<Model>|null} */
   let model = null;
 
-  /** @param {string} folder where the runtime and the model lie, with a slash at the end */
+  /** @param {string} folder folder of the runtime and the model, ending with a slash */
   async function load(folder) {
     for (const file of ["tf-core.min.js", "tf-converter.min.js", "tf-backend-wasm.min.js"]) scope.importScripts(folder + file);
     const { tf } = scope;
@@ -42,7 +42,7 @@
     tf.wasm.setWasmPaths(folder);
     if (!(await tf.setBackend("wasm"))) throw new Error("no WebAssembly");
     const loaded = await tf.loadGraphModel(`${folder}blazeface.json`);
-    // The first run prepares the weights; it must not count as a slow picture.
+    // The first run prepares the weights and must not count as a slow picture.
     await find(loaded, new Uint8ClampedArray(SIZE * SIZE * 4));
     return loaded;
   }
@@ -89,7 +89,7 @@
       const [rightEye, leftEye, nose] = [4, 6, 8].map((n) => ({ x: at(n, 0), y: at(n, 1) }));
       const [dx, dy] = [leftEye.x - rightEye.x, leftEye.y - rightEye.y];
       const between = Math.hypot(dx, dy) || 1e-6;
-      // How far the nose lies from the middle between the eyes, along the line of the eyes, by their distance.
+      // Distance of the nose from the midpoint of the eyes, along the line of the eyes, relative to their distance.
       const off = ((nose.x - (leftEye.x + rightEye.x) / 2) * dx + (nose.y - (leftEye.y + rightEye.y) / 2) * dy) / between ** 2;
       faces.push({
         x: at(0, 0) - side / 2,

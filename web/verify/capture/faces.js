@@ -1,11 +1,11 @@
 /**
- * The page's side of the face model: loads it once, hands it pictures one at a time, and answers null whenever there is no
- * model. Nothing waits for it and nothing fails without it.
+ * The page's interface to the face model. It loads the model once, sends it one picture at a time, and returns null if
+ * there is no model. Nothing waits for it, and nothing fails without it.
  */
 
 /** @import { Face } from "./measures.js" */
 
-/** The side of the picture that the model takes. */
+/** Side of the model's input picture in pixels. */
 const SIZE = 256;
 
 /** @type {Worker|null} */
@@ -19,7 +19,7 @@ const waiting = new Map();
 /** @type {CanvasRenderingContext2D|null} */
 let context = null;
 
-/** Where the server offers the runtime and the model. */
+/** The URL folder of the runtime and the model. */
 const folder = () => {
   const here = import.meta.url;
   return `${here.slice(0, here.indexOf("/assets/") + "/assets/".length)}guidance/`;
@@ -33,7 +33,7 @@ function giveUp() {
   waiting.clear();
 }
 
-/** Begins to load the model; only after consent, when the camera starts. @returns {Promise<boolean>} whether it is there */
+/** Loads the model; only after consent, when the camera starts. @returns {Promise<boolean>} whether it is available */
 export function loadFaces() {
   loading ??= new Promise((resolve) => {
     try {
@@ -63,11 +63,11 @@ export function loadFaces() {
   return loading;
 }
 
-/** Whether faces can be found now. */
+/** Whether the model is ready. */
 export const facesReady = () => ready;
 
 /**
- * The faces of a picture, in shares of its width and height.
+ * The faces in a picture, as shares of its width and height.
  * @param {CanvasImageSource} source
  * @param {number} width @param {number} height of the source
  * @returns {Promise<Face[]|null>} null: no model
@@ -80,7 +80,7 @@ export async function findFaces(source, width, height) {
     context = canvas.getContext("2d", { willReadFrequently: true });
   }
   if (context === null) return null;
-  // The whole picture, in the middle of a square.
+  // Draws the whole picture centred in a square.
   const scale = SIZE / Math.max(width, height);
   const [w, h] = [width * scale, height * scale];
   const [x, y] = [(SIZE - w) / 2, (SIZE - h) / 2];

@@ -1,23 +1,23 @@
-/** Where the frame lies: on the screen, and in the video behind it. Pure. */
+/** Position of the frame on the screen and in the video behind it. Pure functions. */
 
 /** @import { Rect } from "./measures.js" */
 /** @import { Subject } from "./problems.js" */
 
-/** Width by height: a passport's page (ID-3), a card (ID-1), a sheet of paper, a head. */
+/** Ratio of width to height: a passport's page (ID-3), a card (ID-1), a sheet of paper, a head. */
 const ASPECTS = { passport: 125 / 88, card: 85.6 / 54, paper: 210 / 297, selfie: 0.76 };
 
 /**
- * The frame in the room that the layout leaves free for it, as near to the picture's middle as it can be.
+ * The frame within the free area of the layout, as close to the picture's centre as possible.
  * @param {Rect} room
  * @param {{width: number, height: number}} whole the picture
  * @param {Subject} subject
- * @param {boolean} turned a card held upright, a sheet laid across
+ * @param {boolean} turned an upright card or a sheet in landscape
  * @returns {Rect}
  */
 export function frameIn(room, whole, { kind, shape }, turned) {
   const natural = ASPECTS[kind === "selfie" ? "selfie" : shape];
   const aspect = turned ? 1 / natural : natural;
-  // What is kept around the frame must lie within the picture.
+  // The margin around the frame must lie within the picture.
   const share = kind === "selfie" ? 0.94 : 0.9;
   const height = Math.min(room.height * 0.98, (room.width * share) / aspect);
   const width = height * aspect;

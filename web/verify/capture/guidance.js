@@ -1,22 +1,22 @@
 /**
- * Which one hint to show, and when to release the shutter: a state machine over problems and time. It knows no picture, no
- * text and no element.
+ * Decides which single hint to show and when to release the shutter: a state machine over problems and time. It uses
+ * neither pictures nor texts nor elements.
  */
 
-/** A hint stays at least this long, so that it can be read. */
+/** Minimum duration of a hint in milliseconds, so that it can be read. */
 export const HOLD_MS = 1000;
-/** A new hint must be wanted this long before it is shown. */
+/** How long in milliseconds a new hint must be due before it is shown. */
 export const SETTLE_MS = 250;
-/** Good for this long, the shutter is released. */
+/** After this many milliseconds without problems, the shutter is released. */
 export const STEADY_MS = 800;
-/** After so long without a picture the steady time begins anew. */
+/** After this many milliseconds without a picture, the steady time restarts. */
 const GAP_MS = 1000;
 
-/** Nothing is wrong. */
+/** The hint without problems. */
 export const STEADY = "steady";
 
 /** @typedef {{hint: string, progress: number}} Advice
- * what to say (a problem's code or `steady`), and how long all has been well, as a share of what the shutter wants */
+ * `hint`: a problem's code or `steady`; `progress`: time without problems as a share of the time that the shutter needs */
 
 export function createGuide() {
   let shown = /** @type {string|null} */ (null);
@@ -28,7 +28,7 @@ export function createGuide() {
 
   return {
     /**
-     * Takes the problems of the latest picture, most urgent first.
+     * Processes the problems of the latest picture, most urgent first.
      * @param {readonly string[]} problems
      * @param {number} now milliseconds
      * @returns {Advice}
@@ -46,7 +46,7 @@ export function createGuide() {
       return { hint: shown, progress };
     },
 
-    /** Begins anew: after a shot, another camera, a turned screen. */
+    /** Restarts after a shot, a change of camera or a rotation. */
     reset() {
       goodSince = null;
       shown = null;

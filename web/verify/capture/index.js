@@ -1,6 +1,6 @@
 /**
- * Taking a picture of a document or of a face: the live view from the camera's start to a finished shot. The other screens use
- * only what this module exports. Loaded when a person comes to the camera, not before.
+ * Takes a picture of a document or a face, from the start of the camera to the finished shot. Other screens use only
+ * this module's exports. It is loaded when an applicant reaches the camera.
  */
 
 import { Camera, CaptureError } from "./camera.js";
@@ -20,7 +20,7 @@ export { checkShot, FileError, measureFile, prepareFile } from "./still.js";
 /** @typedef {import("./still.js").Shot} Shot */
 
 /**
- * What happens on the way, for the funnel; `detail` is always a code.
+ * An event for the funnel; `detail` is always a code.
  * @typedef {(kind: "reached"|"completed"|"retried"|"failed"|"denied", detail?: string) => void} OnEvent
  */
 
@@ -32,16 +32,16 @@ export { checkShot, FileError, measureFile, prepareFile } from "./still.js";
  * @property {import('./view.js').Translate} t
  * @property {"environment"|"user"} [facing]
  * @property {OnEvent} [onEvent]
- * @property {AbortSignal} [signal] aborted: as if cancelled
+ * @property {AbortSignal} [signal] aborting it cancels the capture
  */
 
-/** Eight pictures a second at most. */
+/** Minimum interval between pictures: at most eight per second. */
 const FASTEST_MS = 125;
-/** A device that needs longer than this for one picture is given smaller ones. */
+/** If measuring one picture takes longer than this, smaller pictures are measured. */
 const SLOW_MS = 90;
-/** A document"s portrait is looked for this often; a selfie"s face in every picture. */
+/** Interval of the search for a document's portrait. A selfie's face is searched in every picture. */
 const PORTRAIT_MS = 700;
-/** What the shutter released by itself and came out bad is thrown away this often, before the person gets to see it. */
+/** How often a bad automatic shot is discarded before the applicant gets to see it. */
 const MAX_RETRIES = 2;
 
 const style = document.createElement("link");
@@ -49,7 +49,7 @@ style.rel = "stylesheet";
 style.href = new URL("./capture.css", import.meta.url).href;
 document.head.append(style);
 
-/** Measures pictures in a worker, or here where there is none. */
+/** Measures pictures in a worker, or in the main thread without one. */
 function createMeter() {
   /** @type {Grey|null} */
   let before = null;
@@ -80,7 +80,7 @@ function createMeter() {
       if (worker === null) return Promise.resolve(here());
       return new Promise((resolve) => {
         answer = resolve;
-        // A copy goes to the worker, so that the picture is still here should the worker fail.
+        // The worker gets a copy, so that the picture is still available if the worker fails.
         retry = () => resolve(here());
         worker?.postMessage({ width: pixels.width, height: pixels.height, buffer: pixels.data.buffer, frame, kind });
       });
@@ -156,7 +156,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
       [faces, problems] = [null, []];
     }
 
-    /** The camera shows a picture, of a new camera or size. */
+    /** Handles a picture of a new camera or size. */
     async function seen() {
       if (!open || view.video.videoWidth === 0) return;
       guide.reset();
@@ -176,7 +176,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
       return inVideo(view.frame, view.size, { width, height }, camera.mirrored);
     };
 
-    /** One turn: measure, advise, perhaps release the shutter; then again. */
+    /** One cycle: measures a picture, updates the hint, may release the shutter, and schedules the next. */
     async function look() {
       if (!open) return;
       const start = performance.now();
@@ -194,7 +194,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
       timer = window.setTimeout(look, Math.max(FASTEST_MS - took, took));
     }
 
-    /** @returns {Promise<Measures>} of what the camera shows now */
+    /** @returns {Promise<Measures>} of the camera's current picture */
     async function measured() {
       const { video } = view;
       const size = { width: video.videoWidth, height: video.videoHeight };
@@ -215,7 +215,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
     function advise(measures) {
       problems = problemsOf(measures, subject, problems);
       const { hint, progress } = guide.update(problems, performance.now());
-      // Without the model nobody knows whether a face is there: the person presses.
+      // Without the model it is unknown whether there is a face, so the applicant must press.
       const automatic = kind === "document" || measures.faces !== null;
       view.hint(automatic || hint !== STEADY ? hint : "press");
       view.progress(automatic ? progress : 0);
@@ -240,7 +240,7 @@ export function openCapture(host, { kind, shape = "card", side = "front", t, fac
           return;
         }
       } catch {
-        // The camera went away under us: what watches it tells.
+        // The camera stopped; its watchdog reports the error.
       }
       taking = false;
       guide.reset();

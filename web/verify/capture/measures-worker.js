@@ -1,4 +1,4 @@
-/** Measures pictures away from the page's own thread. One picture in, its measures out. */
+/** Measures pictures outside the page's main thread: one picture in, its measures out. */
 
 import { measure } from "./measures.js";
 

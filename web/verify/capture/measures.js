@@ -1,46 +1,46 @@
 /**
- * What a picture shows, in numbers: light, glare, sharpness, motion, and where a document lies in its frame.
- * Pure functions on pixels; they know no camera, no page and no threshold of taste (those are in problems.js).
+ * Measures a picture: light, glare, sharpness, motion, and the position of a document in its frame.
+ * Pure functions on pixels. They use neither camera nor page, and problems.js has the thresholds.
  */
 
-/** Pixels as canvas gives them: four bytes each, red, green, blue, alpha.
+/** Pixels of a canvas: four bytes each (red, green, blue, alpha).
  * @typedef {{width: number, height: number, data: Uint8ClampedArray}} Pixels */
 
-/** One byte a pixel: luminance.
+/** A grey picture with one byte of luminance per pixel.
  * @typedef {{width: number, height: number, data: Uint8Array}} Grey */
 
-/** A rectangle, in pixels of the picture it belongs to.
+/** A rectangle in pixels of its picture.
  * @typedef {{x: number, y: number, width: number, height: number}} Rect */
 
 /**
- * Where the document lies, each length as a share of the frame's: 0 is exactly on the frame.
+ * Position of the document. Lengths are shares of the frame's; 0 is exactly on the frame.
  * @typedef {object} Place
  * @property {{top: number|null, right: number|null, bottom: number|null, left: number|null}} sides
- *   how far each side lies inside the frame (negative: outside); null: not seen
- * @property {boolean} present straight sides with something printed between them, or print all over
- * @property {boolean} overflows there is strong print but hardly a side: too close
- * @property {boolean} mrz a machine-readable zone's texture at the bottom
+ *   distance of each side inside the frame (negative: outside); null: not found
+ * @property {boolean} present whether there are straight sides with print between them, or print everywhere
+ * @property {boolean} overflows whether there is strong print but hardly a side, so it is too close
+ * @property {boolean} mrz whether the bottom has the texture of a machine-readable zone
  */
 
-/** A face, in shares of the picture's width and height; `yaw` 0 is straight on, 1 about a full profile; `roll` in radians.
+/** A face, as shares of the picture's width and height. `yaw`: 0 frontal, 1 about full profile; `roll` in radians.
  * @typedef {{x: number, y: number, width: number, height: number, score: number, yaw: number, roll: number}} Face */
 
 /**
  * @typedef {object} Measures
- * @property {number} light the luminance that the brightest tenth of the subject reaches, 0–255
- * @property {number} burnt share of the subject with no detail left in the lights
+ * @property {number} light minimum luminance of the brightest tenth of the subject, 0–255
+ * @property {number} burnt share of the subject that is overexposed
  * @property {number} glare share of the subject under reflections
- * @property {number} sharpness fine detail in proportion to contrast; print in focus has 0.1 and more, 0 is a smear
- * @property {number|null} motion mean change since the picture before, in levels; null for a single picture
- * @property {Place|null} place where the document lies; null for a selfie or a picture without a frame
- * @property {Face[]|null} faces null while no face model has answered
- * @property {Rect} frame where the frame lies in the measured picture, in shares of its width and height
- * @property {number} aspect the measured picture's width by its height
+ * @property {number} sharpness fine detail relative to contrast; print in focus has 0.1 or more, a blurred picture 0
+ * @property {number|null} motion mean change since the previous picture, in levels; null for a single picture
+ * @property {Place|null} place position of the document; null for a selfie or a picture without a frame
+ * @property {Face[]|null} faces null until a face model has responded
+ * @property {Rect} frame the frame in the measured picture, as shares of its width and height
+ * @property {number} aspect ratio of the measured picture's width to its height
  */
 
-/** The thumbnail on which motion is measured. */
+/** Size of the thumbnail for measuring motion. */
 const THUMBNAIL = { width: 48, height: 36 };
-/** The long side at which the place is searched and glare is grouped. */
+/** Long side in pixels for finding the document and grouping glare. */
 const SMALL = 320;
 
 /** @param {Pixels} pixels @returns {Grey} */
@@ -52,7 +52,7 @@ export function grey({ width, height, data }) {
   return { width, height, data: out };
 }
 
-/** Shrinks by averaging; never enlarges.
+/** Shrinks a picture by averaging; never enlarges it.
  * @param {Grey} image @param {number} width @param {number} height @returns {Grey} */
 export function shrunk(image, width, height) {
   const w = Math.max(1, Math.min(image.width, Math.round(width)));
@@ -77,7 +77,7 @@ export function shrunk(image, width, height) {
 /** @param {Rect} rect @param {number} by @returns {Rect} */
 const scaled = (rect, by) => ({ x: rect.x * by, y: rect.y * by, width: rect.width * by, height: rect.height * by });
 
-/** A rectangle in whole pixels inside a picture.
+/** A rectangle rounded to whole pixels inside a picture.
  * @param {Rect} rect @param {{width: number, height: number}} image @returns {Rect} */
 function inside(rect, image) {
   const x = Math.min(Math.max(0, Math.round(rect.x)), image.width - 1);
@@ -90,7 +90,7 @@ function inside(rect, image) {
   };
 }
 
-/** The luminance of the brightest tenth, and the share of pixels at the very top.
+/** Luminance of the brightest tenth, and the share of overexposed pixels.
  * @param {Grey} image @param {Rect} area @returns {{light: number, burnt: number}} */
 export function light(image, area) {
   const { x, y, width, height } = inside(area, image);
@@ -111,8 +111,8 @@ export function light(image, area) {
 }
 
 /**
- * Reflections: connected spots without detail in the lights, clearly brighter than what is around them, compact, without print,
- * neither a speck nor the paper itself.
+ * Finds reflections: connected overexposed spots, clearly brighter than their surroundings, compact and without print.
+ * Specks and the paper itself do not count.
  * @param {Grey} image @param {Rect} area @returns {number} their share of the area
  */
 export function glare(image, area) {
@@ -124,7 +124,7 @@ export function glare(image, area) {
   }
   let median = 0;
   for (let below = counts[0]; below < total / 2; below += counts[median]) median += 1;
-  if (median > 228) return 0; // The paper itself is that bright: nothing stands out from it.
+  if (median > 228) return 0; // The paper itself is so bright that no reflection differs from it.
   const at = (/** @type {number} */ i) => image.data[(y + Math.floor(i / width)) * image.width + x + (i % width)];
   const seen = new Uint8Array(total);
   const bright = (/** @type {number} */ i) => seen[i] === 0 && at(i) >= 250;
@@ -134,7 +134,7 @@ export function glare(image, area) {
   for (let start = 0; start < total; start += 1) {
     if (!bright(start)) continue;
     let size = 0;
-    /** Where the spot begins and ends in each row. @type {Map<number, {left: number, right: number}>} */
+    /** Left and right end of the spot in each row. @type {Map<number, {left: number, right: number}>} */
     const rows = new Map();
     seen[start] = 1;
     stack.push(start);
@@ -157,7 +157,7 @@ export function glare(image, area) {
       }
     }
     if (size <= 0.002 * total || size >= 0.4 * total) continue;
-    // White print ground has print on it; a reflection drowns what is under it.
+    // A white background has print on it; a reflection hides the print below.
     let [span, printed, widest] = [0, 0, 0];
     for (const [v, { left, right }] of rows) {
       span += right - left + 1;
@@ -171,9 +171,9 @@ export function glare(image, area) {
 }
 
 /**
- * Fine detail in proportion to contrast: over a grid of tiles, the variance of the Laplacian by the variance of the luminance, less
- * what noise adds (seen in the flattest tiles). What a fifth of the tiles with any contrast reach: print and eyes count, a soft
- * background and the table do not.
+ * Fine detail relative to contrast. Each tile of a grid has the variance of the Laplacian, less the noise of the
+ * flattest tiles, divided by the variance of the luminance. The result is the value that a fifth of the tiles with
+ * contrast reach. So print and eyes count; a soft background and the table do not.
  * @param {Grey} image @param {Rect} area @returns {number}
  */
 export function sharpness(image, area) {
@@ -216,7 +216,7 @@ export function sharpness(image, area) {
 /** @param {Grey} image @returns {Grey} */
 export const thumbnail = (image) => shrunk(image, THUMBNAIL.width, THUMBNAIL.height);
 
-/** Mean absolute change between two thumbnails; a change of light as a whole does not count.
+/** Mean absolute change between two thumbnails, without changes of the overall brightness.
  * @param {Grey} before @param {Grey} after @returns {number} levels */
 export function motion(before, after) {
   if (before.width !== after.width || before.height !== after.height) return 255;
@@ -229,16 +229,16 @@ export function motion(before, after) {
   return change / count;
 }
 
-/** A step in luminance below this, over two pixels, is no edge. */
+/** Minimum step in luminance of an edge, over two pixels. */
 const MIN_STEP = 7;
-/** The part of a side that must be edge. */
+/** Minimum share of a side that must be an edge. */
 const MIN_SUPPORT = 0.6;
 
 /**
- * The outermost straight edge near one side of the frame. Lines may lean by a tenth of their length; a printed line inside the
- * document is no side, since a document's own edge lies further out.
+ * Finds the outermost straight edge near one side of the frame. Lines may lean by a tenth of their length. The outermost
+ * counts, because the document's edge lies outside any printed line.
  * @param {Grey} image @param {Rect} frame @param {"top"|"right"|"bottom"|"left"} side
- * @returns {number|null} how far inside the frame, as a share of its height (top, bottom) or width; negative: outside
+ * @returns {number|null} distance inside the frame, as a share of its height (top, bottom) or width; negative: outside
  */
 export function sideOf(image, frame, side) {
   const level = side === "top" || side === "bottom";
@@ -285,7 +285,7 @@ export function sideOf(image, frame, side) {
   if (lines.length === 0) return null;
   const strongest = Math.max(...lines.map((line) => line.strength));
   const outer = lines.findIndex((line) => line.strength > strongest / 2);
-  // An edge is a few pixels thick: its middle is where it is steepest.
+  // An edge is a few pixels thick; its steepest point is its middle.
   let peak = outer;
   while (peak + 1 < lines.length && lines[peak + 1].at === lines[peak].at + 1 && lines[peak + 1].strength > lines[peak].strength) {
     peak += 1;
@@ -293,7 +293,7 @@ export function sideOf(image, frame, side) {
   return lines[peak].at / across.length;
 }
 
-/** The share of a row's or column's bins that hold fine steps across it: print is dense, a table or a wall is not.
+/** Share of the area's columns, in 32 bins, with fine horizontal steps. Print is dense; a table or a wall is not.
  * @param {Grey} image @param {Rect} area @param {number} [minStep] @returns {number} */
 export function print(image, area, minStep = 16) {
   const { x, y, width, height } = inside(area, image);
@@ -308,7 +308,7 @@ export function print(image, area, minStep = 16) {
   return dense.reduce((sum, bin) => sum + bin, 0) / bins;
 }
 
-/** Whether two or three lines of dense print run along the bottom of the frame, as a machine-readable zone does.
+/** Whether the bottom of the frame has two or three lines of dense print, like a machine-readable zone.
  * @param {Grey} image @param {Rect} frame @returns {boolean} */
 export function hasMrz(image, frame) {
   let dense = 0;
@@ -321,7 +321,7 @@ export function hasMrz(image, frame) {
   return dense * 2 > frame.height * 0.035;
 }
 
-/** Where the document lies in its frame.
+/** Position of the document in its frame.
  * @param {Grey} image @param {Rect} frame @returns {Place} */
 export function place(image, frame) {
   const sides = {
@@ -343,11 +343,11 @@ export function place(image, frame) {
 }
 
 /**
- * Every measure of one picture.
+ * All measures of one picture.
  * @param {Pixels} pixels
- * @param {Rect|null} frame in shares of the picture; null: the subject is the whole picture
+ * @param {Rect|null} frame as shares of the picture; null: the subject is the whole picture
  * @param {"document"|"selfie"} kind
- * @param {Grey|null} before the thumbnail of the picture before
+ * @param {Grey|null} before the thumbnail of the previous picture
  * @returns {{measures: Measures, thumbnail: Grey}}
  */
 export function measure(pixels, frame, kind, before) {
@@ -367,7 +367,7 @@ export function measure(pixels, frame, kind, before) {
     measures: {
       ...light(small, smallArea),
       glare: kind === "document" ? glare(small, smallArea) : 0,
-      // Print needs every pixel; a face is compared at the size of a thumbnail.
+      // Print is measured at full resolution; a face at the size of a thumbnail.
       sharpness: kind === "document" ? sharpness(image, area) : sharpness(small, smallArea),
       motion: before === null ? null : motion(before, after),
       place: kind === "document" && frame !== null ? place(small, smallArea) : null,

@@ -1,20 +1,20 @@
 /**
- * What is wrong with a picture, from its measures: the one place that holds thresholds. Live hints and the check of a finished
- * shot use the same rules. The order is the order in which a person should mend things.
+ * The problems of a picture, from its measures. Only this module has thresholds. Live hints and the check of a finished
+ * shot use the same rules, in the order in which problems should be corrected.
  */
 
 /** @import { Face, Measures, Rect } from "./measures.js" */
 
-/** What is photographed.
+/** The subject of the picture.
  * @typedef {{kind: "document"|"selfie", shape: "passport"|"card"|"paper", side: "front"|"back"}} Subject */
 
-/** From 1 on it is a problem; below 0.9 one that was there is gone again.
+/** A badness of 1 or more is a problem. An existing problem is over below 0.9.
  * @typedef {{code: string, badness: (measures: Measures, subject: Subject) => number}} Rule */
 
 /** @param {boolean} holds */
 const when = (holds) => (holds ? 2 : 0);
 
-/** How far a known pair of sides reaches, as a share of the frame; null when neither direction is known.
+/** Size of the document as a share of the frame, from a known pair of sides; null if no pair is known.
  * @param {Measures} measures */
 function fill({ place }) {
   if (!place) return null;
@@ -25,7 +25,7 @@ function fill({ place }) {
   return spans.length === 0 ? null : Math.max(...spans);
 }
 
-/** How far off the middle, as a share of the frame.
+/** Distance from the centre as a share of the frame.
  * @param {Measures} measures */
 function offCentre({ place }) {
   if (!place) return 0;
@@ -35,26 +35,26 @@ function offCentre({ place }) {
   return Math.max(across, down);
 }
 
-/** Whether one side is seen well inside the frame while its opposite is not seen: the document runs out of the picture there.
+/** Whether one side is well inside the frame and its opposite is not found, so the document is cut off there.
  * @param {Measures} measures @param {Subject} subject */
 function runsOut({ place }, { shape }) {
   if (!place) return false;
   const { top, right, bottom, left } = place.sides;
   const gone = (/** @type {number|null} */ seen, /** @type {number|null} */ opposite) =>
     seen !== null && seen > 0.12 && opposite === null;
-  // A passport's page has another page above it: its top edge is a fold that may not be seen.
+  // The top edge of a passport's page is the fold to the page above, which may be invisible.
   return gone(left, right) || gone(right, left) || gone(top, bottom) || (shape !== "passport" && gone(bottom, top));
 }
 
-/** The face that counts: the largest. @param {Measures} measures @returns {Face|null} */
+/** The largest face, which counts. @param {Measures} measures @returns {Face|null} */
 export function mainFace({ faces }) {
   return faces?.reduce((/** @type {Face|null} */ best, face) => (best && best.width >= face.width ? best : face), null) ?? null;
 }
 
-/** Whether the person was shown a frame; a chosen file has none, and its face may be anywhere. @param {Measures} measures */
+/** Whether a frame was shown. A chosen file has none, so its face may be anywhere. @param {Measures} measures */
 const framed = ({ frame }) => frame.width < 1 || frame.height < 1;
 
-/** A face"s size by the frame"s height. @param {Measures} measures */
+/** Height of the face relative to the frame's. @param {Measures} measures */
 function faceSize(measures) {
   const face = mainFace(measures);
   return face ? face.height / measures.frame.height : null;
@@ -76,8 +76,8 @@ const DOCUMENT = [
 ];
 
 /**
- * The front of a card and a passport's page have a portrait, a passport's page has a machine-readable zone, and the back of a
- * card has no large portrait.
+ * Rules for sides: the front of a card and a passport's page have a portrait, and a passport's page has a
+ * machine-readable zone. The back of a card has no large portrait.
  * @param {Measures} measures @param {Subject} subject
  */
 function isWrongSide(measures, { shape, side }) {
@@ -110,7 +110,7 @@ const SELFIE = [
       if (!face || !framed(measures)) return 0;
       const { frame, aspect } = measures;
       const across = ((face.x + face.width / 2 - frame.x - frame.width / 2) * aspect) / frame.height;
-      // The box ends at the brows: its middle lies below the head's.
+      // The box ends at the brows, so its centre lies below the head's centre.
       const down = (face.y + face.height / 2 - frame.y - frame.height * 0.54) / frame.height;
       return Math.hypot(across, down) / 0.17;
     },
@@ -133,7 +133,7 @@ export const CODES = [...new Set([...DOCUMENT, ...SELFIE].map((rule) => rule.cod
  * The problems of a picture, most urgent first.
  * @param {Measures} measures
  * @param {Subject} subject
- * @param {readonly string[]} [before] the problems of the picture before, which stay until they are clearly gone
+ * @param {readonly string[]} [before] the problems of the previous picture, which remain until they are clearly over
  * @returns {string[]}
  */
 export function problemsOf(measures, subject, before = []) {

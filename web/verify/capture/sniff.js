@@ -1,4 +1,4 @@
-/** What a file is, from its first bytes: its type and, where the beginning tells, its size in pixels. Never decodes anything. */
+/** Detects a file's type and, where possible, its size in pixels from its first bytes. It decodes nothing. */
 
 /** @typedef {"jpeg"|"png"|"webp"|"gif"|"heic"|"avif"|"pdf"} FileType */
 
@@ -20,7 +20,7 @@ function jpegSize(bytes) {
   return { width: 0, height: 0 };
 }
 
-/** @param {Uint8Array} bytes the file's beginning @returns {{type: FileType|null, width: number, height: number}} 0: not told */
+/** @param {Uint8Array} bytes the file's beginning @returns {{type: FileType|null, width: number, height: number}} 0: unknown */
 export function sniff(bytes) {
   const none = { width: 0, height: 0 };
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return { type: "jpeg", ...jpegSize(bytes) };

@@ -1,6 +1,6 @@
 /**
- * One picture to keep: the best frame of the camera or a chosen file, upright, cut to its frame, without metadata, as a JPEG that
- * the server takes. It says what is wrong with the picture and never refuses one.
+ * Makes the final picture from the camera's best frame or a chosen file: upright, cropped to its frame, without metadata,
+ * as a JPEG that the server accepts. It reports problems of a picture but never refuses one.
  */
 
 import { findFaces } from "./faces.js";
@@ -13,7 +13,7 @@ import { sniff } from "./sniff.js";
 
 /**
  * @typedef {object} Shot
- * @property {Blob} blob a JPEG; a chosen PDF as it is
+ * @property {Blob} blob a JPEG; a chosen PDF is unchanged
  * @property {number} width 0 for a PDF
  * @property {number} height 0 for a PDF
  * @property {Measures|null} measures null for a PDF
@@ -21,16 +21,16 @@ import { sniff } from "./sniff.js";
  * @property {"camera"|"file"} source
  */
 
-/** The long side of a kept picture. */
+/** Maximum long side of the final picture. */
 const MAX_SIDE = 4000;
-/** The server takes 10 MB a file. */
+/** The server accepts 10 MB per file. */
 const MAX_BYTES = 9_500_000;
 const QUALITY = 0.92;
 /** The long side at which pictures are measured. */
 export const MEASURED_SIDE = 960;
-/** More pixels than this are not decoded: a phone's browser would die of it. */
+/** Maximum number of pixels to decode. More would crash a phone's browser. */
 const MAX_PIXELS = 100_000_000;
-/** A video as fine as this on its short side is as good as a photo, and is what the person saw. */
+/** A video with this short side is as good as a photo, and shows what the applicant saw. */
 const FINE_ENOUGH = 1000;
 
 /** Why a chosen file cannot be used. */
@@ -54,7 +54,7 @@ export function blank(width, height, read = false) {
   return { canvas, context };
 }
 
-/** A part of a picture, no larger than `side`. @param {CanvasImageSource} source @param {Rect} part @param {number} side @param {boolean} [read] */
+/** A part of a picture, scaled down to at most `side`. @param {CanvasImageSource} source @param {Rect} part @param {number} side @param {boolean} [read] */
 export function cut(source, part, side, read = false) {
   const by = Math.min(1, side / Math.max(part.width, part.height));
   const made = blank(part.width * by, part.height * by, read);
@@ -104,7 +104,7 @@ export function clipped(rect, bounds) {
   };
 }
 
-/** A frame with its margin, within the picture, and the frame's place in that, in shares.
+/** A frame with its margin within the picture, and the frame's position in it as shares.
  * @param {Rect} frame in pixels @param {number} margin as a share of the frame's shorter side @param {{width: number, height: number}} bounds
  * @returns {{part: Rect, frame: Rect}} */
 export function withMargin(frame, margin, bounds) {
@@ -121,10 +121,10 @@ export function withMargin(frame, margin, bounds) {
   };
 }
 
-/** How much is kept around the frame. @param {Subject} subject */
+/** Margin around the frame. @param {Subject} subject */
 export const marginOf = (subject) => (subject.kind === "document" ? 0.14 : 0.3);
 
-/** A photo, where a browser takes a finer one than its video and can be relied on: Chrome on Android.
+/** A photo, if the browser reliably takes a finer one than its video: Chrome on Android.
  * @param {MediaStreamTrack} track @param {HTMLVideoElement} video @returns {Promise<ImageBitmap|null>} */
 async function photo(track, video) {
   const ImageCapture = /** @type {{ImageCapture?: new (track: MediaStreamTrack) => {takePhoto(): Promise<Blob>}}} */ (/** @type {unknown} */ (window)).ImageCapture;
@@ -140,7 +140,7 @@ async function photo(track, video) {
   }
 }
 
-/** Where a rectangle of the video lies in a photo of the same camera: the video is its middle, cut to another shape.
+/** Position of a video rectangle in a photo of the same camera. The video is the photo's centre, cropped.
  * @param {Rect} rect @param {{width: number, height: number}} video @param {{width: number, height: number}} picture @returns {Rect} */
 export function inPhoto(rect, video, picture) {
   const by = Math.min(picture.width / video.width, picture.height / video.height);
@@ -153,7 +153,7 @@ export function inPhoto(rect, video, picture) {
 }
 
 /**
- * The best picture that the camera can give now: the sharpest of three frames, or a photo that is sharper still.
+ * The camera's best picture now: the sharpest of three frames, or a photo if it is sharper.
  * @param {HTMLVideoElement} video @param {MediaStreamTrack|null} track
  * @param {Rect} frame in pixels of the video
  * @param {Subject} subject
@@ -170,7 +170,7 @@ export async function takeStill(video, track, frame, subject) {
   let sharpest = pixels(best.canvas);
   for (let n = 1; n < 3; n += 1) {
     await new Promise((resolve) => setTimeout(resolve, 70));
-    if (video.videoWidth !== size.width) break; // The screen was turned: the first frame is the one that was framed.
+    if (video.videoWidth !== size.width) break; // After a rotation only the first frame matches the shown frame.
     const { canvas } = cut(video, own.part, MAX_SIDE);
     const sharp = pixels(canvas);
     if (sharp > sharpest) [best, sharpest] = [{ ...own, canvas }, sharp];
@@ -185,7 +185,7 @@ export async function takeStill(video, track, frame, subject) {
   return shotOf(best.canvas, best.frame, subject, "camera");
 }
 
-/** @param {Blob} file @returns {Promise<HTMLCanvasElement|null>} upright and no larger than it may be; null for a PDF */
+/** @param {Blob} file @returns {Promise<HTMLCanvasElement|null>} upright and within the size limit; null for a PDF */
 async function opened(file) {
   if (file.size === 0) throw new FileError("empty_file");
   const { type, width, height } = sniff(new Uint8Array(await file.slice(0, 262_144).arrayBuffer()));
@@ -203,12 +203,12 @@ async function opened(file) {
   return canvas;
 }
 
-/** What is asked of a chosen file: its light, glare and sharpness, and a selfie's face; no frame, no side.
+/** The checks of a chosen file: light, glare, sharpness and a selfie's face, but no frame and no side.
  * @param {"document"|"selfie"} kind @returns {Subject} */
 const fileSubject = (kind) => ({ kind, shape: "paper", side: "front" });
 
 /**
- * A chosen file as a shot: upright, at most 4000 px, without metadata. A PDF passes as it is.
+ * A chosen file as a shot: upright, at most 4000 px, without metadata. A PDF is unchanged.
  * @param {Blob} file @param {"document"|"selfie"} kind @returns {Promise<Shot>} rejects with FileError
  */
 export async function prepareFile(file, kind) {

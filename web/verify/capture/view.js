@@ -1,4 +1,4 @@
-/** The live view's elements and what each state of it shows. It decides nothing: index.js tells it. */
+/** The elements of the live view and their states. index.js decides which state to show. */
 
 import { h } from "../dom.js";
 import { frameIn } from "./geometry.js";
@@ -29,7 +29,7 @@ function drawing(path, className = "capture-icon") {
   return svg;
 }
 
-/** The ring around the shutter that fills while all is well; its length is 100. */
+/** The ring around the shutter, which fills while there is no problem. Its length is 100. */
 function ring() {
   const svg = drawing("M32 2.500a29.5 29.5 0 1 1 0 59a29.5 29.5 0 1 1 0-59", "capture-ring");
   svg.setAttribute("viewBox", "0 0 64 64");
@@ -114,7 +114,7 @@ export function createView(host, subject, t, handlers) {
   }
   const watch = new ResizeObserver(layout);
 
-  // Another element for another text: nothing that is there moves.
+  // Each text gets a new element, so that nothing on the screen moves.
   const say = (/** @type {string} */ text) => {
     if (hint.textContent !== text) hint.replaceChildren(h("span", null, text));
   };
@@ -124,7 +124,7 @@ export function createView(host, subject, t, handlers) {
   host.replaceChildren(root);
   watch.observe(room);
   watch.observe(root);
-  // What the view covers must not be reached by keyboard behind it; notices stay.
+  // The keyboard must not reach elements behind the view; notices remain reachable.
   const covered = [...document.body.children].filter(
     (element) => !element.contains(host) && !element.matches("script, [aria-live], #notices") && !element.hasAttribute("inert"),
   );
@@ -136,11 +136,11 @@ export function createView(host, subject, t, handlers) {
     get frame() {
       return place;
     },
-    /** The view's own size: what the video covers. */
+    /** The size of the view, which the video covers. */
     get size() {
       return { width: video.clientWidth, height: video.clientHeight };
     },
-    /** There is a picture. @param {{mirrored: boolean, cameras: number, torch: boolean}} camera */
+    /** Shows the state with a picture. @param {{mirrored: boolean, cameras: number, torch: boolean}} camera */
     live({ mirrored, cameras, torch: hasTorch }) {
       root.dataset["state"] = "live";
       root.dataset["mirrored"] = String(mirrored);
@@ -149,19 +149,19 @@ export function createView(host, subject, t, handlers) {
       shutter.disabled = false;
       layout();
     },
-    /** No picture yet, or not any more. */
+    /** Shows the state without a picture. */
     waiting() {
       root.dataset["state"] = "starting";
       shutter.disabled = true;
       say(t("capture.starting"));
       this.progress(0);
     },
-    /** @param {string} code a hint's */
+    /** @param {string} code a hint's code */
     hint(code) {
       root.dataset["good"] = String(code === STEADY);
       say(t(`hint.${code}`));
     },
-    /** @param {number} share how far the shutter is */
+    /** @param {number} share progress of the shutter */
     progress(share) {
       shutter.style.setProperty("--progress", String(Math.round(share * 100)));
     },
@@ -170,7 +170,7 @@ export function createView(host, subject, t, handlers) {
       lit = on;
       torch.setAttribute("aria-pressed", String(on));
     },
-    /** A picture is being taken. @param {boolean} busy */
+    /** Shows whether a picture is being taken. @param {boolean} busy */
     taking(busy) {
       root.dataset["state"] = busy ? "taking" : "live";
       shutter.disabled = busy;

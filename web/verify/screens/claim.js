@@ -1,4 +1,4 @@
-// On the phone that scanned the code: it begins after a tap, and the number must match before anything else.
+// On the phone that scanned the code: it begins after a tap, and the number must match first.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { tokens, wasPressed } from "../boot.js";

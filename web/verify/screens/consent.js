@@ -1,4 +1,4 @@
-// Consent, versioned and recorded. Declining asks once and leaves cleanly.
+// Consent, which is versioned and recorded. Declining needs one confirmation and ends the visit.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { actions, ask, button, h, heading, lead, note } from "../dom.js";
@@ -8,7 +8,7 @@ import * as flow from "../flow.js";
 import { language, t } from "../i18n.js";
 import { links } from "./links.js";
 
-/** Changes with every change of what is agreed to; recorded with the answer. */
+/** Version of the consent text. Change it with the text; it is recorded with the answer. */
 export const CONSENT_VERSION = "2026-11-23";
 
 /** @type {import("../router.js").Render} */
@@ -57,7 +57,7 @@ async function decline() {
   });
   if (!leaves) return;
   track("consent", "denied");
-  // Leaving must work without a connection, too.
+  // Leaving must also work without a connection.
   await api.consent({ version: CONSENT_VERSION, language: language(), accepted: false }).catch(() => {});
   notify("cancelled", { sessionId: app.sessionAccess()?.sessionId ?? null, status: null });
   await app.finish("declined");

@@ -1,4 +1,4 @@
-// What the person types: only what the Flow and the country's override ask. Errors stand beside their fields and stay there.
+// The form: only fields that the Flow and the country's override request. Errors are shown at their fields.
 import * as app from "../app.js";
 import { countryBox } from "../combobox.js";
 import { actions, announce, button, h, heading, icon, lead, note } from "../dom.js";
@@ -10,7 +10,7 @@ import { fault, latin, normal, tidy, usDate, westernDigits } from "../validate.j
 
 const LATIN = ["firstName", "middleName", "lastName", "street", "street2", "city", "state"];
 
-/** How browsers and keyboards can help. @type {Record<string, Record<string, string>>} */
+/** Attributes for autofill and keyboards, by field. @type {Record<string, Record<string, string>>} */
 const HELP = {
   firstName: { autocomplete: "given-name", autocapitalize: "words" },
   middleName: { autocomplete: "additional-name", autocapitalize: "words" },
@@ -29,7 +29,7 @@ let isPressing = false;
 addEventListener("pointerdown", () => (isPressing = true), true);
 for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (isPressing = false), true);
 
-/** An error that appears under a finger would move the button that is being pressed. @param {() => void} show */
+/** Delays an error, because showing it at once would move a button while it is pressed. @param {() => void} show */
 const afterPress = (show) => void (isPressing ? setTimeout(afterPress, 50, show) : show());
 
 /** @typedef {{element: HTMLElement, focus: () => void, read: () => string, complain: (key: string) => void}} Field */
@@ -55,7 +55,7 @@ export function render() {
   for (const name of wanted) {
     const changedHere = (/** @type {string} */ value) => {
       changed(name, value);
-      // Another country may ask for other fields.
+      // Another country may request other fields.
       if (name === "country" || name === "nationality") {
         const now = flow.fieldsFor(facts, work);
         if (now.join() !== wanted.join()) redraw();
@@ -118,7 +118,7 @@ const nameOf = (facts, alpha3) => {
 };
 
 /**
- * Countries whose people cannot be verified here, unless a residence permit may be shown.
+ * Countries whose residents or nationals cannot be verified, unless a residence permit is allowed.
  * @param {flow.Facts} facts @param {flow.Work} work @returns {Record<string, string>}
  */
 function restricted(facts, work) {
@@ -171,10 +171,10 @@ function textField(name, value, changed) {
     suggest();
   };
   let suggested = "";
-  /** Offers the Latin spelling of what was typed. */
+  /** Offers the Latin spelling of the typed text. */
   function suggest() {
     const spelled = LATIN.includes(name) && fault(name, normal(name, input.value)) === "error.latin" ? latin(input.value) : "";
-    // Leaving the field must not replace the button that is just being pressed.
+    // Leaving the field must not replace a button while it is pressed.
     if (spelled === suggested) return;
     suggested = spelled;
     made.after.replaceChildren(
@@ -230,7 +230,7 @@ function placeField(name, value, changed) {
   return { element: made.element, focus: () => input?.focus(), read: () => alpha3, complain: (key) => made.complain(key === "error.required" ? "error.country" : key) };
 }
 
-/** Whether anything stands in a date's boxes. @param {Field} field */
+/** Whether any box of a date has a value. @param {Field} field */
 const dobTyped = (field) => [...field.element.querySelectorAll("input")].some((input) => input.value);
 
 /** Day, month and year in the order of the person's region; sent as MM/DD/YYYY. @param {string} name @param {string} value @param {(value: string) => void} changed @returns {Field} */
@@ -275,7 +275,7 @@ function dateField(name, value, changed) {
       const value = read();
       complain(value ? fault("dob", value) : "error.dob");
     });
-    // A full box leads to the next, unless the person is correcting.
+    // A full box moves the focus to the next, unless the applicant is correcting it.
     input.addEventListener("keyup", (event) => {
       if (/^\d$/.test(event.key) && input.value.length === input.maxLength && !inputs[i + 1]?.value) inputs[i + 1]?.focus();
     });

@@ -1,4 +1,4 @@
-// On a desktop: go on with the phone, whose camera is better, or stay. The desktop then follows the phone.
+// On a desktop: continue on the phone, whose camera is better, or stay. The desktop then follows the phone.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { actions, announce, button, h, heading, icon, lead, note } from "../dom.js";
@@ -65,7 +65,7 @@ async function stayHere() {
   await app.next();
 }
 
-/** A link to paste elsewhere. @param {string} url */
+/** The link with a button that copies it. @param {string} url */
 function copyBox(url) {
   const copy = button("primary", t("device.copy"), async () => {
     try {
@@ -92,7 +92,7 @@ function follow() {
   /** @param {string | null} step */
   function draw(step) {
     const reached = ids.indexOf(step === "liveness" ? "selfie" : (step ?? ""));
-    // The camera and the review belong to the picture that is being taken.
+    // Camera and review are shown as the step of their picture.
     if (reached < 0 || reached === at) {
       if (at >= 0) return;
     } else at = reached;
@@ -124,7 +124,7 @@ function follow() {
   };
 }
 
-/** Asks every two seconds. @param {(current: api.Current) => void} heard @returns {() => void} ends it */
+/** Polls the session every two seconds. @param {(current: api.Current) => void} heard @returns {() => void} stops polling */
 function poll(heard) {
   let isStopped = false;
   const timer = setInterval(async () => {
@@ -134,7 +134,7 @@ function poll(heard) {
       if (!isStopped) heard(current);
     } catch (error) {
       if (!isStopped && error instanceof api.ApiError && error.status === 401) app.finish("expired");
-      // Anything else may be better in two seconds.
+      // Other failures may be over at the next poll.
     }
   }, POLL_MS);
   return () => {

@@ -1,4 +1,4 @@
-// Which document, from which country. What cannot be accepted is said here, before anything is photographed.
+// Choice of document type and country. Unaccepted documents are reported here, before any photo is taken.
 import * as app from "../app.js";
 import { countryBox } from "../combobox.js";
 import { actions, announce, h, heading, icon, note } from "../dom.js";
@@ -31,7 +31,7 @@ export function render() {
     },
   });
 
-  /** Another document: pictures of the one before are of no use. @param {string} country @param {string} type */
+  /** Selects another document and discards the pictures of the previous one. @param {string} country @param {string} type */
   function choose(country, type) {
     if (type !== work.type) {
       delete work.pictures.front;

@@ -1,4 +1,4 @@
-// The verification goes on in another window; this one offers to take it over.
+// The verification continues in another window; this one offers to take it over.
 import * as app from "../app.js";
 import { actions, button, h, heading, hero, lead, note } from "../dom.js";
 import { t } from "../i18n.js";

@@ -1,4 +1,4 @@
-// Where a visit ends without an outcome. Each says what to do; none is a dead end.
+// Screens for visits that end without an outcome. Each says what to do next.
 import * as app from "../app.js";
 import { actions, button, h, heading, hero, lead } from "../dom.js";
 import { canLeave, leave } from "../embed.js";
@@ -9,7 +9,7 @@ import { links } from "./links.js";
 /** @type {Record<string, string>} */
 const ICONS = { invalid: "link", used: "link", expiredlink: "clock", notoken: "link", expired: "clock", geo: "globe", declined: "check", rejected: "shield", failed: "offline" };
 
-/** The way back to the merchant, or that the page can be closed. @returns {Node} */
+/** The link back to the merchant, or a note that the page can be closed. @returns {Node} */
 export function wayBack() {
   return canLeave()
     ? button("primary", t("page.return", { merchant: app.merchant() }), () => leave())

@@ -1,9 +1,9 @@
-// The merchant's privacy notice and contact, on the screens where a person may want them.
+// Links to the merchant's privacy notice and contact.
 import * as app from "../app.js";
 import { h } from "../dom.js";
 import { t } from "../i18n.js";
 
-/** Null when the merchant gave neither. */
+/** Null if the merchant has neither. */
 export function links() {
   const { privacyUrl = null, contact = null } = app.brand() ?? {};
   const merchant = app.merchant();

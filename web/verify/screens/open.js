@@ -1,4 +1,4 @@
-// The first screen: who asks, for what, how long. Nothing is exchanged before the person acts.
+// The first screen: merchant, purpose and duration. The link is not exchanged before the applicant acts.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { boot, tokens, wasPressed } from "../boot.js";
@@ -60,7 +60,7 @@ async function begin(start, problem) {
 }
 
 /**
- * Shows what is wrong with a link, or goes on with what this browser began with it.
+ * Shows why a link does not work, or continues the session that this browser began with it.
  * @param {unknown} error @param {string} link
  * @returns {Promise<boolean>} whether a screen was shown
  */
@@ -78,7 +78,7 @@ export async function linkProblem(error, link) {
   return true;
 }
 
-/** Goes on with a link that this browser has exchanged before. @param {string} link */
+/** Continues a link that this browser exchanged before. @param {string} link */
 export async function goOn(link) {
   const access = await store.unsealAccess(link);
   return access ? goOnWith(access) : false;

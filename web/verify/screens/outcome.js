@@ -1,4 +1,5 @@
-// How it came out: passed, under review, or what exactly to put right; then only that step again. Nothing about screening.
+// The outcome: passed, under review, or what to correct; only those steps are repeated. It never mentions
+// screening.
 import * as app from "../app.js";
 import { actions, button, h, heading, hero, icon, lead } from "../dom.js";
 import { notify } from "../embed.js";
@@ -75,12 +76,12 @@ function fix(code, merchant) {
   return h("li", null, icon("alert"), h("div", null, h("h2", null, t(`code.${name}.title`)), h("p", null, t(`code.${name}.fix`, { merchant }))));
 }
 
-/** After the outcome: back to the merchant, or to the other screen. @returns {Node[]} */
+/** After the outcome: a note to return to the other device, or the link back to the merchant. @returns {Node[]} */
 function ways() {
   return app.hasSession() && app.facts().claimed ? [h("p", { class: "fine" }, t("outcome.handoff"))] : [wayBack()];
 }
 
-/** Takes the session's outcome for final where it is, tells the merchant's page and deletes what is on this device. @returns {Promise<Result>} */
+/** Reads the session's outcome. If it is final, notifies the merchant's page and deletes the data on this device. @returns {Promise<Result>} */
 async function settle() {
   const { current } = app.facts();
   const outcome = app.openOutcome() ?? { status: "failed", codes: [] };

@@ -1,5 +1,5 @@
-// One picture: what is wanted, the camera or a file, and the look at what came out. A camera that does not work always leaves
-// another way.
+// One picture: instructions, camera or file, and the review of the result. If the camera does not work, there
+// is always another way.
 import * as app from "../app.js";
 import { actions, announce, button, h, heading, hero, icon, lead, note, rows } from "../dom.js";
 import { track } from "../events.js";
@@ -9,7 +9,7 @@ import { inspect } from "../pdf.js";
 import * as router from "../router.js";
 import { TYPE_ICONS } from "./document.js";
 
-/** A poor picture is sent back this often; then the person decides. */
+/** How often a poor picture is rejected. After that, the applicant may use it. */
 const REFUSALS = 2;
 const MAX_PDF_BYTES = 10 * 1024 * 1024;
 const IMAGES = "image/jpeg,image/png,image/webp,image/bmp";
@@ -27,7 +27,7 @@ export const renderSide = (side) => (part, params) => {
 /** @param {flow.Side} side */
 const kindOf = (side) => (side === "selfie" ? "selfie" : "document");
 
-/** Whether the Flow wants it taken live. @param {flow.Side} side */
+/** Whether the Flow requires the camera. @param {flow.Side} side */
 function wantsCamera(side) {
   const { biometricType, documentUploadType } = app.facts().current;
   return side === "selfie" ? biometricType !== "selfie" : documentUploadType === "fileCapture";
@@ -50,7 +50,7 @@ async function primer(side, asFile) {
       track("camera", "failed", support.reason ?? undefined);
       return trouble(side, support.reason ?? "no_camera", support.inAppBrowser);
     }
-    // While the person reads.
+    // Loads while the applicant reads.
     setTimeout(capture, 300);
   }
   const problem = h("div", { class: "problem" });
@@ -138,7 +138,7 @@ async function accept(side, file) {
   if (isPdf && (await inspect(file)).locked) throw refusal("locked");
   const { prepareFile } = await capture();
   const shot = await prepareFile(file, kindOf(side));
-  // Kept as bytes: the file itself may be gone after a reload.
+  // Stored as bytes, because the file may be unavailable after a reload.
   const blob = isPdf ? new Blob([await file.arrayBuffer()], { type: "application/pdf" }) : shot.blob;
   await keep(side, { blob, problems: shot.problems, source: "file" }, file.name);
 }
@@ -174,7 +174,7 @@ function camera(side) {
       });
       if (ended.signal.aborted) return;
       await keep(side, shot, "");
-      // Back to where the camera was opened: the picture is shown there.
+      // Returns to the screen that opened the camera, which shows the picture.
       history.back();
     } catch (error) {
       if (ended.signal.aborted) return;
@@ -187,7 +187,7 @@ function camera(side) {
   return { body: [h("h1", { class: "quiet", tabindex: "-1" }, title(side)), host], shown: run, cleanup: () => ended.abort() };
 }
 
-/** What helps when the camera does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp @returns {router.Screen} */
+/** Help for a camera that does not work. @param {flow.Side} side @param {string} code @param {string | null} inApp @returns {router.Screen} */
 function trouble(side, code, inApp) {
   const isSelfie = side === "selfie";
   const problem = h("div", { class: "problem" });
@@ -206,7 +206,7 @@ function trouble(side, code, inApp) {
     : isPhone ? null
     : button("secondary", t("trouble.otherdevice"), () => router.show("device", { params: { from: side } }), "phone");
   const ways = [
-    // The camera app works even where pages may not use the camera.
+    // The camera app works even if pages may not use the camera.
     isPhone ? button(code === "permission_denied" ? "secondary" : "primary", t("picture.useapp"), photo.open, "camera") : null,
     ["insecure", "unsupported", "in_app_browser"].includes(code) ? null : again,
     elsewhere,
@@ -226,7 +226,7 @@ function trouble(side, code, inApp) {
   };
 }
 
-/** Which browser's help fits. */
+/** The browser whose instructions apply. */
 function browser() {
   const agent = navigator.userAgent;
   if (/iPhone|iPad/.test(agent) || (/Macintosh/.test(agent) && isTouch())) return "ios";
@@ -252,7 +252,7 @@ async function review(side) {
     urls.push(made);
     return made;
   };
-  /** The page of a PDF that was chosen. @type {Blob | null} */
+  /** The chosen page of a PDF. @type {Blob | null} */
   let page = null;
 
   const use = async () => {
@@ -273,7 +273,7 @@ async function review(side) {
   const useText = t(flow.isLast(app.facts(), work, side) ? "review.send" : "review.use");
   const redoText = t(picture.source === "camera" ? "review.redo" : "review.other");
   track("review", "reached");
-  // Where nothing was found, everything else that is said of the picture is a guess.
+  // If nothing was found in the picture, its other problems are guesses.
   const said = picture.problems.slice(0, /^no_/.test(picture.problems[0] ?? "") ? 1 : 2);
   const problems = h("ul", { class: "problems" }, ...said.map((code) => h("li", null, has(`problem.${code}`) ? t(`problem.${code}`) : code)));
   return {
@@ -290,14 +290,14 @@ async function review(side) {
   };
 }
 
-/** A picture that can be looked at closely. @param {string} src @param {string} alt */
+/** A picture that can be enlarged. @param {string} src @param {string} alt */
 function zoomable(src, alt) {
   const image = h("img", { src, alt });
   const frame = h("div", { class: "shot" }, image);
   const toggle = button("plain", t("review.zoom"), () => {
     const isLarge = frame.classList.toggle("large");
     toggle.lastChild?.replaceWith(t(isLarge ? "review.shrink" : "review.zoom"));
-    // Scrolled by keyboard, too.
+    // Makes it scrollable with the keyboard.
     if (isLarge) {
       frame.tabIndex = 0;
       frame.setAttribute("role", "region");

@@ -1,4 +1,4 @@
-// Sends everything, once: every try of an attempt has the same Idempotency-Key, so a try that arrived unnoticed counts once.
+// Sends the attempt. Every try has the same Idempotency-Key, so a try whose response was lost counts once.
 import * as api from "../api.js";
 import * as app from "../app.js";
 import { actions, announce, button, h, heading, hero, lead, note } from "../dom.js";
@@ -51,7 +51,7 @@ export function render() {
 
 /**
  * @param {(sent: number) => void} progress
- * @param {(key: string) => void} say a text's key while something is in the way, "" when it is gone
+ * @param {(key: string) => void} say key of the message while sending is blocked, "" after that
  */
 async function send(progress, say) {
   const work = app.currentWork();
@@ -78,12 +78,12 @@ async function send(progress, say) {
   }
 }
 
-/** A key that nobody else has; also where a page is not in a secure context. */
+/** A unique key, also without a secure context. */
 function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The form of the contract (§4.6). Group and session are the access token's. @param {flow.Facts} facts @param {flow.Work} work */
+/** The form of the contract (§4.6). The access token determines Group and session. @param {flow.Facts} facts @param {flow.Work} work */
 function compose(facts, work) {
   const form = new FormData();
   for (const field of flow.fieldsFor(facts, work)) {
@@ -105,7 +105,7 @@ function compose(facts, work) {
   return form;
 }
 
-/** @param {number} ms at most; less when the connection comes back */
+/** @param {number} ms maximum; ends early when the connection returns */
 function wait(ms) {
   if (!navigator.onLine) return new Promise((resolve) => addEventListener("online", resolve, { once: true }));
   return new Promise((resolve) => {
@@ -114,7 +114,7 @@ function wait(ms) {
   });
 }
 
-/** The attempt was made: what came of it, the session says. */
+/** Reads the outcome of a made attempt from the session. */
 async function arrived() {
   for (const ms of [0, 1000, 2000, 4000]) {
     await new Promise((resolve) => setTimeout(resolve, ms));
@@ -122,7 +122,7 @@ async function arrived() {
       await app.refresh();
       break;
     } catch {
-      // The outcome is kept there: ask again.
+      // The server stores the outcome, so it can be requested again.
     }
   }
   if (app.openOutcome()) return router.show("outcome", { replace: true });
@@ -135,13 +135,13 @@ async function refused(error) {
   const { status, body } = error;
   track("upload", "failed");
   if (status === 401) {
-    // Ended meanwhile: perhaps on another device, perhaps by the very try whose answer was lost.
+    // The session ended meanwhile, on another device or by a try whose response was lost.
     const current = await app.refresh().catch(() => null);
     if (current && app.openOutcome()) return router.show("outcome", { replace: true });
     return app.finish("expired");
   }
   if (status === 422) {
-    // The key belongs to other content: what was changed is another attempt.
+    // The key belongs to other content, so the changed content becomes a new attempt.
     work.key = newKey();
     return failed("server");
   }
@@ -178,7 +178,7 @@ async function refused(error) {
 /** @param {"server" | "network"} kind */
 const failed = (kind) => router.show("retry", { params: { kind }, replace: true });
 
-/** It could not be sent, or not as it is. @type {router.Render} */
+/** The attempt could not be sent, or the server refused its content. @type {router.Render} */
 export function renderRetry(_part, params) {
   const kind = params?.kind ?? "server";
   const isRefused = kind === "refused";
