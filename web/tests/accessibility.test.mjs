@@ -1,4 +1,5 @@
-// Every screen against WCAG 2.2 AA, in light, dark and Arabic, with a picture of each in .cache/screenshots. The live camera's are camera.test's.
+// Checks every screen against WCAG 2.2 AA in light, dark and Arabic, with a picture of each in
+// .cache/screenshots. camera.test checks those of the live camera.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answerTo, desktop, look as lookAt, newVisitor, startBrowser } from "./browser.mjs";
@@ -120,7 +121,7 @@ for (const variant of /** @type {const} */ ([
     await second.goto(twice.link);
     await person(second, await specimen("pass-data-only"), { language }).at("elsewhere");
     await look(second, "elsewhere");
-    // Opened twice, so its address holds the token twice.
+    // Opened twice, so that its URL has the token a second time.
     await twice.watched.context.close();
 
     const late = await newVisitor(browser, options);
@@ -136,7 +137,7 @@ for (const variant of /** @type {const} */ ([
     await look(late.page, "end-expired");
     await late.close(server);
 
-    // A desktop, the phone beside it, and a camera that is not there.
+    // A desktop, its phone, and a missing camera.
     const live = documentsFlow({ documentFileUpload: false, documentCapture: true, liveSelfie: true });
     const desk = await newVisitor(browser, { ...options, viewport: desktop, screen: desktop, hasTouch: false });
     const code = answerTo(desk.page, "/session/handoff");

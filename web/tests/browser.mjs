@@ -1,4 +1,5 @@
-// Real Chromium for tests. Every visit is watched: no request to another host, no error on the page, no token where it must not be.
+// Real Chromium for tests. Every visit fails on a request to another host, an error on the page, or a token
+// in a wrong place.
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -25,9 +26,9 @@ export const startBrowser = (flags = []) =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...flags] });
 
 /**
- * A new person's browser. `watched.check()` says what was wrong with all it did.
+ * A browser for a new person. Its `check()` fails with everything that went wrong.
  * @param {Browser} browser
- * @param {ContextOptions & {hosts?: string[]}} [options] `hosts`: further hosts that may be asked (a merchant's own page)
+ * @param {ContextOptions & {hosts?: string[]}} [options] `hosts`: further hosts to which requests are allowed (a merchant's page)
  */
 export async function newVisitor(browser, { hosts = [], ...options } = {}) {
   const context = await browser.newContext({
@@ -38,7 +39,7 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     reducedMotion: "reduce",
     ...options,
   });
-  // A busy machine is no fault.
+  // Long timeouts, because a slow machine must not fail a test.
   context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const faults = /** @type {string[]} */ ([]);
@@ -61,7 +62,7 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
     each.on("pageerror", (error) => faults.push(`error on the page: ${error.stack}`));
     each.on("console", (message) => {
       const text = message.text();
-      // Refusals of the server are seen here too; the tests ask what the page made of them.
+      // Refusals of the server appear here too; the tests check how the page handles them.
       if (message.type() === "error" && !text.startsWith("Failed to load resource")) faults.push(`console: ${text}`);
     });
     each.on("dialog", (dialog) => {
@@ -80,7 +81,7 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
       if (token) tokens.add(token);
       await page.goto(link, { waitUntil });
     },
-    /** Fails with all that was wrong, then closes. @param {{log: () => string}} [server] whose log must not hold the tokens */
+    /** Closes the browser and fails if anything went wrong. @param {{log: () => string}} [server] whose log must not contain the tokens */
     async close(server) {
       await context.close();
       for (const token of tokens) {
@@ -96,10 +97,10 @@ export async function newVisitor(browser, { hosts = [], ...options } = {}) {
 
 /** @typedef {Awaited<ReturnType<typeof newVisitor>>} Visitor */
 
-/** The answer to the page's call of an endpoint, from now on, however long the way there takes. @param {Page} page @param {string} path its end */
+/** The response to the page's next call of an endpoint, within five minutes. @param {Page} page @param {string} path its end */
 export const answerTo = (page, path) => page.waitForResponse((response) => response.url().endsWith(path), { timeout: 300_000 });
 
-/** Holds the page's scripts back, as a slow connection does, until what it answers is called. @param {Page} page */
+/** Delays the page's scripts, like a slow connection, until the returned function is called. @param {Page} page */
 export async function holdScripts(page) {
   let letGo = () => {};
   const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
@@ -110,11 +111,11 @@ export async function holdScripts(page) {
   return letGo;
 }
 
-/** Waits until the page is drawn as it is now, at a new size of its window for instance. @param {Page} page */
+/** Waits until the page is rendered in its current state, for example after its window was resized. @param {Page} page */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 /**
- * Looks at a screen on a phone and on a desktop: a picture of each in .cache/screenshots, and what is wrong with its accessibility.
+ * Takes a picture of a screen on a phone and on a desktop in .cache/screenshots, and checks its accessibility.
  * @param {Page} page
  * @param {string} state names the pictures
  * @param {string} variant light, dark or rtl
@@ -137,13 +138,13 @@ export async function look(page, state, variant) {
 const axeSource = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * What axe finds against WCAG 2.2 AA on the page as it is now, one line a fault. The script runs outside the page's own CSP.
+ * The violations of WCAG 2.2 AA that axe finds on the current page, one line each. axe runs outside the page's CSP.
  * @param {Page} page
  */
 export async function accessibilityFaults(page) {
   await page.evaluate(await axeSource);
   const violations = await page.evaluate(async () => {
-    // @ts-expect-error axe is defined by the script above
+    // @ts-expect-error the script above defines axe
     const found = await axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
       resultTypes: ["violations"],
@@ -154,7 +155,7 @@ export async function accessibilityFaults(page) {
     violation.nodes.map((/** @type {any} */ node) => `${violation.id}: ${node.html} ${node.failureSummary}`));
 }
 
-/** Controls smaller than 44 by 44 pixels; links inside a sentence are exempt, as WCAG has it. @param {Page} page */
+/** Controls smaller than 44 by 44 pixels. Links inside a sentence are exempt, as in WCAG. @param {Page} page */
 export const smallTargets = (page) =>
   page.evaluate(() => {
     const controls = document.querySelectorAll("button, a[href], input:not([type=hidden]), select, summary, [role=button], [role=option]");

@@ -1,4 +1,4 @@
-// Live capture through Chromium's own camera path, fed with a film; and every way in which a camera can fail.
+// Live capture with Chromium's fake camera, which plays a film, and every way in which a camera can fail.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { documentsFlow, specimen, startServer } from "./server.mjs";
 /** @type {import("./server.mjs").Server} */ let server;
 /** A browser without a camera. @type {import("./browser.mjs").Browser} */ let blind;
 /** A browser with a camera that pages may not use. @type {import("./browser.mjs").Browser} */ let refusing;
-/** A browser that sees a passport and its holder in turn. @type {import("./browser.mjs").Browser} */ let seeing;
+/** A browser whose camera shows a passport and its holder in turn. @type {import("./browser.mjs").Browser} */ let seeing;
 /** @type {string} */ let films;
 
 const live = documentsFlow({ documentFileUpload: false, documentCapture: true, selfie: false, liveSelfie: true });
@@ -87,7 +87,7 @@ for (const { name, language, ...options } of /** @type {const} */ ([
 ])) {
   test(`the live camera is for everyone, and photographed: ${name}`, async () => {
     const faults = [];
-    // Too far away, so that the shutter waits while one looks.
+    // Too far away, so that the shutter is not released during the check.
     const film = join(films, `${name}.mjpeg`);
     const passport = await specimen("pass-passport");
     await makeFilm(film, [{ picture: passport.file("passportFront"), seconds: 2, kind: "document", flaw: "small" }]);

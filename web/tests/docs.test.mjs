@@ -1,4 +1,5 @@
-// The API's documentation in a real browser: every visit fails on an error in its console, such as one that its policy refuses.
+// The API documentation in a real browser. Every visit fails on an error in its console, for example a
+// violation of its CSP.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

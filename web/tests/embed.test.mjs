@@ -1,4 +1,4 @@
-// The page inside a merchant's own: bonafide.js, allowed origins, messages, focus.
+// The hosted page inside a merchant's page: bonafide.js, allowed origins, messages, focus.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
@@ -31,7 +31,7 @@ async function visitShop(at, mode) {
   return { ...watched, link };
 }
 
-/** The hosted page inside. @param {import("playwright-core").Page} page */
+/** The hosted page inside the merchant's page. @param {import("playwright-core").Page} page */
 async function inside(page) {
   const handle = await page.waitForSelector("dialog iframe");
   const frame = await handle.contentFrame();
@@ -82,7 +82,7 @@ test("messages of other windows are not believed", async () => {
   const { page, close } = await visitShop(shop, "modal");
   await inside(page);
   await page.evaluate(() => {
-    // Messages arrive in the order in which they are sent: with the last one, all have been handled.
+    // Messages arrive in order, so after the last one all have been handled.
     const last = new Promise((done) => window.addEventListener("message", ({ data }) => data === "last" && done(data)));
     for (const bonafide of ["ready", "done", "cancelled", "close"]) window.postMessage({ bonafide, sessionId: "x" }, "*");
     window.postMessage("last", "*");
@@ -114,7 +114,7 @@ test("a foreign origin can neither frame the page nor be come back to", async ()
   await page.reload();
   await page.locator("#verify").click();
   await refused;
-  // What never loaded closes at once.
+  // A window whose page never loaded closes at once.
   await page.getByRole("button", { name: "Close", exact: true }).click();
   await page.locator("dialog").waitFor({ state: "detached" });
   await page.locator("#log").getByText("cancelled").waitFor();

@@ -1,6 +1,6 @@
 /**
- * A film for Chromium's fake camera, made of specimen pictures: each for some seconds, moved a little as a hand moves it, one after
- * the other, over and over.
+ * A film for Chromium's fake camera from specimen pictures. It shows each for some seconds, slightly moving as in a hand,
+ * one after the other in a loop.
  *
  *   node web/tests/fake-camera.mjs [--desktop] OUT.mjpeg specimens/a.jpg:6 specimens/b.jpg:8 dark:specimens/a.jpg:4 blurred:… empty:4
  *
@@ -11,23 +11,23 @@ import { open, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
-/** What makes Chromium take the film for a camera and never ask. */
+/** Flags that make Chromium use the film as camera without a permission prompt. */
 export const CAMERA_FLAGS = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
 
 /** Chromium plays such films at 30 pictures a second. */
 const RATE = 30;
-/** Different pictures a second; each is repeated in between. */
+/** Different pictures per second; each is repeated to reach that rate. */
 const DISTINCT = 10;
 
-/** The shape of a film for a page as tall as a phone"s, and for one as wide as a desktop"s. */
+/** Sizes of a film for a phone's page and for a desktop's. */
 export const PHONE = { width: 900, height: 1800 };
 export const DESKTOP = { width: 1600, height: 1200 };
 
 /**
  * @typedef {object} Segment
- * @property {string} [picture] a file; none: an empty table
+ * @property {string} [picture] a file; without one, an empty table
  * @property {number} seconds
- * @property {"document"|"selfie"} [kind] a document lies in the middle, a selfie fills the picture
+ * @property {"document"|"selfie"} [kind] a document is in the middle, a selfie fills the picture
  * @property {"dark"|"blurred"|"glare"|"small"|"shaken"} [flaw]
  */
 
@@ -38,7 +38,7 @@ async function draw(/** @type {any} */ { source, width, height, turn, kind, flaw
   /** @type {any} */ (globalThis).film = canvas;
   [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d");
-  // A table with a little grain, always the same.
+  // A table with a little noise, which is the same in every run.
   context.fillStyle = "#5c5148";
   context.fillRect(0, 0, width, height);
   let seed = 7;
@@ -69,7 +69,7 @@ async function draw(/** @type {any} */ { source, width, height, turn, kind, flaw
     context.fillStyle = "rgb(0 0 0 / 0.85)";
     context.fillRect(0, 0, width, height);
   }
-  // Chromium takes the film's full range of luminance for the studio's, and would stretch it: pressed together beforehand.
+  // Chromium reads the full range of luminance as studio range and would stretch it, so it is compressed first.
   context.fillStyle = `rgb(0 0 0 / ${1 - 219 / 255})`;
   context.fillRect(0, 0, width, height);
   context.globalCompositeOperation = "lighter";
@@ -92,7 +92,7 @@ export async function makeFilm(out, segments, { width, height } = PHONE) {
     const page = await browser.newPage();
     for (const { picture, seconds, kind, flaw } of segments) {
       const source = picture === undefined ? null : `data:image/jpeg;base64,${await readFile(picture, "base64")}`;
-      // A hand's movement repeats after a second: the film is long, its drawing is not.
+      // The hand's movement repeats every second, so only one second is drawn.
       const drawn = [];
       for (let n = 0; n < DISTINCT; n += 1) {
         drawn.push(Buffer.from(await page.evaluate(draw, { source, width, height, turn: (2 * Math.PI * n) / DISTINCT, kind: kind ?? "document", flaw }), "base64"));

@@ -1,4 +1,4 @@
-// Verifications by chosen files, from the link to the merchant's poll.
+// Verifications with uploaded files, from the link to the merchant's poll.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ async function arrive(flow, name, { visitor = {}, ...different } = {}) {
   return { watched, page: watched.page, me: person(watched.page, await specimen(name), different) };
 }
 
-/** The session that a page works on. @param {import("playwright-core").Page} page @returns {Promise<string>} */
+/** The id of the page's session. @param {import("playwright-core").Page} page @returns {Promise<string>} */
 const sessionOf = (page) =>
   page.evaluate(() => {
     const tab = JSON.parse(sessionStorage.getItem("bonafide") ?? "{}");

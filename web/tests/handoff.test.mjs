@@ -1,4 +1,4 @@
-// From a desktop to a phone: a code, a number to match, and the desktop follows.
+// Handoff from a desktop to a phone: a QR code, a number to match, and the desktop that follows.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answerTo, desktop, newVisitor, startBrowser } from "./browser.mjs";
@@ -56,7 +56,7 @@ test("another number stops that phone, and the code works once", async () => {
   await stranger.page.goto(url);
   assert.equal(await stranger.page.locator("main h1").innerText(), t("end.used.title"));
   await stranger.close();
-  // The desktop is not lost: it shows a new code or goes on itself.
+  // The desktop can show a new code or continue itself.
   await me.at("device");
   await me.button("device.here").click();
   await me.at("details");

@@ -1,4 +1,4 @@
-/** The measures and the rules over them, on drawn pictures; the guide over time; frames, files and user agents. */
+/** Tests measures and their rules on drawn pictures, hints over time, frames, files and user agents. */
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ import { sniff } from "../verify/capture/sniff.js";
 const [WIDTH, HEIGHT] = [640, 460];
 const FRAME = { x: 0.1, y: 0.1, width: 0.8, height: 0.8 };
 
-/** Numbers that look random and are always the same. */
+/** Pseudo-random numbers that are the same in every run. */
 function noise() {
   let seed = 11;
   return () => (seed = (seed * 16807) % 2147483647) / 2147483647;
@@ -40,7 +40,7 @@ function fill({ width, height, data }, rect, value) {
 }
 
 /**
- * A page with lines of print on a table, and two dense lines at its foot.
+ * A page with lines of print on a table, and two dense lines at its bottom.
  * @param {{x?: number, y?: number, scale?: number, paper?: number, ink?: number, table?: number, mrz?: boolean}} [how]
  *   `x`, `y`: moved by, `scale`: of the frame
  */
@@ -255,7 +255,7 @@ test("a hint is held for a second, and flicker is not shown", () => {
   assert.equal(guide.update(["blurry"], 400).hint, "closer");
   assert.equal(guide.update(["blurry"], HOLD_MS - 1).hint, "closer");
   assert.equal(guide.update(["blurry"], HOLD_MS).hint, "blurry");
-  // A problem of one picture only comes and goes unseen.
+  // A problem of only one picture is never shown.
   assert.equal(guide.update(["glare"], 3000).hint, "blurry");
   assert.equal(guide.update(["blurry"], 3000 + SETTLE_MS).hint, "blurry");
 });
@@ -295,7 +295,7 @@ test("frames keep their shape and stay in their room", () => {
 
 test("a place on the screen is found in the video behind it", () => {
   const rect = { x: 100, y: 200, width: 50, height: 20 };
-  // A wide video behind a tall screen: its sides are hidden.
+  // A wide video on a tall screen, which hides the video's sides.
   assert.deepEqual(inVideo(rect, { width: 400, height: 800 }, { width: 1600, height: 1600 }, false), { x: 600, y: 400, width: 100, height: 40 });
   assert.deepEqual(inVideo(rect, { width: 400, height: 800 }, { width: 1600, height: 1600 }, true), { x: 900, y: 400, width: 100, height: 40 });
 });

@@ -1,4 +1,4 @@
-// A merchant's own page, on an origin of its own, that embeds the hosted page; for tests only.
+// A merchant's page on a separate origin that embeds the hosted page; for tests only.
 import { createServer } from "node:http";
 
 /** @param {string} bonafide the origin of the Bonafide server */

@@ -1,5 +1,5 @@
-// Prints what the page costs on a slow phone: 1.6 Mbit/s, 150 ms round trip, a processor four times slower. Never fails on time;
-// more than 150 kB before the camera is a fault.
+// Prints the page's load times on a slow phone: 1.6 Mbit/s, 150 ms round trip, a processor four times slower. No
+// time makes it fail, but more than 150 kB before the camera does.
 //
 //   node tests/perf.mjs [RUNS]
 import { documentsFlow, specimen, startServer } from "./server.mjs";
@@ -47,7 +47,7 @@ for (let run = 0; run < RUNS; run++) {
   const opened = bytes;
   const me = person(page, passport);
   await me.toPicture();
-  // What loads while the person reads counts, too.
+  // Bytes that load while the applicant reads count too.
   await page.waitForTimeout(2000);
   const shift = await page.evaluate(() => Number(Reflect.get(window, "shift")));
   runs.push({ paint, ready, opened, camera: bytes, shift });

@@ -1,4 +1,4 @@
-// A person at the hosted page: does what each screen asks, one screen after the other, until the one that a test is about.
+// A simulated applicant on the hosted page, who completes one screen after the other up to the one under test.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
@@ -21,7 +21,7 @@ const STEMS = { PASSPORT: "passport", DRIVERS: "drivers", ID_CARD: "idCard", RES
 
 /**
  * @param {Page | import("playwright-core").Frame} page
- * @param {Specimen} specimen whose details and pictures this person has
+ * @param {Specimen} specimen whose details and pictures this applicant uses
  * @param {{language?: string, fields?: Record<string, string>, files?: Record<string, any>}} [different] what to use instead
  */
 export function person(page, specimen, { language = "en", fields = {}, files = {} } = {}) {
@@ -31,9 +31,9 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
   /** @param {string} key @param {Record<string, string | number>} [params] */
   const button = (key, params) => page.getByRole("button", { name: t(key, params, language), exact: true });
   const screen = () => page.evaluate(() => document.getElementById("main")?.dataset["screen"] ?? "");
-  /** The first screen comes with the page itself; its button works when the scripts have drawn it again. */
+  /** The server renders the first screen. Its button works after the scripts have rendered it again. */
   const drawn = () => page.locator("main #start").waitFor({ state: "detached" });
-  /** Presses what the screen leads on with, whatever it is called. */
+  /** Presses the screen's button to continue, whatever its text. */
   const goOn = () => page.locator("main .actions button.primary").click();
 
   /** @param {"front" | "back" | "selfie"} side */
@@ -55,7 +55,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
     await goOn();
   }
 
-  /** By its code, with the keyboard. @param {import("playwright-core").Locator} box @param {string} alpha3 */
+  /** Chooses a country by its code with the keyboard. @param {import("playwright-core").Locator} box @param {string} alpha3 */
   async function chooseCountry(box, alpha3) {
     await box.fill(alpha3);
     await box.press("Enter");
@@ -74,16 +74,16 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
 
   const isReview = async () => (await page.locator("main .shot, main .file-name").count()) > 0;
 
-  /** Uses the picture, also when the page advises against it: specimens are not photographs. */
+  /** Uses the picture even if the page advises against it, because specimens are not photographs. */
   async function acceptPicture() {
     for (const key of ["review.use", "review.send", "review.anyway", "review.redo", "review.other"]) {
-      // The last two: poor pictures are refused twice, then they can be used anyway.
+      // The last two are for poor pictures, which are rejected twice and can then be used.
       if (await button(key).count()) return button(key).click();
     }
     throw new Error("nothing leads on from the review");
   }
 
-  /** Takes a picture with the camera, by itself when it is good. */
+  /** Takes a picture with the camera; a good one releases the shutter automatically. */
   async function openCamera() {
     await button("picture.camera").click();
   }
@@ -108,10 +108,10 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
     back: takePicture("back"),
     selfie: takePicture("selfie"),
   };
-  /** Screens that lead on by themselves. */
+  /** Screens that continue automatically. */
   const waiting = ["", "no_token", "token_used", "upload", "front-camera", "back-camera", "selfie-camera"];
 
-  /** Marks what is shown and says which screen it is; another screen, or another state of it, has other elements. */
+  /** Marks the shown elements and returns the screen's id. Another screen or state has other elements. */
   const mark = () =>
     page.evaluate(() => {
       const main = document.getElementById("main");
@@ -136,7 +136,7 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
       return screen();
     },
     /**
-     * Goes on until one of these screens is shown; screens that lead on by themselves are waited for.
+     * Continues until one of these screens is shown. It waits for screens that continue automatically.
      * @param {...string} ids
      */
     async to(...ids) {
@@ -151,11 +151,11 @@ export function person(page, specimen, { language = "en", fields = {}, files = {
       }
       throw new Error(`never came to ${ids}`);
     },
-    /** The screen before the first picture is taken. */
+    /** Continues to the screen before the first picture. */
     toPicture() {
       return this.to("front", "selfie");
     },
-    /** To the outcome, or another end, and what it says. */
+    /** Continues to the outcome or another end, and returns its text. */
     async toOutcome() {
       await this.to("outcome", "end");
       return page.locator("main h1").innerText();

@@ -1,4 +1,4 @@
-// Takes the pictures of docs/pictures from a sandbox of its own: `scripts/pictures`. The specimens' faces come from sample
+// Takes the pictures of docs/pictures from a separate sandbox: `scripts/pictures`. The specimens' faces come from sample
 // photographs of real people, and no face is committed: one passport has none, and the others are covered.
 import { mkdir, stat } from "node:fs/promises";
 import { join as path } from "node:path";
@@ -12,10 +12,10 @@ import { invitation, join, verify } from "./staff.mjs";
 /** @typedef {import("./browser.mjs").Browser} Browser */
 
 const folder = path(root, "docs/pictures");
-/** No picture has more bytes. */
+/** Maximum size of a picture in bytes. */
 const LARGEST = 150_000;
 
-/** Takes a picture of the window as it is. @param {Page} page @param {string} name */
+/** Takes a picture of the window. @param {Page} page @param {string} name */
 async function take(page, name) {
   const file = path(folder, `${name}.png`);
   await drawn(page);
@@ -33,7 +33,7 @@ function coverFaces(page) {
     for (const face of faces) {
       const number = (/** @type {string} */ name) => Number(face.getAttribute(name));
       const [width, height] = [number("width"), number("height")];
-      // A selfie is covered as a whole, a document where its portrait is.
+      // A selfie is covered completely, a document only at its portrait.
       const whole = height > 0.3;
       const [w, h] = whole ? [1.02, 1] : [width * 1.9, height * 2.1];
       const [x, y] = whole ? [-0.01, 0] : [number("x") + width / 2 - w / 2, number("y") + height / 2 - h / 2];
@@ -85,7 +85,7 @@ async function reviewDesk(server, browser) {
     await page.locator("main table tbody tr", { hasText: user }).locator("a").first().click();
     await page.waitForLoadState("networkidle");
     if (name === "review-applicant") await coverFaces(page);
-    // Below the bar of decisions, which stays at the top.
+    // Below the bar of decisions, which remains at the top.
     else await page.locator("#sanctions").evaluate((section) => window.scrollTo(0, section.getBoundingClientRect().top - 220));
     await take(page, name);
   }

@@ -1,5 +1,5 @@
-// Every page of the portal against WCAG 2.2 AA, on a phone and a desk, light and dark, with a picture of each in .cache/screenshots.
-// `portal-pages.json` names the pages; a test of the server fails when one is missing there.
+// Checks every page of the portal against WCAG 2.2 AA, on a phone and a desktop, light and dark, with a picture of
+// each in .cache/screenshots. `portal-pages.json` lists the pages; a test of the server fails if one is missing.
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
 import { join as path } from "node:path";
@@ -19,7 +19,7 @@ before(async () => {
   [server, browser] = await Promise.all([startServer(), startBrowser()]);
   const flow = await server.flow({ ...documentsFlow(), webhookUrl: `${server.baseUrl}/nobody` });
   await verify(server, "pass-passport", flow.flowId);
-  // Waits for a person: the demo list holds somebody of that name.
+  // This attempt goes to review, because the demo list has an entry with that name.
   await verify(server, "pass-passport", (await server.flow({})).flowId, { lastName: "SANDBOX-2702" });
   await server.api("POST", "/v2/public/transaction-monitoring", {
     query: "0x626f6e61666964652073616e64626f7820303435", currency: "eth", type: "address",
@@ -28,10 +28,10 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 
-/** A path with the ids of what there is. @param {string} path */
+/** A path with existing ids filled in. @param {string} path */
 const filled = (path) => path.replace(/\{(\w+)\}/g, (_, id) => ids[id] ?? id);
 
-/** The first link of a page that fits a pattern. @param {import("playwright-core").Page} page @param {string} pattern */
+/** The first link of a page that matches a pattern. @param {import("playwright-core").Page} page @param {string} pattern */
 async function linked(page, pattern) {
   const links = await page.locator("main a[href]").evaluateAll((all) => all.map((link) => new URL(/** @type {HTMLAnchorElement} */ (link).href).pathname));
   const fits = new RegExp(`^${pattern.replace(/\{\w+\}/g, "[^/]+")}$`);

@@ -1,4 +1,5 @@
-// The portal as people use it: a merchant's life from the operator's first link to a decided applicant, and signing in with a code.
+// The portal in use: a merchant from the operator's first link to a decided applicant, and sign-in with a
+// second factor.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { mkdir } from "node:fs/promises";
@@ -19,7 +20,7 @@ before(async () => {
 });
 after(() => Promise.all([browser.close(), server.stop()]));
 
-/** The code of an authenticator now (RFC 6238). @param {string} secret in base32 @param {number} [ahead] steps */
+/** An authenticator's current code (RFC 6238). @param {string} secret in base32 @param {number} [ahead] steps */
 function code(secret, ahead = 0) {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
   const bits = [...secret.replace(/[\s=]/g, "")].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
@@ -32,7 +33,7 @@ function code(secret, ahead = 0) {
 }
 
 test("a Flow is made, tried on a phone, and its applicant decided with the keyboard alone", async () => {
-  // The summary of the demo names the specimen.
+  // The demo's summary names the specimen.
   const printed = server.log().length;
   const owner = await join(browser, await invitation(server, "owner"));
   {
@@ -71,7 +72,7 @@ test("a Flow is made, tried on a phone, and its applicant decided with the keybo
   await page.screenshot({ path: path(folder, "whole-life-applicant.png"), fullPage: true });
   await keyboard.press("Enter");
   await page.locator('.badge[data-word="approved"]').first().waitFor();
-  // The applicant's data is not in the log, nor in any address that was asked for.
+  // The applicant's data is neither in the log nor in any requested URL.
   const { fields } = await specimen("pass-passport");
   assert.deepEqual(server.log().slice(printed).split("\n").filter((line) => line.includes(fields["lastName"] ?? "?")), [], "a name is in the server's log");
   for (const each of [owner, reviewer]) {
@@ -97,11 +98,11 @@ test("what was searched, or refused, can be reloaded and come back to", async ()
   await page.locator("#f-query").press("Enter");
   await page.locator("#h-query").waitFor();
   assert.equal(await page.locator("#f-query").inputValue(), "nonsense", "what was typed is kept");
-  // The form's own address answers no GET; the page stands under its own.
+  // The form's URL accepts no GET, so the page is shown under its own URL.
   await page.waitForFunction(() => location.pathname === "/portal/monitoring");
   assert.equal((await page.reload())?.request().method(), "GET", "nothing is sent twice");
   assert.equal(await page.locator("#h-query").count(), 0);
-  // Past the empty form, to what was found.
+  // Skips the empty form to reach the results.
   await page.goBack();
   await page.goBack();
   await found.waitFor();
@@ -114,7 +115,7 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   const { page } = member;
   await page.goto(`${server.baseUrl}/portal/account/totp`);
   const secret = (await page.locator("main code").first().textContent()) ?? "";
-  // The step before this one: codes of this one are left for signing in.
+  // Uses the code of the previous time step, so that the current one can be used to sign in.
   await page.locator("[name=code]").fill(code(secret, -1));
   await page.locator("[name=proof]").fill(PASSWORD);
   await page.locator("main form button.primary").click();
@@ -132,7 +133,7 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await page.waitForURL(/sign-in\/code/);
   assert.deepEqual(await accessibilityFaults(page), []);
   await page.screenshot({ path: path(folder, "code-desktop-light.png"), fullPage: true });
-  // Nothing but the code's page is open yet.
+  // Only the page for the code is accessible now.
   await page.goto(`${server.baseUrl}/portal/queue`);
   assert.match(page.url(), /sign-in/);
   await page.goto(`${server.baseUrl}/portal/sign-in/code`);
@@ -143,7 +144,7 @@ test("a second factor: turned on, asked for, a code counts once", async () => {
   await page.goto(`${server.baseUrl}/portal/account`);
   assert.match((await page.locator("main").textContent()) ?? "", new RegExp(member.email));
 
-  // The same code again, in another browser.
+  // The same code cannot be used again in another browser.
   const thief = await newVisitor(browser, { viewport: desktop, hasTouch: false });
   await thief.page.goto(`${server.baseUrl}/portal/sign-in`);
   await thief.page.locator("[name=email]").fill(member.email);

@@ -1,12 +1,12 @@
-// Runs the browser tests, or the files whose names contain one of the given words. No file is run again: a test that fails now and
-// then waits for a time and not for a condition.
+// Runs the browser tests, or the files whose names contain one of the given words. No file is run again: a test that
+// sometimes fails waits for a time and not for a condition.
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { run } from "node:test";
 import { tap } from "node:test/reporters";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-/** A file that has not ended by then never will. */
+/** Time limit of one file. */
 const FILE_MS = 15 * 60_000;
 const words = process.argv.slice(2);
 const files = (await readdir(folder)).filter((file) => file.endsWith(".test.mjs") && (!words.length || words.some((word) => file.includes(word))));

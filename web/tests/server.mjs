@@ -1,4 +1,4 @@
-// A sandbox server of our own for tests: `bonafide serve --demo` in a temporary folder on a free port, with its command line.
+// A sandbox server for tests: `bonafide serve --demo` in a temporary folder on a free port, and its command line.
 import { execFile, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ export async function specimen(name) {
 }
 
 /**
- * Starts a server. Forwarded addresses are believed from this machine, so that a test can come from any country.
+ * Starts a server. It trusts forwarded addresses from this machine, so that a test can come from any country.
  * @param {string[]} more further arguments of `serve`
  */
 export async function startServer(more = []) {
@@ -59,7 +59,7 @@ export async function startServer(more = []) {
     return stdout;
   }
 
-  /** One merchant's sandbox. @param {string} merchantId @param {{apiKey: string, secret: string}} key */
+  /** Calls to the sandbox of one merchant. @param {string} merchantId @param {{apiKey: string, secret: string}} key */
   function as(merchantId, { apiKey, secret }) {
     const authorization = `Basic ${Buffer.from(`${apiKey}:${secret}`).toString("base64")}`;
 
@@ -77,7 +77,7 @@ export async function startServer(more = []) {
     return {
       api,
       /**
-       * Makes a Flow alone in a Group, and so a scope of its own: a face registers once a Group.
+       * Creates a Flow alone in a new Group, and so a separate scope, because a face registers once per Group.
        * @param {object} flow members of the contract's §2.2, and `settings`
        */
       async flow(flow) {
@@ -95,7 +95,7 @@ export async function startServer(more = []) {
         return (await api("POST", "/v2/sdk/session/web-sdk-link", { ...flow, userId })).url;
       },
 
-      /** What the merchant polls. @param {string} sessionId */
+      /** The session's state that the merchant polls. @param {string} sessionId */
       poll: (sessionId) => api("GET", `/v2/sdk/session/verification-result/${sessionId}`),
     };
   }
@@ -106,7 +106,7 @@ export async function startServer(more = []) {
     as,
     data,
     cli,
-    /** Everything the server has printed. */
+    /** The server's complete output. */
     log: () => log,
 
     async stop() {
@@ -119,7 +119,7 @@ export async function startServer(more = []) {
 
 /** @typedef {Awaited<ReturnType<typeof startServer>>} Server */
 
-/** The members of a Flow that asks for documents and a face. @param {object} more of `defaultFields` @param {string[]} types */
+/** The members of a Flow that requests documents and a face. @param {object} more of `defaultFields` @param {string[]} types */
 export const documentsFlow = (more = {}, types = ["PASSPORT"]) => ({
   defaultFields: { documentFileUpload: true, selfie: true, ocrMatch: true, ...more },
   defaultDocumentTypes: types,

@@ -1,4 +1,4 @@
-// What goes wrong around a verification: links, places, time, connections, windows, reloads. None of it is a dead end.
+// Problems around a verification: links, countries, time, connections, windows, reloads. None is a dead end.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ async function arrive(flow = documentsFlow(), name = "pass-passport", options = 
   return { watched, page: watched.page, link, me: person(watched.page, await specimen(name)) };
 }
 
-/** Runs SQL on the server's database: no other clock than the server's decides, so a test moves what it compares. @param {string} sql */
+/** Runs SQL on the server's database. Only the server's clock counts, so a test changes the stored times. @param {string} sql */
 const sql = (sql) =>
   promisify(execFile)("python3", ["-c", "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute(sys.argv[2]); db.commit()",
     join(server.data, "bonafide.db"), sql]);
@@ -31,9 +31,9 @@ const sql = (sql) =>
 /** @param {import("playwright-core").Page} page @returns {Promise<string>} */
 const sessionOf = (page) => page.evaluate(() => JSON.parse(sessionStorage.getItem("bonafide") ?? "{}").access?.sessionId);
 
-/** Waits until this is among what the page has put by. @param {import("playwright-core").Page} page @param {string} text */
+/** Waits until the page has stored this text. @param {import("playwright-core").Page} page @param {string} text */
 async function kept(page, text) {
-  // Not `waitForFunction`, which takes a promise for a yes.
+  // `waitForFunction` would accept the promise itself as true.
   const isKept = () =>
     page.evaluate(async (text) => {
       /** @param {IDBRequest} request @returns {Promise<any>} */
@@ -60,11 +60,11 @@ test("a press on Start before the scripts have run begins once, as soon as they 
     const letGo = await holdScripts(page);
     await watched.open(await server.link(await server.flow({ defaultFields: {} })), "commit");
     const start = page.locator("#start");
-    // What the press opens comes after the button in the page.
+    // The popover that the button opens follows it in the page.
     await page.locator("#starting").waitFor({ state: "attached" });
     if (press === "Enter") await start.press("Enter");
     else for (let taps = 0; taps < 2; taps++) await start.tap();
-    // It is seen and heard that the press counts.
+    // The accepted press is visible and announced.
     await page.waitForFunction(() => {
       const start = document.getElementById("start");
       return start && getComputedStyle(start, "::before").content !== "none";
@@ -126,7 +126,7 @@ test("the merchant's privacy notice and contact are at hand from the first scree
     await me.to(screen);
     await linked(page, screen);
   }
-  // After the end, too: the page is reloaded, or the used link opened by somebody else.
+  // The same holds after the end, when the page is reloaded or another person opens the used link.
   await page.reload();
   await me.at("outcome");
   await linked(page, "reloaded");
@@ -359,10 +359,11 @@ test("Back leads to the step before, and never out of an upload or past consent"
 test("with the keyboard alone", async () => {
   const { watched, page, me } = await arrive(documentsFlow({ dob: true }, ["PASSPORT", "ID_CARD"]), "pass-passport");
   const { keyboard } = page;
-  // From the start: Chromium is told to hand choosers over when somebody first listens, and a key pressed at once may come before that.
+  // Listens from the start, because Chromium intercepts file choosers only after the first listener, which may
+  // be too late for an immediate key press.
   /** @type {Promise<import("playwright-core").FileChooser>} */
   const chosen = new Promise((resolve) => page.once("filechooser", resolve));
-  /** Moves on until the focus is on what is meant. @param {string} selector */
+  /** Presses Tab until the focus is on this element. @param {string} selector */
   const tabTo = async (selector) => {
     for (let presses = 0; presses < 40; presses++) {
       if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
@@ -374,7 +375,7 @@ test("with the keyboard alone", async () => {
   await tabTo("main .actions .primary");
   await keyboard.press("Enter");
   await me.at("consent");
-  // The focus is on the new heading, so that a screen reader begins there.
+  // The focus must be on the new heading, so that a screen reader begins there.
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
   await tabTo("main .actions .primary");
   await keyboard.press("Enter");

@@ -1,4 +1,4 @@
-// A member of staff in the portal, with a browser of their own.
+// A member of staff in the portal with a separate browser.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { desktop, newVisitor } from "./browser.mjs";
@@ -8,7 +8,7 @@ export const PASSWORD = "correct horse battery staple 7";
 let count = 0;
 
 /**
- * Joins by a one-time link and is signed in.
+ * Joins with a one-time link, which also signs in.
  * @param {import("./browser.mjs").Browser} browser @param {string} link
  * @param {import("playwright-core").BrowserContextOptions} [options]
  */
@@ -25,7 +25,7 @@ export async function join(browser, link, options = {}) {
   return { ...watched, email };
 }
 
-/** The link that the command line printed, on the port that the test took. @param {import("./server.mjs").Server} server @param {string} made */
+/** The link that the command line printed, with the test server's port. @param {import("./server.mjs").Server} server @param {string} made */
 const here = (server, made) => server.baseUrl + new URL(JSON.parse(made).link).pathname;
 
 /** A link to join the demo merchant. @param {import("./server.mjs").Server} server @param {string} role */
@@ -40,7 +40,7 @@ export async function operatorLink(server) {
 }
 
 /**
- * A link that opens an account: a stranger asks, an operator makes it.
+ * A link that opens an account: a stranger requests it and an operator creates it.
  * @param {import("./server.mjs").Server} server @param {import("playwright-core").Page} stranger @param {import("playwright-core").Page} operator
  */
 export async function signUpLink(server, stranger, operator) {
