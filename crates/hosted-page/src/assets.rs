@@ -1,6 +1,8 @@
-//! The files that browsers load: the repository's `web/` folder, embedded in the program (a debug build reads it from disk at every
-//! request), and the optional guidance runtime from the model folder. It serves nothing else and lists nothing. What is sent is hashed
-//! and compressed once (`http_server::files`), not with every request.
+//! The browser files of the hosted page: the repository's `web/` folder, embedded in the program, and the
+//! optional guidance runtime from the model folder. A debug build reads `web/` from disk at each request.
+//!
+//! It serves no other file and no directory listing. Files are hashed and compressed once
+//! (`http_server::files`), not with each request.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ struct Locales;
 #[folder = "../../web/embed/"]
 struct Embed;
 
-/// Merchants' pages load `bonafide.js` under one name for ever.
+/// Merchants' pages load `bonafide.js` without a version in its address, so it is cached only briefly.
 const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// A file of `web/`, such as `verify/main.js`.
@@ -55,10 +57,10 @@ pub fn languages() -> Vec<String> {
     languages
 }
 
-/// The version of all files together: part of their addresses, so that a new program's files are loaded anew.
+/// A hash of all files, which is part of their addresses, so that browsers load a new program's files again.
 pub fn version() -> String {
     static EMBEDDED: LazyLock<String> = LazyLock::new(hash_all);
-    // A debug build's files change while it runs.
+    // A debug build's files can change while it runs.
     if cfg!(debug_assertions) {
         hash_all()
     } else {
@@ -80,7 +82,8 @@ fn hash_all() -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
-/// The page's scripts that run at once, as their imports tell: so that the page can ask for all of them together.
+/// The modules that the page's entry script imports statically, directly or not. The page preloads them all
+/// at once.
 pub fn modules() -> Vec<String> {
     static EMBEDDED: LazyLock<Vec<String>> = LazyLock::new(|| find_modules("verify/main.js"));
     if cfg!(debug_assertions) {
@@ -106,7 +109,8 @@ fn find_modules(entry: &str) -> Vec<String> {
     found
 }
 
-/// What a module's `import … from "./…"` lines name; `import(…)` is left for later, as the module does.
+/// The relative paths in a module's `import … from "./…"` lines. Dynamic imports (`import(…)`) are not
+/// included, because the module loads them later.
 fn imports(source: &str) -> impl Iterator<Item = &str> {
     source
         .lines()
@@ -122,7 +126,7 @@ fn imports(source: &str) -> impl Iterator<Item = &str> {
         .filter_map(|(_, rest)| rest.split('"').next().filter(|path| path.starts_with('.')))
 }
 
-/// A relative path, as seen from a file.
+/// Resolves a relative path against the file that contains it.
 fn beside(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
@@ -138,15 +142,16 @@ fn beside(file: &str, path: &str) -> String {
     parts.join("/")
 }
 
-/// `GET /verify/assets/{*path}`: a file of `web/`. Modules import each other by relative addresses, which would lose a `?v=`;
-/// so the version may also be the path's first segment: `/verify/assets/@VERSION/verify/main.js`.
+/// `GET /verify/assets/{*path}`: a file of `web/`. The version is the path's first segment, as in
+/// `/verify/assets/@VERSION/verify/main.js`, or the parameter `?v=`. Modules import each other by relative
+/// addresses, which would lose `?v=`.
 pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let versioned = path.strip_prefix('@').and_then(|path| path.split_once('/'));
     let (claimed, path) = match versioned {
         Some((version, path)) => (Some(version), path),
         None => (version_of(&uri), path.as_str()),
     };
-    // The page's template is no file to load.
+    // The page's template is not served as a file.
     let file = (!path.ends_with(".html"))
         .then(|| file(path))
         .flatten()
@@ -155,7 +160,7 @@ pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Re
     Ok(prepared(path, file).answer(caching, &headers))
 }
 
-/// An embedded file, hashed and compressed; `path` names it and its media type.
+/// A hashed and compressed file. `path` is its name, and determines the media type.
 pub fn prepared(path: &str, file: EmbeddedFile) -> File {
     let hash = hex::encode(&file.metadata.sha256_hash()[..16]);
     files::prepared(path, &hash, || {
@@ -163,7 +168,8 @@ pub fn prepared(path: &str, file: EmbeddedFile) -> File {
     })
 }
 
-/// `GET /bonafide.js` and `/bonafide.d.ts`: what merchants' own pages load.
+/// `GET /bonafide.js` and `/bonafide.d.ts`: the script that merchants embed in their own pages, and its
+/// types.
 pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let path = format!("embed{}", uri.path());
     let file = file(&path).ok_or_else(absent)?;
@@ -177,8 +183,9 @@ pub async fn embed(uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> 
     Ok(response)
 }
 
-/// `GET /verify/assets/guidance/{file}`: the camera guidance's runtime and model, from `web` in the model folder.
-/// Without them 404: the page works without. They have no versions, so browsers ask again.
+/// `GET /verify/assets/guidance/{file}`: the runtime and model of camera guidance, from the folder `web` in
+/// the model folder. If they are absent the response is 404, and the page works without guidance. Browsers
+/// revalidate these files, because their addresses have no version.
 pub async fn guidance(
     State(app): State<Shared>,
     PathText(name): PathText,
@@ -210,7 +217,7 @@ fn guidance_dir(app: &App) -> Option<PathBuf> {
     inference::find_models_dir(app.config.models.as_deref()).map(|dir| dir.join("web"))
 }
 
-/// A release build's files need no copy.
+/// Static data of a release build is not copied.
 fn bytes(data: Cow<'static, [u8]>) -> Bytes {
     match data {
         Cow::Borrowed(data) => Bytes::from_static(data),
@@ -222,7 +229,7 @@ fn absent() -> Problem {
     Problem::not_found("No such file")
 }
 
-/// What `?v=` claims.
+/// The version in `?v=`.
 pub fn version_of(uri: &Uri) -> Option<&str> {
     uri.query()?.split('&').find_map(|pair| pair.strip_prefix("v="))
 }

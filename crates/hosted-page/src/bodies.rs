@@ -1,4 +1,5 @@
-//! What the hosted page is told of a link, a session and its merchant. The shapes only; nothing is read or decided here.
+//! The shapes in which the hosted page receives a link, a session and its merchant. This module reads and
+//! decides nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,11 +11,11 @@ use service::time::iso;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// What a link leads to.
+/// The content of a link.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewBody {
-    /// Who asks.
+    /// The merchant's name.
     #[schema(example = "Acme")]
     pub merchant_name: String,
     /// The merchant's logo, on this server.
@@ -25,12 +26,12 @@ pub struct PreviewBody {
     /// The merchant's privacy notice (https).
     #[schema(example = "https://acme.example/privacy")]
     pub privacy_url: Option<String>,
-    /// Where applicants can ask the merchant: an e-mail or https address.
+    /// The merchant's contact for applicants: an email or https address.
     #[schema(example = "help@acme.example")]
     pub contact: Option<String>,
-    /// Whether it is only a test.
+    /// Whether the link is for the sandbox.
     pub is_sandbox: bool,
-    /// The documents of which one is needed; empty: none.
+    /// The accepted documents, of which one is needed; empty if none is.
     #[schema(example = json!(["PASSPORT", "ID_CARD"]))]
     pub document_types: Vec<String>,
     /// `selfie`, `live selfie` or `liveness`.
@@ -39,13 +40,13 @@ pub struct PreviewBody {
     /// `fileUpload` or `fileCapture`.
     #[schema(example = "fileCapture")]
     pub document_upload_type: String,
-    /// The personal fields that are asked for, besides first and last name.
+    /// The required personal fields, in addition to first and last name.
     #[schema(example = json!(["dob"]))]
     pub fields: Vec<String>,
-    /// About how long it takes.
+    /// The approximate duration, in minutes.
     #[schema(example = 2)]
     pub minutes: u32,
-    /// Until when the link can be used (ISO 8601, UTC, milliseconds).
+    /// When the link expires (ISO 8601, UTC, milliseconds).
     #[schema(example = "2026-11-21T06:10:00.000Z")]
     pub expires_at: String,
 }
@@ -81,11 +82,11 @@ impl From<&Preview> for PreviewBody {
     }
 }
 
-/// How a session stands, for its own applicant.
+/// The state of a session, for its own applicant.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentBody {
-    /// The session.
+    /// The session's ID.
     #[serde(rename = "session_id")]
     pub session_id: Uuid,
     /// `pending`, `success`, `failed` or `expired`.
@@ -94,24 +95,24 @@ pub struct CurrentBody {
     /// `open`, `in_review` or `done`.
     #[schema(example = "open")]
     pub stage: &'static str,
-    /// Attempts made.
+    /// The number of attempts made.
     pub attempts: i64,
-    /// Attempts allowed.
+    /// The number of attempts allowed.
     #[schema(example = 3)]
     pub max_attempts: i64,
-    /// When the access token ends.
+    /// When the access token expires.
     #[schema(example = "2026-11-21T06:10:00.000Z")]
     pub expires_at: String,
-    /// Whether it is only a test.
+    /// Whether the session is in the sandbox.
     #[serde(rename = "is_sandbox")]
     pub is_sandbox: bool,
-    /// For whom the link was made.
+    /// The user for whom the link was created.
     pub user_id: String,
-    /// The Group.
+    /// The Group's ID.
     pub group_id: Uuid,
-    /// The Flow.
+    /// The Flow's ID.
     pub flow_id: Uuid,
-    /// The Flow's, as JSON.
+    /// The Flow's `defaultFields`.
     #[schema(value_type = Object)]
     pub default_fields: Value,
     /// The Flow's accepted document types.
@@ -126,17 +127,17 @@ pub struct CurrentBody {
     /// `fileUpload` or `fileCapture`.
     #[schema(example = "fileCapture")]
     pub document_upload_type: &'static str,
-    /// Who asks.
+    /// The merchant.
     pub merchant: MerchantBody,
-    /// What the applicant said to the consent text; null until then.
+    /// The applicant's answer to the consent text; null before it is given.
     pub consent: Option<GivenConsentBody>,
-    /// What became of the last attempt; null before the first.
+    /// The outcome of the last attempt; null before the first.
     pub outcome: Option<OutcomeBody>,
-    /// The second device; null without one.
+    /// The hand-off to a second device; null if there is none.
     pub handoff: Option<HandoffStateBody>,
 }
 
-/// How a merchant looks to its applicants.
+/// The merchant's branding.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MerchantBody {
@@ -151,7 +152,7 @@ pub struct MerchantBody {
     /// The privacy notice (https).
     #[schema(example = "https://acme.example/privacy")]
     pub privacy_url: Option<String>,
-    /// Where applicants can ask: an e-mail or https address.
+    /// The contact for applicants: an email or https address.
     #[schema(example = "help@acme.example")]
     pub contact: Option<String>,
 }
@@ -168,30 +169,30 @@ impl From<Branding> for MerchantBody {
     }
 }
 
-/// What the applicant said to the consent text.
+/// The applicant's answer to the consent text.
 #[derive(Serialize, ToSchema)]
 pub struct GivenConsentBody {
-    /// The text's version.
+    /// The version of the text.
     pub version: String,
-    /// Yes or no.
+    /// Whether the applicant consented.
     pub accepted: bool,
 }
 
-/// What became of an attempt, as its applicant may know it.
+/// The outcome of an attempt, without details that the applicant must not see.
 #[derive(Serialize, ToSchema)]
 pub struct OutcomeBody {
     /// `approved`, `pending` or `failed`.
     #[schema(example = "failed")]
     pub status: &'static str,
-    /// The failure codes; nothing of sanctions.
+    /// The failure codes, without those of sanctions screening.
     #[schema(example = json!([2509]))]
     pub codes: Vec<u16>,
-    /// When.
+    /// When the attempt was made.
     #[schema(example = "2026-11-21T06:01:42.250Z")]
     pub at: String,
 }
 
-/// How a hand-off stands.
+/// The state of a hand-off.
 #[derive(Serialize, ToSchema)]
 pub struct HandoffStateBody {
     /// `waiting` or `claimed`.

@@ -1,4 +1,5 @@
-//! `/v2/sdk/session/…`: what only the hosted page calls. Additions to the contract; errors are the exchange's.
+//! `/v2/sdk/session/…`: the endpoints that only the hosted page calls. They are additions to the contract,
+//! and their errors have the exchange's shape.
 
 use axum::extract::State;
 use axum::http::header::USER_AGENT;
@@ -24,14 +25,14 @@ use verification::hosted::CountryOffer;
 use super::bodies::{CurrentBody, PreviewBody};
 use super::exchange::{ExchangeBody, GeoBlockedBody, TokenBody, token};
 
-/// What the applicant said to the consent text.
+/// The applicant's answer to the consent text.
 #[derive(ToSchema)]
 #[allow(
     dead_code,
     reason = "read by the derive only; verification::hosted reads the body"
 )]
 pub struct ConsentBody {
-    /// The text's version.
+    /// The version of the text.
     #[schema(
         min_length = 1,
         max_length = 32,
@@ -39,7 +40,7 @@ pub struct ConsentBody {
         example = "2026-11"
     )]
     version: String,
-    /// The language in which it was read.
+    /// The language in which the text was shown.
     #[schema(
         min_length = 1,
         max_length = 32,
@@ -47,23 +48,23 @@ pub struct ConsentBody {
         example = "en"
     )]
     language: String,
-    /// Yes or no.
+    /// Whether the applicant consented.
     accepted: bool,
 }
 
-/// That a consent was recorded.
+/// Confirms that the answer to the consent text was recorded.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedBody {
-    /// When (ISO 8601, UTC, milliseconds).
+    /// The time of recording (ISO 8601, UTC, milliseconds).
     #[schema(example = "2026-11-21T06:00:12.500Z")]
     pub recorded_at: String,
 }
 
-/// What can be chosen.
+/// The countries and documents that the applicant can choose.
 #[derive(Serialize, ToSchema)]
 pub struct DocumentsBody {
-    /// The country to begin with (alpha-3): where the caller's address is, in the sandbox Utopia.
+    /// The preselected country (alpha-3): that of the caller's IP address, or Utopia in the sandbox.
     #[schema(example = "DEU")]
     pub preselected: Option<&'static str>,
     /// Every country.
@@ -99,7 +100,8 @@ impl DocumentsBody {
     }
 }
 
-/// What the endpoints would answer a session of a Flow: the page of a preview holds it instead of asking.
+/// The responses that the endpoints would give for a session of a Flow. The page of a preview contains them,
+/// because it sends no requests.
 pub fn rehearsed(current: Current, offers: Vec<CountryOffer>) -> Result<Value, Problem> {
     Ok(json!({
         "current": CurrentBody::try_from(current)?,
@@ -107,7 +109,7 @@ pub fn rehearsed(current: Current, offers: Vec<CountryOffer>) -> Result<Value, P
     }))
 }
 
-/// What a country's applicants are asked for.
+/// The data that a country's applicants must provide.
 #[derive(Serialize, ToSchema)]
 pub struct CountryBody {
     /// ISO 3166-1 alpha-2.
@@ -119,9 +121,9 @@ pub struct CountryBody {
     /// The English name.
     #[schema(example = "Germany")]
     pub name: &'static str,
-    /// Neither its applicants nor its documents are accepted.
+    /// Whether the country's applicants and documents are refused.
     pub restricted: bool,
-    /// The personal fields that are asked for, besides first and last name.
+    /// The required personal fields, in addition to first and last name.
     #[schema(example = json!(["dob"]))]
     pub fields: Vec<&'static str>,
     /// The document types that the Flow accepts.
@@ -138,9 +140,9 @@ pub struct CountryDocumentBody {
     pub document_type: &'static str,
     /// Whether such documents can be verified.
     pub supported: bool,
-    /// Whether the back is needed: the Flow's word, else the lookup's.
+    /// Whether the back is needed: the Flow's setting, or else the document requirements.
     pub needs_back: bool,
-    /// Whether documents without a back exist; then it should not be insisted on.
+    /// Whether documents without a back exist; then the back should be optional.
     pub has_one_sided_variant: bool,
 }
 
@@ -148,42 +150,42 @@ pub struct CountryDocumentBody {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HandoffBody {
-    /// To be opened on the second device, once.
+    /// The address to open on the second device; it works once.
     pub url: String,
-    /// Shown on both devices, to be compared.
+    /// A number that both devices show, for the applicant to compare.
     #[schema(example = "47")]
     pub number: String,
-    /// Until when it can be used.
+    /// When the link expires.
     #[schema(example = "2026-11-21T06:10:00.000Z")]
     pub expires_at: String,
-    /// The address as a QR code, an SVG document.
+    /// The address as a QR code, as an SVG document.
     pub qr_svg: String,
 }
 
-/// A claimed hand-off: the exchange's answer, and the number.
+/// A claimed hand-off: the exchange's response, and the number to compare.
 #[derive(Serialize, ToSchema)]
 pub struct ClaimBody {
-    /// The exchange's answer, with an access token of this device's own.
+    /// The exchange's response, with this device's own access token.
     #[serde(flatten)]
     pub exchange: ExchangeBody,
-    /// To be compared with the other device's.
+    /// The number to compare with the other device's.
     #[schema(example = "47")]
     pub number: String,
 }
 
-/// What happened on the page.
+/// Events on the page.
 #[derive(ToSchema)]
 #[allow(
     dead_code,
     reason = "read by the derive only; verification::hosted reads the body"
 )]
 pub struct EventsBody {
-    /// In their order.
+    /// The events in order.
     #[schema(max_items = 50)]
     events: Vec<EventBody>,
 }
 
-/// Something that happened on the page.
+/// An event on the page.
 #[derive(ToSchema)]
 #[allow(
     dead_code,
@@ -205,14 +207,14 @@ pub struct EventBody {
     /// Milliseconds since the page was opened.
     #[schema(maximum = 86_400_000, example = 41_250)]
     ms: u64,
-    /// A failure code or a word of a fixed list, which a refusal names.
+    /// A failure code or a word of a fixed list; a refusal names the permitted words.
     #[schema(min_length = 1, max_length = 32, example = "glare")]
     detail: Option<String>,
 }
 
-/// What a link leads to.
+/// Describe a link.
 ///
-/// Uses nothing up: for the page's first screen.
+/// This does not use the link up. The hosted page calls it for its first screen.
 #[utoipa::path(post, path = "/v2/sdk/session/preview", operation_id = "previewSession", tag = "Hosted page", security(()),
     request_body = TokenBody,
     responses(
@@ -224,9 +226,9 @@ pub async fn preview(State(app): State<Shared>, body: JsonObject) -> Result<Json
     Ok(Json(PreviewBody::from(&preview)))
 }
 
-/// How the session stands.
+/// Get the state of the session.
 ///
-/// Also when it has ended, as long as the access token has not expired.
+/// This also works after the session has ended, until the access token expires.
 #[utoipa::path(get, path = "/v2/sdk/session/current", operation_id = "getCurrentSession", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 200, description = "The session", body = CurrentBody),
@@ -239,7 +241,7 @@ pub async fn current(
     Ok(Json(hosted::current(&app, &caller).await?.try_into()?))
 }
 
-/// Record what the applicant said to the consent text.
+/// Record the applicant's answer to the consent text.
 #[utoipa::path(post, path = "/v2/sdk/session/consent", operation_id = "recordConsent", tag = "Hosted page", security(("bearer" = [])),
     request_body = ConsentBody,
     responses(
@@ -255,7 +257,7 @@ pub async fn consent(
     Ok(Json(RecordedBody { recorded_at: iso(at) }))
 }
 
-/// What the Flow asks for, country by country.
+/// List the Flow's requirements by country.
 #[utoipa::path(get, path = "/v2/sdk/session/documents", operation_id = "listSessionDocuments", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 200, description = "Countries and documents", body = DocumentsBody),
@@ -271,9 +273,9 @@ pub async fn documents(
     Ok(Json(DocumentsBody::new(preselected, offers)))
 }
 
-/// Take the session to a second device.
+/// Hand the session off to a second device.
 ///
-/// A new link voids the earlier one, and the device that used it.
+/// A new link revokes the earlier one and the access of the device that used it.
 #[utoipa::path(post, path = "/v2/sdk/session/handoff", operation_id = "createHandoff", tag = "Hosted page", security(("bearer" = [])),
     responses((status = 200, description = "The link", body = HandoffBody), HostedErrors))]
 pub async fn hand_off(
@@ -293,13 +295,13 @@ pub async fn hand_off(
     }))
 }
 
-/// A QR code of an address, as SVG.
+/// A QR code of an address, as an SVG document.
 pub fn qr_svg(text: &str) -> Result<String, Problem> {
     let code = QrCode::with_error_correction_level(text, EcLevel::M).map_err(Problem::internal)?;
     Ok(code.render::<svg::Color<'_>>().min_dimensions(240, 240).build())
 }
 
-/// Go on with a session on this device.
+/// Continue a session on this device.
 #[utoipa::path(post, path = "/v2/sdk/session/handoff/claim", operation_id = "claimHandoff", tag = "Hosted page", security(()),
     request_body = TokenBody,
     responses(
@@ -318,9 +320,9 @@ pub async fn claim(
     }))
 }
 
-/// Give a hand-off up, on the second device: the numbers did not match.
+/// Reject a hand-off on the second device, because the numbers did not match.
 ///
-/// This device's access token works no more.
+/// It revokes this device's access token.
 #[utoipa::path(post, path = "/v2/sdk/session/handoff/reject", operation_id = "rejectHandoff", tag = "Hosted page", security(("bearer" = [])),
     responses(
         (status = 204, description = "The token works no more"),
@@ -335,7 +337,7 @@ pub async fn reject(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Tell how the applicant gets on: words of fixed lists and times, nothing personal.
+/// Record the applicant's progress: words of fixed lists and times, no personal data.
 #[utoipa::path(post, path = "/v2/sdk/session/events", operation_id = "recordSessionEvents", tag = "Hosted page", security(("bearer" = [])),
     request_body = EventsBody,
     responses(
@@ -358,7 +360,7 @@ pub async fn events(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The access token, which tells the session's two devices apart.
+/// The access token, which differs on each of the session's two devices.
 fn bearer(headers: &HeaderMap) -> Result<SecretString, Problem> {
     match authorization::parse(headers) {
         Ok(Authorization::Bearer(token)) => Ok(token),

@@ -24,31 +24,31 @@ pub struct TokenBody {
     token: String,
 }
 
-/// What the hosted page works with.
+/// The session that the hosted page works with.
 #[derive(Serialize, ToSchema)]
 pub struct ExchangeBody {
     /// Bearer token for verify and document-requirements.
     #[schema(example = "Yx3k9QpT…")]
     pub access_token: String,
-    /// What to poll the result by.
+    /// The session's ID, for polling the result.
     pub session_id: Uuid,
-    /// The hosted configuration; one per Flow.
+    /// The ID of the hosted configuration; each Flow has one.
     pub sdk_id: Uuid,
-    /// Whether the link was made with a sandbox key.
+    /// Whether the link was created with a sandbox key.
     pub is_sandbox: bool,
-    /// Seconds that the access token works: 600 (on a second device, what is left of them).
+    /// Seconds until the access token expires: 600, or the remaining seconds on a second device.
     #[schema(example = 600)]
     pub expires_in: i64,
-    /// For whom the link was made.
+    /// The user for whom the link was created.
     #[serde(rename = "userId")]
     pub user_id: String,
-    /// The Group.
+    /// The Group's ID.
     #[serde(rename = "groupId")]
     pub group_id: Uuid,
-    /// The Flow.
+    /// The Flow's ID.
     #[serde(rename = "flowId")]
     pub flow_id: Uuid,
-    /// The Flow's, as JSON.
+    /// The Flow's `defaultFields`.
     #[serde(rename = "defaultFields")]
     #[schema(value_type = Object, example = json!({"dob": true, "selfie": true, "documentCapture": true}))]
     pub default_fields: Value,
@@ -102,17 +102,17 @@ impl TryFrom<Exchanged> for ExchangeBody {
     }
 }
 
-/// The exchange is refused because of the visitor's country.
+/// The refusal of an exchange because of the visitor's country.
 #[derive(Serialize, ToSchema)]
 pub struct GeoBlockedBody {
     /// `geo_blocked` (or `forbidden`, without the country: the merchant's account is not active).
     #[schema(example = "geo_blocked")]
     pub error: String,
-    /// Alpha-2; null when it is not known.
+    /// ISO 3166-1 alpha-2; null if unknown.
     #[serde(rename = "detectedCountry")]
     #[schema(example = "FR")]
     pub detected_country: Option<String>,
-    /// A text for people.
+    /// A message for people.
     #[schema(example = "Verification is not available in your country")]
     pub message: String,
 }

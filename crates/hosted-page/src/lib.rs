@@ -1,6 +1,7 @@
-//! The hosted verification page: what is served to browsers. What the page calls afterwards is [`exchange`] and [`endpoints`].
+//! The hosted verification page and its files. The page then calls [`exchange`] and [`endpoints`].
 //!
-//! Nothing here changes anything: pages are looked at by mail scanners and link previews too.
+//! The pages and files change nothing when they are fetched, because mail scanners and link previews fetch
+//! them too.
 
 pub mod assets;
 pub mod bodies;
@@ -17,7 +18,7 @@ use http_server::gate;
 use service::Shared;
 use tower_http::compression::CompressionLayer;
 
-/// The page and its files.
+/// The routes of the page and its files.
 pub fn router(app: Shared) -> Router<Shared> {
     Router::new()
         .route("/verify", get(page::page))

@@ -1,21 +1,23 @@
-//! The page's languages: which one a visitor gets, and its texts from `web/locales`. It knows no text itself.
+//! The languages of the hosted page: chooses the visitor's language and reads its texts from `web/locales`.
+//! The module itself contains no text.
 
 use std::collections::BTreeMap;
 
 use super::assets;
 
-/// The language whose texts stand in where another's are missing.
+/// The language that replaces missing texts of other languages.
 const FALLBACK: &str = "en";
 
-/// A language with its texts.
+/// A language and its texts.
 pub struct Locale {
-    /// Its code, such as `de`.
+    /// The language code, such as `de`.
     pub language: String,
     texts: BTreeMap<String, String>,
 }
 
 impl Locale {
-    /// The visitor's language: the one that is asked for, else the browser's most wanted one that there is, else English.
+    /// The visitor's language: the requested one, else the browser's most preferred one that exists, else
+    /// English.
     pub fn choose(asked: Option<&str>, accepted: Option<&str>) -> Locale {
         let known = assets::languages();
         let language = pick(asked, accepted, &known);
@@ -32,12 +34,12 @@ impl Locale {
         }
     }
 
-    /// Every text by its key.
+    /// All texts by their keys.
     pub fn texts(&self) -> &BTreeMap<String, String> {
         &self.texts
     }
 
-    /// Items as alternatives, as `Intl.ListFormat` writes them: `a, b, or c`.
+    /// Joins items as alternatives like `Intl.ListFormat`: `a, b, or c`.
     pub fn either(&self, items: &[String]) -> String {
         let (word, comma) = match self.language.as_str() {
             "ar" => (" أو ", " أو "),
@@ -53,13 +55,13 @@ impl Locale {
         }
     }
 
-    /// A text with its `{placeholders}` filled; the key itself where there is no such text.
+    /// A text with its `{placeholders}` filled, or the key itself if there is no such text.
     pub fn text(&self, key: &str, values: &[(&str, &str)]) -> String {
         fill(self.texts.get(key).map_or(key, String::as_str), values)
     }
 }
 
-/// Replaces each `{name}` once, in one pass: what a value holds is never taken for a placeholder.
+/// Replaces each `{name}` in a single pass, so that a value is never interpreted as a placeholder.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;

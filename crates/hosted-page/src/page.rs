@@ -1,7 +1,8 @@
-//! `GET /verify`: the hosted page, rendered up to its first screen, so that it says something before any script has run.
+//! `GET /verify`: the hosted page, rendered on the server up to its first screen, so that it has content
+//! before any script runs.
 //!
-//! It looks at the token and uses nothing up: mail scanners and link previews open links too. It never writes a token or personal data
-//! into the page.
+//! It validates the token but does not use it up, because mail scanners and link previews open links too. The
+//! page never contains a token or personal data.
 
 use axum::extract::{RawQuery, State};
 use axum::http::header::{
@@ -34,23 +35,24 @@ use super::template::{Value, escape, render, script_json};
 use crate::bodies::{MerchantBody, PreviewBody};
 use crate::endpoints::rehearsed;
 
-/// What the page is rendered from.
+/// The data that the page is rendered from.
 struct Visit {
     locale: Locale,
-    /// What the token leads to; none without a token.
+    /// The result of looking up the token; `None` if there is none.
     found: Option<Result<Preview, Problem>>,
     is_handoff: bool,
-    /// Whose page it is, as the token or `?m=` claims: it decides who may embed it and whose colours it shows, which is no secret.
+    /// The merchant of the token or of `?m=`, which need not be valid. It determines which sites may embed
+    /// the page and which colours it shows; neither is secret.
     merchant: Option<Merchant>,
     return_url: Option<String>,
     origin: Option<String>,
-    /// What a server would answer, in a preview, which asks none.
+    /// In a preview: the API's responses, because the page sends no requests there.
     rehearsal: Option<serde_json::Value>,
 }
 
-/// The page; `?token=`, `?handoff=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=` are heeded.
+/// The page, with the parameters `?token=`, `?handoff=`, `?m=`, `?lang=`, `?returnUrl=` and `?origin=`.
 pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: HeaderMap) -> Response {
-    // What cannot be read is a link that does not work, and is said in the page.
+    // An unreadable query is treated as an invalid link, which the page explains.
     let (query, is_readable) = match query::parse(raw.as_deref().unwrap_or_default()) {
         Ok(query) => (query, true),
         Err(_) => (Query::default(), false),
@@ -71,8 +73,8 @@ pub async fn page(State(app): State<Shared>, RawQuery(raw): RawQuery, headers: H
     answer(&visit)
 }
 
-/// The page as a Flow's applicants would see it, for a frame of the portal: the same page from its first screen to its last, but it
-/// asks no server, makes no session and keeps nothing.
+/// The page as a Flow's applicants would see it, for a frame of the portal. All of its screens work, but it
+/// sends no requests, creates no session and stores nothing.
 pub fn preview(merchant: Merchant, rehearsal: Rehearsal, headers: &HeaderMap) -> Result<Response, Problem> {
     let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let Rehearsal {
@@ -129,7 +131,7 @@ fn answer(visit: &Visit) -> Response {
         }
         Some(Err(problem)) => match problem.word(Family::Exchange) {
             word @ ("token_used" | "token_expired") => (StatusCode::GONE, word, None),
-            // A deleted Flow or a closed account: for the visitor, a link that does not work.
+            // A deleted Flow or a closed account also counts as an invalid link for the visitor.
             _ => (StatusCode::NOT_FOUND, "invalid_token", None),
         },
     };
@@ -155,7 +157,7 @@ fn answer(visit: &Visit) -> Response {
 fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>) -> String {
     let locale = &visit.locale;
     let t = |key: &str| locale.text(key, &[]);
-    // A claimed short id alone gives no name away.
+    // The merchant's name appears only after a real token. A short ID alone must not reveal it.
     let known = ["open", "token_used", "token_expired"].contains(&state);
     let branding = preview.map(|preview| preview.branding.clone()).or_else(|| {
         let merchant = visit.merchant.as_ref().filter(|_| known)?;
@@ -167,7 +169,7 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
     let (icon, heading, lead) = match state {
         "open" if visit.is_handoff => ("phone", "claim.title", "claim.lead"),
         "open" => ("shield", "open.title", "open.lead"),
-        // Most likely reloaded: the browser knows where the person was, and draws that at once.
+        // This is most likely a reload: the browser knows the visitor's position and restores it at once.
         "no_token" if visit.merchant.is_some() => ("shield", "page.title", "page.moment"),
         "token_used" => ("link", "end.used.title", "end.used.body"),
         "token_expired" => ("clock", "end.expiredlink.title", "end.expiredlink.body"),
@@ -224,12 +226,13 @@ fn html(visit: &Visit, state: &str, preview: Option<&Preview>, css: Option<&str>
     })
 }
 
-/// A file's address. The version is a segment of the path, so that what a module imports by a relative address has it too.
+/// A file's address. The version is a path segment, so that modules' relative imports include it.
 fn address(path: &str, version: &str) -> String {
     format!("/verify/assets/@{version}/{path}")
 }
 
-/// Asks for the scripts at once: the browser would find what they import only step by step.
+/// Preloads the scripts at once. Otherwise the browser would discover imported modules only one level at a
+/// time.
 fn preload(version: &str) -> String {
     let link = |path: String| {
         format!(
@@ -251,7 +254,7 @@ fn brand(Branding { name, logo_url, .. }: &Branding) -> String {
     }
 }
 
-/// What stands at the top's end: whether it is a test, and the place of the language menu, which a script fills.
+/// The end of the top bar: the test badge, and the placeholder for the language menu, which a script fills.
 fn top(locale: &Locale, preview: Option<&Preview>) -> String {
     let test = escape(&locale.text("page.test", &[]));
     let chip = preview
@@ -269,7 +272,8 @@ fn icon(name: &str) -> String {
     format!(r##"<svg class="icon" aria-hidden="true"><use href="#i-{name}"></use></svg>"##)
 }
 
-/// What the applicant needs, as a list: the same elements that `web/verify/screens/open.js` makes, so that nothing moves.
+/// The list of what the applicant needs. Its elements equal those from `web/verify/screens/open.js`, so that
+/// the layout does not shift.
 fn needs(locale: &Locale, preview: &Preview) -> String {
     let types = &preview.configuration.document_types;
     let names: Vec<String> = types
@@ -295,8 +299,8 @@ fn needs(locale: &Locale, preview: &Preview) -> String {
     format!(r#"<h2 class="small">{title}</h2><ul class="needs">{rows}</ul>"#)
 }
 
-/// The button that begins. Pressed before the scripts have run, it opens a popover that only remembers it (and tells screen readers to
-/// wait); the scripts then begin at once.
+/// The start button. If it is pressed before the scripts have run, it opens a popover that records the press
+/// and tells screen readers to wait. The scripts then start at once.
 fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
     let text = |key| escape(&locale.text(key, &[]));
     let button = |text| {
@@ -314,7 +318,8 @@ fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
             button(text("claim.start"))
         );
     }
-    // The time of day is the browser's to write: it knows the visitor's clock. Its place is kept.
+    // The browser writes the time, because it knows the visitor's time zone. This placeholder reserves its
+    // width.
     let time = if locale.language == "en" {
         "00:00 AM"
     } else {
@@ -329,7 +334,8 @@ fn start(locale: &Locale, is_handoff: bool, branding: &Branding) -> String {
     )
 }
 
-/// The merchant's privacy notice and contact: the same elements that `web/verify/screens/links.js` makes.
+/// Links to the merchant's privacy notice and contact. The elements equal those from
+/// `web/verify/screens/links.js`.
 fn links(locale: &Locale, branding: &Branding) -> String {
     let Branding {
         name,
@@ -360,7 +366,7 @@ fn links(locale: &Locale, branding: &Branding) -> String {
     }
 }
 
-/// What the scripts begin with.
+/// The initial data of the scripts, as JSON.
 fn boot(
     visit: &Visit,
     state: &str,
@@ -378,7 +384,8 @@ fn boot(
         "merchant": branding.cloned().map(MerchantBody::from),
         "rehearsal": visit.rehearsal,
         "embed": {"returnUrl": visit.return_url, "origin": visit.origin},
-        // For the address that the page shows from now on, `/verify?m=…`: it keeps who may embed it.
+        // For `/verify?m=…`, the address that the page shows from now on. It preserves the sites that may
+        // embed the page.
         "m": visit.merchant.as_ref().map(|merchant| &merchant.short_id),
         "assets": {
             "base": address("", version),
@@ -387,7 +394,8 @@ fn boot(
     }))
 }
 
-/// The page's Content-Security-Policy. The only inline style is the merchant's colours, by its hash.
+/// The page's Content-Security-Policy. The only inline style is the merchant's colours, which it permits by
+/// hash.
 fn policy(allowed_origins: &[String], css: Option<&str>) -> String {
     let ancestors = if allowed_origins.is_empty() {
         "'none'".to_owned()
@@ -422,7 +430,8 @@ fn secure(headers: &mut HeaderMap, policy: &str, is_alone: bool) {
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Origins were checked when they were set; one that is no header text embeds nothing.
+    // Origins were validated when they were set. If the policy still is not a valid header, no site may embed
+    // the page.
     let policy = HeaderValue::from_str(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
     headers.insert(CONTENT_SECURITY_POLICY, policy);
     if is_alone {
@@ -430,7 +439,7 @@ fn secure(headers: &mut HeaderMap, policy: &str, is_alone: bool) {
     }
 }
 
-/// `GET /verify/logo/{shortId}`: a merchant's logo; its address changes with it.
+/// `GET /verify/logo/{shortId}`: a merchant's logo. The address changes with the image.
 pub async fn logo(
     State(app): State<Shared>,
     PathText(short_id): PathText,

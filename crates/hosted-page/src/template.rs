@@ -1,19 +1,20 @@
-//! Fills `web/verify/page.html`. Whatever is filled in as text is escaped; only what this program built as HTML is not. Pure.
+//! Fills the template `web/verify/page.html`. It escapes every text; only HTML built by this program is
+//! inserted as it is. It reads no file.
 //!
-//! Placeholders: `{{name}}`, `{{t:KEY}}` (a text of the visitor's language), `{{asset:PATH}}` (the address of a file of `web/`, with its
-//! version).
+//! Placeholders: `{{name}}`, `{{t:KEY}}` (a text in the visitor's language), and `{{asset:PATH}}` (the
+//! versioned address of a file of `web/`).
 
 use std::fmt::Write;
 
-/// What stands in a placeholder.
+/// The value of a placeholder.
 pub enum Value {
-    /// Text of anyone's: escaped.
+    /// Text, which is escaped.
     Text(String),
-    /// HTML of ours.
+    /// HTML built by this program, inserted as it is.
     Html(String),
 }
 
-/// The template with every placeholder replaced by what `value` says; those it does not know vanish.
+/// Replaces every placeholder in the template with its value. A placeholder without a value is removed.
 pub fn render(template: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut page = String::with_capacity(template.len() * 4);
     let mut rest = template;
@@ -35,7 +36,7 @@ pub fn render(template: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     page
 }
 
-/// Text for HTML, between tags or in quoted attributes.
+/// Escapes text for HTML, between tags or in quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -51,7 +52,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// JSON for a `<script>` element: no text in it can end the element, and old scripts' line ends are escaped.
+/// Serialises JSON for a `<script>` element. No text in it can end the element, and line terminators of older
+/// JavaScript are escaped.
 pub fn script_json(value: &serde_json::Value) -> String {
     let mut escaped = String::new();
     for character in value.to_string().chars() {
