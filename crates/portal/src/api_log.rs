@@ -1,5 +1,5 @@
-//! The API log: what was asked with the account's keys and sessions, and what was answered. Whoever may not see people sees structure,
-//! ids and codes; whoever sees a person's data here leaves an audit row.
+//! The API log: the requests made with the account's keys and sessions, and their responses. Readers who may
+//! not see personal data see only structure, IDs and codes. Showing a person's data here writes an audit row.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use super::session::Member;
 const PAGE: i64 = 50;
 const FILTERS: [&str; 6] = ["route", "status", "key", "request", "from", "until"];
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes.get("/portal/api-log", Action::ViewApiLog, list).get(
         "/portal/api-log/{id}",
@@ -42,7 +42,7 @@ pub fn routes(routes: Routes) -> Routes {
 struct ListPage {
     page: Page,
     filters: Filters,
-    /// The API's routes, as the log names them.
+    /// The API's route patterns, as the log records them.
     routes: Arc<[String]>,
     keys: Vec<String>,
     lines: Vec<Line>,
@@ -106,7 +106,7 @@ fn answered(filters: &Filters) -> Result<Answered, Problem> {
     })
 }
 
-/// A body as it is shown.
+/// A request or response body as the page shows it.
 struct Shown {
     text: String,
     cut: bool,
@@ -120,12 +120,12 @@ struct CallPage {
     address: String,
     request: Option<Shown>,
     response: Option<Shown>,
-    /// The verification that holds what was said.
+    /// The verification attempt that stores the content of this call.
     log_id: Option<i64>,
-    /// It is not there any more.
+    /// The attempt's content was erased.
     erased: bool,
     masked: bool,
-    /// What is not kept of such calls is not missing.
+    /// Whether the log by design stores only a part of this call's bodies.
     partly_kept: bool,
 }
 
@@ -146,7 +146,7 @@ async fn detail(
     let exchange: Exchange = serde_json::from_str(&call.exchange).map_err(Problem::internal)?;
     let family = Family::of(&call.line.route);
     let sees_people = member.may(Action::ViewApplicant);
-    // Configuration is nobody's personal data.
+    // Group and Flow configuration contains no personal data.
     let masks = !sees_people && family != Family::GroupsAndFlows;
     let attempt = match exchange.log_id {
         Some(log_id) => attempts::get(&mut conn, scope, log_id).await?,
@@ -201,7 +201,8 @@ fn shown(text: &str, cut: bool, masks: bool) -> Shown {
     }
 }
 
-/// JSON for people's eyes, masked or as it is. What is no whole JSON cannot be masked, and is then not shown.
+/// Formats JSON for people, with values masked on request. Text that is not complete JSON cannot be masked
+/// and is then not shown.
 pub fn readable(text: &str, masks: bool) -> String {
     match serde_json::from_str::<Value>(text) {
         Ok(value) => {

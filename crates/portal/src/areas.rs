@@ -1,4 +1,5 @@
-//! The list of areas: all routes of the portal with their actions. The guard and the layers around them are put elsewhere.
+//! Collects the routes of all areas with their actions. `routes` adds the guard, and the portal's `router`
+//! adds the layers.
 
 use super::routes::{Routes, Row};
 use super::{
@@ -30,7 +31,7 @@ pub(super) fn all() -> Routes {
     AREAS.iter().fold(Routes::default(), |routes, area| area(routes))
 }
 
-/// Every route with its action, for tests that go through all of them.
+/// Every route with its action, for tests that check all of them.
 pub fn table() -> Vec<Row> {
     all().rows().to_vec()
 }

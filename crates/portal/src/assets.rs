@@ -1,4 +1,5 @@
-//! The portal's files for browsers, from `web/portal/`, embedded in the program (a debug build reads them from disk at every request).
+//! The portal's browser files from `web/portal/`, embedded in the program. A debug build reads them from disk
+//! at each request.
 
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
@@ -26,7 +27,7 @@ pub fn names() -> impl Iterator<Item = String> {
     Files::iter().map(String::from)
 }
 
-/// The version of all files together: part of their addresses.
+/// A hash of all files, which is part of their addresses. It changes when any file does.
 pub fn version() -> String {
     static HASHED: Fresh<String> = Fresh::new(hash_all);
     HASHED.get()
@@ -45,7 +46,7 @@ fn hash_all() -> String {
     hex::encode(&hash.finalize()[..8])
 }
 
-/// `GET /portal/assets/{path}`. Texts are not served: the pages hold what they need.
+/// `GET /portal/assets/{path}`. Locale files are not served, because the server renders all texts.
 pub async fn asset(PathText(path): PathText, uri: Uri, headers: HeaderMap) -> Result<Response, Rejection> {
     let found = Some(path.as_str())
         .filter(|path| !path.starts_with("locales/"))

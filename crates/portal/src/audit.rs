@@ -1,4 +1,5 @@
-//! The audit trail: who did what to what, and whether the chain holds. It holds no personal data; of staff it shows names.
+//! The audit trail: who changed what, and whether the hash chain is intact. It contains no personal data of
+//! applicants, and identifies staff by name.
 
 use std::collections::HashMap;
 
@@ -20,11 +21,11 @@ use super::routes::Routes;
 use super::session::Member;
 
 const PAGE: i64 = 50;
-/// Rows of one file at most.
+/// The most rows in one exported file.
 const EXPORT: usize = 50_000;
 const FILTERS: [&str; 6] = ["actor", "action", "subject", "mode", "from", "until"];
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/audit", Action::ViewAudit, list)
@@ -37,7 +38,7 @@ pub fn routes(routes: Routes) -> Routes {
 struct AuditPage {
     page: Page,
     filters: Filters,
-    /// `staff:ID` and the name.
+    /// Each member's actor (`staff:ID`) and name.
     people: Vec<(String, String)>,
     rows: Vec<Shown>,
     older: Option<String>,
@@ -48,7 +49,7 @@ struct AuditPage {
 
 struct Shown {
     row: AuditRow,
-    /// The actor's name, where there is one.
+    /// The actor's name, if the actor is a member of staff.
     name: Option<String>,
     detail: String,
 }
@@ -62,7 +63,7 @@ async fn list(
     render(&app, page, &member, raw.as_deref(), None).await
 }
 
-/// Looks at the whole chain, which takes its time with many rows.
+/// Verifies the whole chain, which is slow for a long trail.
 async fn verify(State(app): State<Shared>, page: Page, member: Member) -> Result<Response, Rejection> {
     let check = audit::verify(&mut app.db.read().await?, member.merchant()?.id).await?;
     render(&app, page, &member, None, Some(check)).await
@@ -129,7 +130,7 @@ fn wanted(filters: &Filters) -> Result<Wanted<'_>, Problem> {
     })
 }
 
-/// The names of an account's staff, past ones too, by the actor that the trail knows.
+/// Maps the trail's actors to the names of an account's current and former staff.
 async fn names(conn: &mut Conn, merchant_id: Uuid) -> Result<HashMap<String, String>, Problem> {
     let staff = staff::of_merchant(conn, merchant_id).await?;
     let name =

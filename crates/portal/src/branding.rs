@@ -1,5 +1,6 @@
-//! What holds for the whole account: how the hosted page looks, who may embed it, whose visitors cannot open links, and how names are
-//! screened. What a setting may be is `app::merchants`'; the colour's contrast is `node::theme`'s.
+//! Settings of the whole account: the hosted page's branding, the origins that may embed it, blocked
+//! countries, and name screening. `service::merchants` validates settings; `service::theme` computes the
+//! contrast.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/branding", Action::ManageCompany, show)
@@ -30,12 +31,12 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/branding/logo", Action::ManageCompany, logo)
 }
 
-/// The colour as the page uses it on one of its surfaces.
+/// The brand colour as the hosted page uses it on one of its surfaces.
 struct Swatch {
     key: &'static str,
     surface: Rgb,
     accent: Accent,
-    /// Of the accent on the surface, and of the colour as it was set.
+    /// Contrast ratio of the adjusted accent colour with the surface; `set` is that of the unadjusted colour.
     contrast: String,
     set: String,
     is_kept: bool,
@@ -64,7 +65,7 @@ impl BrandingPage {
         self.faults.get(key).map_or("", String::as_str)
     }
 
-    /// The page again, with every refusal (`FIELD - reason`) beside its field.
+    /// The page again, with each error (`FIELD - reason`) next to its field.
     fn refuse(mut self, refusals: &[String]) -> Result<Response, Problem> {
         for refused in refusals {
             let end = refused
@@ -82,7 +83,7 @@ impl BrandingPage {
         Ok((StatusCode::BAD_REQUEST, html(self)?).into_response())
     }
 
-    /// What is wrong, as links: where in the page, the field's name, and the fault.
+    /// The errors as links: the field's anchor in the page, its name, and the error.
     fn wrong(&self) -> Vec<(&'static str, String, &str)> {
         let named = FIELDS.iter().filter_map(|(field, place, name)| {
             let fault = self.faults.get(*field)?;
@@ -91,7 +92,7 @@ impl BrandingPage {
         named.collect()
     }
 
-    /// What becomes of the colour on a surface.
+    /// The sentence that states how the colour is used on a surface.
     fn said(&self, swatch: &Swatch) -> String {
         let key = match swatch.is_kept {
             true => "branding.swatch.kept",
@@ -106,7 +107,7 @@ impl BrandingPage {
     }
 }
 
-/// Each field with its place in the page and the key of its name.
+/// Each field with its anchor in the page and the text key of its name.
 const FIELDS: [(&str, &str, &str); 8] = [
     ("brandLogo", "f-logo", "branding.logo"),
     ("brandName", "f-brandName", "branding.name"),
@@ -118,7 +119,7 @@ const FIELDS: [(&str, &str, &str); 8] = [
     ("screeningThreshold", "f-threshold", "branding.threshold"),
 ];
 
-/// The settings that are texts, by their names.
+/// The settings that are plain texts.
 const TEXTS: [&str; 5] = [
     "brandName",
     "brandColor",
@@ -149,7 +150,7 @@ fn page_of(app: &App, member: &Member, page: Page) -> Result<BrandingPage, Probl
         .into_iter()
         .map(|name| (name.clone(), screening_lists.contains(&name)))
         .collect();
-    // What was chosen and is not active now stays chosen.
+    // A chosen list that is not active now remains in the form, so that saving does not drop it.
     for name in screening_lists {
         if !lists.iter().any(|(known, _)| *known == name) {
             lists.push((name, true));
@@ -219,7 +220,8 @@ async fn save(
     changes.push(many("screeningLists"));
     let threshold = sent.one("screeningThreshold");
     let refused = if !threshold.is_empty() && threshold.parse::<f64>().is_err() {
-        // What is no number is no setting at all; the others are judged without it.
+        // A threshold that is not a number cannot be parsed as a setting. The other settings are validated
+        // without it.
         changes.retain(|change| !change.starts_with("screeningThreshold="));
         let others = merchants::with_settings(member.merchant()?, &changes).err();
         let mut faults = vec!["screeningThreshold must be between 0 and 1".to_owned()];
@@ -247,7 +249,7 @@ async fn save(
     Ok(form.refuse(&refused)?)
 }
 
-/// A new logo, or none: a picture's file in `logo`, or nothing in it.
+/// Replaces the logo with the image in the field `logo`, or removes it if the field is empty.
 async fn logo(
     State(app): State<Shared>,
     member: Member,

@@ -1,30 +1,31 @@
-//! Charts as plain SVG, reckoned here and drawn by `templates/portal/chart.html`. Every chart stands beside the table of its figures.
+//! Charts as plain SVG: this module computes the shapes, and `templates/portal/chart.html` draws them. The
+//! page shows the same figures in a table next to each chart.
 
-/// A chart, in units of its view box.
+/// A chart in the units of its view box, [`WIDTH`] × [`HEIGHT`].
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
-    /// The bars' or columns' parts.
+    /// The segments of all bars.
     pub bars: Vec<Bar>,
-    /// Lines through points.
+    /// Polylines.
     pub lines: Vec<Line>,
-    /// Values on the left.
+    /// Labels of the vertical axis, on the left.
     pub ticks: Vec<Label>,
-    /// Days below.
+    /// Labels of the days, below.
     pub days: Vec<Label>,
 }
 
-/// The view box.
+/// Width of the view box.
 pub const WIDTH: f64 = 720.0;
-/// Its height.
+/// Height of the view box.
 pub const HEIGHT: f64 = 200.0;
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 22.0;
 const TOP: f64 = 8.0;
 
-/// A rectangle.
+/// A rectangle, in view-box units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Which of the series' colours.
+    /// Index of the series, which selects the colour.
     pub series: usize,
     /// Left edge.
     pub x: f64,
@@ -36,25 +37,25 @@ pub struct Bar {
     pub height: f64,
 }
 
-/// A line through points.
+/// A polyline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Which of the series' colours.
+    /// Index of the series, which selects the colour.
     pub series: usize,
-    /// As SVG's `points`.
+    /// The points in the syntax of SVG's `points` attribute.
     pub points: String,
 }
 
-/// A text at a place.
+/// An axis label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// Where, along its axis.
+    /// Position along the axis, in view-box units.
     pub at: f64,
-    /// What.
+    /// The label's text.
     pub text: String,
 }
 
-/// A round number at or above the greatest value, for the axis.
+/// A round number at or above the greatest value, for the end of the axis.
 fn top_of(greatest: f64) -> f64 {
     let greatest = greatest.max(1.0);
     let power = 10_f64.powf(greatest.log10().floor());
@@ -76,7 +77,7 @@ fn round(value: f64) -> f64 {
 
 fn frame(top: f64, days: &[String], unit: fn(f64) -> String) -> Chart {
     let step = (WIDTH - LEFT) / days.len().max(1) as f64;
-    // As many names as there is room for.
+    // At most about eight day labels fit below the chart.
     let every = (days.len() / 8).max(1);
     let days = days.iter().enumerate().filter(|(number, _)| number % every == 0);
     Chart {
@@ -97,7 +98,7 @@ fn frame(top: f64, days: &[String], unit: fn(f64) -> String) -> Chart {
     }
 }
 
-/// Columns of parts that stand on one another, a column a day.
+/// Stacked columns, one for each day.
 pub fn columns(days: &[String], values: &[Vec<f64>]) -> Chart {
     let greatest = values
         .iter()
@@ -123,7 +124,7 @@ pub fn columns(days: &[String], values: &[Vec<f64>]) -> Chart {
     chart
 }
 
-/// Lines over days; a day without a value breaks none of them, the line goes on to the next.
+/// Lines over days. A day without a value does not interrupt a line: it continues to the next value.
 pub fn lines(days: &[String], series: &[Vec<Option<f64>>], unit: fn(f64) -> String) -> Chart {
     let greatest = series.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let top = top_of(greatest);
@@ -138,7 +139,7 @@ pub fn lines(days: &[String], series: &[Vec<Option<f64>>], unit: fn(f64) -> Stri
                 value.map(|value| format!("{x},{}", y_of(value, top)))
             };
             let mut points: Vec<String> = values.iter().enumerate().filter_map(point).collect();
-            // A line of no length is drawn as a dot.
+            // A zero-length line with round caps is drawn as a dot.
             if let [only] = &points[..] {
                 points.push(only.clone());
             }

@@ -1,13 +1,13 @@
-//! Tables as CSV files that no spreadsheet takes for formulas.
+//! Tables as CSV files whose cells no spreadsheet interprets as formulas.
 
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use service::problem::Problem;
 
-/// A file of rows, the first one its head.
+/// A CSV file as a download; the first row is the header.
 ///
 /// # Errors
-/// 500 when it cannot be written.
+/// 500 if the table cannot be serialised.
 pub fn file(name: &str, rows: &[Vec<String>]) -> Result<Response, Problem> {
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
@@ -29,7 +29,7 @@ fn text(rows: &[Vec<String>]) -> Result<Vec<u8>, Problem> {
     writer.into_inner().map_err(Problem::internal)
 }
 
-/// A cell that begins as a formula does gets an apostrophe before it (OWASP, *CSV Injection*).
+/// Puts an apostrophe before a cell that begins like a formula (OWASP, *CSV Injection*).
 fn harmless(cell: &str) -> String {
     let is_number = cell.parse::<f64>().is_ok();
     match cell.chars().next() {

@@ -1,4 +1,4 @@
-//! The first page: how today goes, what waits, and for a new account what to do next.
+//! The dashboard: today's figures, pending work, and a new account's next steps.
 
 use askama::Template;
 use axum::extract::State;
@@ -16,12 +16,12 @@ use super::page::{self, Page};
 use super::routes::Routes;
 use super::session::Member;
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes.get("/portal", Action::ViewDashboard, dashboard)
 }
 
-/// Something to do before an account is in use.
+/// A step of setting up a new account.
 struct Step {
     key: &'static str,
     done: bool,
@@ -47,7 +47,7 @@ struct Dashboard {
 }
 
 impl Dashboard {
-    /// Whether something is still to be done before the account is in use.
+    /// Whether a setup step is still open.
     fn is_new(&self) -> bool {
         self.steps.iter().any(|step| !step.done)
     }

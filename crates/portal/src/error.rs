@@ -1,4 +1,4 @@
-//! A [`Problem`] as a page of the portal.
+//! Renders a [`Problem`] as a page of the portal.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use tower_http::csrf::ProtectionError;
 
 use super::page::Page;
 
-/// Whether no page of ours made it.
+/// Whether a response is plain text, so that no page of the portal produced it.
 fn is_plain(response: &Response) -> bool {
     let kind = response.headers().get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain"))
@@ -27,11 +27,11 @@ struct ErrorPage {
     status: u16,
     message: String,
     errors: Vec<String>,
-    /// The page to go on from; empty: the first one.
+    /// The page that the link on the error page leads to; empty for the first page.
     back: &'static str,
 }
 
-/// The page that an address without one belongs to, such as `/portal/staff` for `/portal/staff/invite`.
+/// The page above an address that is not a page, such as `/portal/staff` for `/portal/staff/invite`.
 fn page_above(path: &str) -> &'static str {
     static PAGES: LazyLock<Vec<&str>> = LazyLock::new(|| {
         let rows = super::areas::table().into_iter();
@@ -47,7 +47,7 @@ fn page_above(path: &str) -> &'static str {
     above.copied().unwrap_or_default()
 }
 
-/// Middleware: what handlers refuse is said in a page, whose frame is the reader's.
+/// Middleware: renders errors of handlers as a page in the reader's frame.
 pub async fn layer(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let page = Page::of(&parts);
@@ -63,12 +63,12 @@ pub async fn layer(request: Request, next: Next) -> Response {
             "There is no page at this address. It accepts only forms sent from another page",
         ))
     } else if response.status() == StatusCode::BAD_REQUEST && is_plain(&response) {
-        // axum's own refusal of an address whose id is none.
+        // axum rejected a path whose ID is malformed.
         Some(Problem::not_found("There is no such page"))
     } else if response.status() == StatusCode::UNPROCESSABLE_ENTITY
         || response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
     {
-        // axum's own refusal of a form that no page of ours sends.
+        // axum rejected a form that no page of the portal sends.
         Some(Problem::invalid(
             "The form could not be read. Reload the page and try again",
         ))

@@ -1,5 +1,5 @@
-//! What pages with filters share: their fields from the address, days, and the way to the next page with the same filters. Nothing of a
-//! person may stand in an address; what is searched by name is a form that is posted.
+//! Shared by pages with filters: query parameters, days, and links to the next page with the same filters. An
+//! address must not contain personal data, so searches by name are posted forms.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use service::problem::Problem;
 /// A day in milliseconds.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// A page's filters, by name; only those that say something.
+/// A page's filters by name. Empty filters are absent.
 #[derive(Clone, Debug, Default)]
 pub struct Filters(BTreeMap<&'static str, String>);
 
 impl Filters {
-    /// The named fields of an address's query.
+    /// Reads the named parameters of an address's query.
     ///
     /// # Errors
-    /// 400 when it cannot be read.
+    /// 400 if the query cannot be parsed.
     pub fn read(raw: Option<&str>, names: &[&'static str]) -> Result<Filters, Problem> {
         let query = query::parse(raw.unwrap_or_default())?;
         let field = |name: &&'static str| {
@@ -29,25 +29,25 @@ impl Filters {
         Ok(Filters(names.iter().filter_map(field).collect()))
     }
 
-    /// A field; empty when it says nothing.
+    /// A filter's value; empty if it is not set.
     pub fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// A field that says something.
+    /// A filter's value, if it is set.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Whether anything is filtered.
+    /// Whether any filter is set.
     pub fn any(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// The beginning of a day (UTC) that a field names, in milliseconds since 1970.
+    /// The start (UTC) of the day in a date field, in milliseconds since 1970.
     ///
     /// # Errors
-    /// 400 when it names none.
+    /// 400 if the field is not a date.
     pub fn day(&self, name: &str) -> Result<Option<i64>, Problem> {
         let Some(text) = self.get(name) else {
             return Ok(None);
@@ -58,7 +58,7 @@ impl Filters {
         Ok(Some(at.ok_or_else(wrong)?.timestamp().as_millisecond()))
     }
 
-    /// An address with these filters and some more fields.
+    /// An address with these filters and further parameters.
     pub fn address(&self, path: &str, more: &[(&str, &str)]) -> String {
         let fields = self.0.iter().map(|(name, value)| (*name, value.as_str()));
         let mut address = path.to_owned();
@@ -79,7 +79,7 @@ impl Filters {
     }
 }
 
-/// A day for a date field.
+/// Formats a time (ms) as the value of a date field, in UTC.
 pub fn day_text(at: i64) -> String {
     jiff::Timestamp::from_millisecond(at)
         .map(|at| at.to_zoned(TimeZone::UTC).date().to_string())

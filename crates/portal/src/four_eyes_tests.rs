@@ -1,5 +1,5 @@
-//! Classifies every form of the portal by the act that it may be. Where two people are required, no person
-//! can let an applicant pass alone. A form that is not classified here fails the tests.
+//! Classifies every form of the portal by the acts that it can perform. Where two people are required, no
+//! person can approve an applicant alone. The test fails for a form that is not classified here.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use verification::four_eyes::{Act, State, needs_second};
 
 use crate::table;
 
-/// The acts that a form or a command may be; empty: it lets no applicant pass who would not have passed
-/// before.
+/// The acts that a form or a command can perform. An empty list means that the form lets no further applicant
+/// pass.
 type Row = (&'static str, &'static [Act]);
 
 const FORMS: &[Row] = &[
-    // Decisions and their grounds.
+    // Decisions, and the records that they rely on.
     ("/portal/applicants/{logId}/approve", &[Act::Approve]),
     ("/portal/applicants/{logId}/decline", &[Act::Decline]),
     (
@@ -22,18 +22,18 @@ const FORMS: &[Row] = &[
         &[Act::Reopen, Act::ReopenDeclined],
     ),
     ("/portal/applicants/{logId}/not-this-person", &[Act::SetAside]),
-    // Answers of the second person.
+    // The second person's answers.
     ("/portal/applicants/{logId}/confirm", &[]),
     ("/portal/applicants/{logId}/reject", &[]),
     ("/portal/second/{proposalId}/confirm", &[]),
     ("/portal/second/{proposalId}/reject", &[]),
-    // A disposition approves nothing; an approval that relies on it needs two people.
+    // A disposition approves no applicant. An approval that relies on it needs two people.
     ("/portal/applicants/{logId}/disposition", &[]),
     ("/portal/applicants/{logId}/claim", &[]),
     ("/portal/applicants/{logId}/take-over", &[]),
     ("/portal/applicants/{logId}/release", &[]),
     ("/portal/applicants/{logId}/notes", &[]),
-    // A link allows another try, which is judged like any other attempt.
+    // A link permits another attempt, which is checked like any other.
     ("/portal/applicants/{logId}/link", &[]),
     ("/portal/links", &[]),
     ("/portal/queue/next", &[]),
@@ -42,50 +42,51 @@ const FORMS: &[Row] = &[
     ("/portal/queue/reasons", &[]),
     ("/portal/queue/reasons/delete", &[]),
     ("/portal/people", &[]),
-    // A listing counts again: more is checked.
+    // A restored listing counts again, which makes screening stricter.
     ("/portal/people/{facemapId}/listings/restore", &[]),
     ("/portal/screening", &[]),
     // Wallet scores decide about no applicant.
     ("/portal/monitoring", &[]),
     ("/portal/monitoring-search", &[]),
     ("/portal/monitoring/{id}/again", &[]),
-    // What is checked.
+    // The configuration of checks.
     ("/portal/flows/new", &[Act::MakeFlow]),
     ("/portal/flows/{flowId}", &[Act::WeakenFlow]),
     ("/portal/flows/{flowId}/duplicate", &[Act::MakeFlow]),
-    // Its attempts keep its requirements, and no applicant passes through a deleted Flow.
+    // A deleted Flow's attempts retain its requirements, and no applicant can pass through it.
     ("/portal/flows/{flowId}/delete", &[]),
-    // In the sandbox only.
+    // These affect only the sandbox or change nothing.
     ("/portal/flows/{flowId}/try", &[]),
     ("/portal/flows/outlook", &[]),
     ("/portal/flows/preview", &[]),
-    // A Group says which Flows belong together; each Flow checks what it did.
+    // A Group states which Flows belong together. Each Flow still applies its own checks.
     ("/portal/groups/new", &[]),
     ("/portal/groups/{groupId}", &[]),
     ("/portal/groups/{groupId}/delete", &[]),
     ("/portal/branding", &[Act::WeakenAccount]),
     ("/portal/branding/logo", &[]),
     ("/portal/privacy/retention", &[Act::WeakenFlow]),
-    // A right of the person. A person who returns is checked again.
+    // Data-subject rights. An erased person who returns is checked again.
     ("/portal/privacy/erase", &[]),
     ("/portal/privacy/export", &[]),
     ("/portal/privacy/person", &[]),
-    // Who counts as a person.
+    // The people who count as members.
     ("/portal/join/{token}", &[Act::CountMember]),
     ("/portal/join/{token}/accept", &[Act::CountMember]),
     ("/portal/staff/{id}/role", &[Act::CountMember]),
     ("/portal/staff/{id}/password", &[Act::CountMember]),
-    // A member who is let in again is the same person; an invitation counts when a person joins by it.
+    // A member whose access is restored is the same person. An invitation counts only when a person accepts
+    // it.
     ("/portal/staff/{id}/access", &[]),
     ("/portal/staff/invite", &[]),
     ("/portal/staff/invitations/{id}/revoke", &[]),
-    // One's own login.
+    // A member's own login.
     ("/portal/account/choose", &[]),
     ("/portal/account/email", &[]),
     ("/portal/account/name", &[]),
     ("/portal/account/password", &[]),
     ("/portal/account/recovery", &[]),
-    // An account may no longer require a second factor of every member.
+    // This switch can remove the account's requirement of a second factor for every member.
     ("/portal/account/second-factor", &[Act::WeakenAccount]),
     ("/portal/account/sessions/end-all", &[]),
     ("/portal/account/sessions/{id}/end", &[]),
@@ -99,7 +100,7 @@ const FORMS: &[Row] = &[
     ("/portal/sign-out", &[]),
     ("/portal/sign-up", &[]),
     ("/portal/sign-up/{token}", &[]),
-    // Keys and webhooks: a key changes Flows as the contract says, without touching what waits.
+    // Keys and webhooks. A key changes Flows as the contract states, and does not affect pending proposals.
     ("/portal/keys", &[]),
     ("/portal/keys/{key}/revoke", &[]),
     ("/portal/keys/{key}/rotate", &[]),
@@ -113,7 +114,7 @@ const FORMS: &[Row] = &[
     ("/portal/operator/audit/verify", &[]),
     ("/portal/operator/jobs/{jobId}/run", &[]),
     ("/portal/operator/lists/reload", &[]),
-    // Answers of the second operator.
+    // The second operator's answers.
     ("/portal/operator/proposals/{proposalId}/confirm", &[]),
     ("/portal/operator/proposals/{proposalId}/reject", &[]),
     ("/portal/operator/merchants/{merchantId}/decide", &[]),

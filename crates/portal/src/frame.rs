@@ -3,7 +3,7 @@
 use axum::http::header::{CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue};
 
-/// Lets a response be shown in a frame of the portal's own pages.
+/// Permits the portal's own pages to show this response in a frame.
 pub(crate) fn frame_by_self(headers: &mut HeaderMap) {
     const POLICY: &str =
         "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'self'; base-uri 'none'";

@@ -1,20 +1,21 @@
-//! Values made of the portal's files: once in a release build, whose files are embedded, and once a second in a debug build, whose
-//! files change while it runs. It reads no file itself.
+//! A cache for values computed from the portal's files. A release build computes a value once, because its
+//! files are embedded. A debug build, whose files change while it runs, does so at most once a second. It
+//! reads no file itself.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a debug build uses a value.
+/// How long a debug build reuses a value.
 const DEBUG_AGE: Duration = Duration::from_secs(1);
 
-/// A value and how it is made.
+/// A cached value and the function that computes it.
 pub(super) struct Fresh<T> {
     made: Mutex<Option<(Instant, T)>>,
     make: fn() -> T,
 }
 
 impl<T: Clone> Fresh<T> {
-    /// Nothing is made yet.
+    /// An empty cache.
     pub(super) const fn new(make: fn() -> T) -> Self {
         Fresh {
             made: Mutex::new(None),
@@ -22,9 +23,10 @@ impl<T: Clone> Fresh<T> {
         }
     }
 
-    /// The value; made now if there is none that is fresh enough.
+    /// Returns the value, and computes it if there is none or it is too old.
     pub(super) fn get(&self) -> T {
-        // Nothing panics between the parts of a change, so a poisoned value is whole.
+        // The code that holds the lock changes the value in one step, so a poisoned lock protects a valid
+        // value.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
             Some((at, value)) if !cfg!(debug_assertions) || at.elapsed() < DEBUG_AGE => value.clone(),

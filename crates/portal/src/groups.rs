@@ -1,4 +1,5 @@
-//! Groups: the list, and a page for each with its Flows and their order. What a Group may be is decided where the API decides it.
+//! Groups: the list, and an editor for each Group's Flows and their order. `service::groups` validates
+//! Groups, for the API too.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ use super::page::{Page, done, html};
 use super::routes::Routes;
 use super::session::Member;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/groups", Action::ViewFlows, list)
@@ -45,7 +46,7 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     Ok(html(ListPage { page, groups })?)
 }
 
-/// A Flow in the form: whether the Group has it, and at which place.
+/// A Flow in the form: whether the Group contains it, and at which position.
 struct Choice {
     flow: Flow,
     place: Option<String>,
@@ -69,7 +70,7 @@ impl EditorPage {
     }
 }
 
-/// The form as it is stored.
+/// The form for the stored values.
 fn editor(page: Page, group: Option<Group>, flows: Vec<Flow>) -> EditorPage {
     let place = |flow: &Flow| {
         let group = group.as_ref()?;
@@ -83,7 +84,7 @@ fn editor(page: Page, group: Option<Group>, flows: Vec<Flow>) -> EditorPage {
             flow,
         })
         .collect();
-    // The Group's own first, in their order.
+    // The Group's own Flows come first, in their order.
     let rank = |choice: &Choice| {
         choice
             .place
@@ -125,7 +126,7 @@ async fn edit(
 
 type Pairs = Form<Vec<(String, String)>>;
 
-/// The body that the API would be sent.
+/// The body that the API expects.
 fn body_of(sent: &Sent) -> Map<String, Value> {
     let place = |id: &str| sent.one(&format!("place.{id}")).parse().unwrap_or(u32::MAX);
     let mut ids: Vec<&str> = sent.all("flow").collect();
@@ -168,7 +169,7 @@ async fn save(
     }
 }
 
-/// The form with what was typed and what is wrong with it.
+/// The form with the typed values and their errors.
 async fn again(
     app: &Shared,
     member: &Member,

@@ -1,4 +1,5 @@
-//! Figures: volume, outcomes, reasons, the funnel of hosted sessions, answer times, list ages; each a chart or a table, and a file.
+//! Figures: volume, outcomes, reasons, the funnel of hosted sessions, response times, and list ages. Each is
+//! a chart or a table, and can be exported.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -26,7 +27,7 @@ const MOST_DAYS: i64 = 366;
 const USUAL_DAYS: i64 = 30;
 const FILTERS: [&str; 4] = ["from", "until", "flow", "split"];
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes.get("/portal/insight", Action::ViewInsight, figures).get(
         "/portal/insight/export",
@@ -35,7 +36,7 @@ pub fn routes(routes: Routes) -> Routes {
     )
 }
 
-/// What is asked for, with its defaults.
+/// The requested figures, with defaults filled in.
 struct Asked {
     filters: Filters,
     range: Range,
@@ -108,7 +109,7 @@ impl InsightPage {
         day_text(day * DAY_MS)
     }
 
-    /// A part of the funnel: a class of devices, or a country.
+    /// The label of a part of the funnel: a class of devices, or a country.
     fn part(&self, part: &Option<String>) -> String {
         match part.as_deref() {
             None => self.page.t("common.unknown"),
@@ -117,7 +118,7 @@ impl InsightPage {
         }
     }
 
-    /// Documents in words.
+    /// The label of a set of document types.
     fn documents(&self, name: &str) -> String {
         if name.is_empty() {
             return self.page.t("insight.documents.none");

@@ -1,4 +1,5 @@
-//! API keys of the account and mode: shown without secrets, made, given new secrets, revoked. A new secret is shown once.
+//! API keys of the account and mode: listed without secrets, created, rotated, and revoked. A new secret is
+//! shown once.
 
 use askama::Template;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use super::routes::Routes;
 use super::session::Member;
 use super::shown;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/keys", Action::ViewKeys, list)
@@ -34,12 +35,12 @@ pub fn routes(routes: Routes) -> Routes {
 struct ListPage {
     page: Page,
     keys: Vec<Credential>,
-    /// Live keys work when the account is approved.
+    /// Whether live keys do not work yet because the account is not approved.
     sleeps: bool,
 }
 
 impl ListPage {
-    /// Until when the secret before the current one works.
+    /// The time (ms) until which the previous secret also works, if it still does.
     fn both_until(&self, key: &Credential) -> Option<i64> {
         key.previous_until.filter(|until| *until > self.page.now())
     }
@@ -51,15 +52,15 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     Ok(html(ListPage { page, keys, sleeps })?)
 }
 
-/// Where a new secret is shown.
+/// The page that shows a new secret.
 const MADE: &str = "/portal/keys/made";
 
-/// A secret, shown this once.
+/// A new secret, which is shown once.
 #[derive(Serialize, Deserialize)]
 struct Made {
     key: String,
     secret: String,
-    /// The secret before works on for a while.
+    /// Whether the key was rotated, so that its previous secret works for a while.
     rotated: bool,
 }
 
@@ -70,7 +71,7 @@ struct ShownPage {
     made: Made,
 }
 
-/// On to the page that shows a secret.
+/// Redirects to the page that shows a new secret.
 async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -> Result<Response, Problem> {
     let made = Made {
         key: made.key.clone(),
@@ -81,7 +82,7 @@ async fn show(app: &App, member: &Member, made: &NewCredential, rotated: bool) -
     Ok(Redirect::to(MADE).into_response())
 }
 
-/// The secret that was just made; shown before, it is not there any more.
+/// Shows the new secret. If it was shown before, the reader goes back to the list.
 async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     match shown::take(&app, &member, MADE).await? {
         Some(made) => Ok(html(ShownPage { page, made })?),

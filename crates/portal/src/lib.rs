@@ -1,6 +1,7 @@
-//! The portal: server-rendered pages for merchants' staff and for operators. Handlers are thin; what happens is `service`'s.
+//! The portal: server-rendered pages for merchants' staff and for operators. Handlers are thin: `service`
+//! implements the use cases.
 //!
-//! Every route is declared with the action it is ([`routes::Routes`]); nothing here is reachable without its guard.
+//! Every route is declared with its action ([`routes::Routes`]). No page is reachable without its guard.
 
 mod accounts;
 pub mod api_log;
@@ -57,13 +58,13 @@ use http_server::error::Rejection;
 use service::Shared;
 use service::problem::Problem;
 
-/// The portal.
+/// The portal's router, with its middleware.
 pub fn router(app: Shared) -> Router<Shared> {
     let lost = || async { Rejection(Problem::not_found("There is no such page")) };
     areas::all()
         .into_router()
         .route("/portal/{*rest}", any(lost))
-        // Before the layers, so that it is a page of ours too.
+        // This comes before the layers, so that they render 405 as a portal page too.
         .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED })
         .layer(CsrfLayer::new())
         .layer(from_fn(error::layer))
@@ -75,29 +76,30 @@ pub fn router(app: Shared) -> Router<Shared> {
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// Middleware: nothing of the portal is cached, framed, or runs what the page itself brings along.
+/// Middleware: sets security headers. Responses are not cached or framed, and pages run no inline scripts.
 async fn secure(request: Request, next: Next) -> Response {
     const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
         connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'";
     let begun = Instant::now();
     let mut response = next.run(request).await;
-    // Strangers could tell by it whose address has an account.
+    // The timing is only for members, because it could reveal to a stranger whether an address has an
+    // account.
     let is_for_member = response.extensions().get::<session::ForMember>().is_some();
     let took = format!("app;dur={:.1}", begun.elapsed().as_secs_f64() * 1_000.0);
     let headers = response.headers_mut();
-    // What measuring and browsers' tools read: the server's own time, in milliseconds.
+    // The server's own time in milliseconds, for benchmarks and browsers' developer tools.
     if is_for_member {
         headers.extend(HeaderValue::try_from(took).map(|took| (SERVER_TIMING, took)));
     }
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (CACHE_CONTROL, "no-store"),
-        // The guard sends people back to where they were.
+        // The guard uses the referrer to send readers back to the page they came from.
         (REFERRER_POLICY, "same-origin"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
     ] {
-        // A handler that serves files or frames has stricter or other words of its own.
+        // Handlers that serve files or frames set their own values.
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response

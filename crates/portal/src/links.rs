@@ -1,4 +1,4 @@
-//! Hosted links made by hand: for whom, with its QR code, and the sessions that came of the last ones.
+//! Hosted links made by hand: the form, the new link with its QR code, and the latest sessions.
 
 use askama::Template;
 use axum::extract::State;
@@ -20,10 +20,10 @@ use super::routes::Routes;
 use super::session::Member;
 use super::shown;
 
-/// How many sessions are shown.
+/// The number of sessions shown.
 const SHOWN: i64 = 50;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/links", Action::MakeLinks, list)
@@ -31,17 +31,17 @@ pub fn routes(routes: Routes) -> Routes {
         .get(MADE, Action::MakeLinks, made)
 }
 
-/// Where a new link is shown.
+/// The page that shows a new link.
 const MADE: &str = "/portal/links/made";
 
-/// A link that was made for a Flow, shown this once.
+/// A new link for a Flow, which is shown once.
 #[derive(Serialize, Deserialize)]
 pub struct LinkMade {
     /// The link.
     pub url: String,
     /// The Flow's name.
     pub flow: String,
-    /// It leads to the sandbox, whatever is looked at.
+    /// Whether the link is a sandbox trial, whichever mode the reader has chosen.
     pub tries: bool,
 }
 
@@ -54,14 +54,14 @@ struct MadePage {
 }
 
 impl LinkMade {
-    /// On to the page that shows it.
+    /// Stores the link and redirects to the page that shows it.
     pub async fn show(self, app: &App, member: &Member) -> Result<Response, Problem> {
         shown::keep(app, member, MADE, &self).await?;
         Ok(Redirect::to(MADE).into_response())
     }
 }
 
-/// The link that was just made; shown before, it is not there any more.
+/// Shows the new link. If it was shown before, the reader goes back to the list.
 async fn made(State(app): State<Shared>, member: Member, page: Page) -> Result<Response, Rejection> {
     let Some(link) = shown::take::<LinkMade>(&app, &member, MADE).await? else {
         return Ok(Redirect::to("/portal/links").into_response());
@@ -92,13 +92,13 @@ struct LinksPage {
     place_fault: String,
 }
 
-/// For whom and what.
+/// The form's fields: the user and the Flow.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {
     #[serde(rename = "userId")]
     user_id: String,
-    /// Group and Flow, `GROUP.FLOW`: a Flow is chosen in a Group.
+    /// Group and Flow as `GROUP.FLOW`, because a Flow is chosen in a Group.
     place: String,
 }
 

@@ -1,5 +1,5 @@
-//! Wallets and transactions: screened by hand, stored like those of the API, found again, and shown with what led to their score, and
-//! decided again as on their day.
+//! Wallets and transactions: screening by hand, stored like the API's screenings. Readers search them,
+//! inspect the evidence for a score, and replay the decision.
 
 mod again;
 mod query;
@@ -35,12 +35,12 @@ use super::sealed;
 use super::session::Member;
 
 const PAGE: u16 = 30;
-/// The label of a screening by hand that was given none.
+/// The label of a manual screening without one.
 const LABEL: &str = "Portal query";
-/// What a search is, in the address of its page.
+/// The kind of sealed search; see [`sealed`](super::sealed).
 const SEARCH: &str = "screenings search";
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/monitoring", Action::Screen, list)
@@ -51,7 +51,7 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/monitoring/{id}/again", Action::Screen, again::make)
 }
 
-/// What is to be screened.
+/// The form of a new screening.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Asked {
@@ -61,7 +61,7 @@ struct Asked {
     label: String,
 }
 
-/// Which screenings are looked for.
+/// The filters of the list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Sought {
@@ -70,12 +70,12 @@ struct Sought {
     label: String,
 }
 
-/// What is wrong with what was to be screened; empty texts are right.
+/// The form's errors; an empty text means no error.
 #[derive(Default)]
 struct Wrong {
     query: String,
     label: String,
-    /// What is no field's fault.
+    /// An error of no particular field.
     other: String,
 }
 
@@ -86,7 +86,7 @@ struct ListPage {
     asked: Asked,
     wrong: Wrong,
     sought: Sought,
-    /// The search as the address holds it.
+    /// The sealed search, as the address contains it.
     sealed: String,
     currencies: Vec<&'static str>,
     screenings: Vec<Screening>,
@@ -94,7 +94,7 @@ struct ListPage {
 }
 
 impl ListPage {
-    /// The page that an address asks for.
+    /// The page for an address's filters.
     async fn new(
         app: &Shared,
         page: Page,
@@ -138,7 +138,7 @@ impl ListPage {
     }
 }
 
-/// What a row of the list may be called by.
+/// The conclusion that a row of the list may show.
 fn verdict(screening: &Screening) -> Verdict {
     let answer: Value = serde_json::from_str(&screening.response).unwrap_or_default();
     Verdict::of(screening, &answer["exposures"])
@@ -178,7 +178,8 @@ async fn screen(
     }
 }
 
-/// Writes into the audit trail what came of a screening; never what was typed, which may be a secret that nobody recognised.
+/// Writes the outcome of a screening into the audit trail. It never writes the query, which may be an
+/// unrecognised secret.
 async fn note(
     app: &Shared,
     caller: &Caller,
@@ -188,7 +189,7 @@ async fn note(
     let (subject, detail) = match screened {
         Ok(()) => (id.to_string(), json!({})),
         Err(Refused { why: Some(why), .. }) => (id.to_string(), json!({"failed": why})),
-        // A limit that wrote a row for each refusal would limit nothing.
+        // Rate-limited requests write no row. Otherwise they could flood the trail.
         Err(Refused { problem, .. }) if problem.kind() == Kind::RateLimited => return Ok(()),
         Err(Refused { problem, .. }) => {
             let status = problem.status(Family::Monitoring).as_u16();
@@ -204,7 +205,7 @@ async fn note(
     audit_trail::write(&app.db, caller.scope, &entry).await
 }
 
-/// Why there is no score: in a word where the query was kept all the same.
+/// Why there is no score. `why` is a fixed word if the query was stored nevertheless.
 struct Refused {
     why: Option<&'static str>,
     problem: Problem,
@@ -217,10 +218,10 @@ impl From<Problem> for Refused {
 }
 
 async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Result<(), Refused> {
-    // Whoever may do this decides.
+    // Every member who may do this decides, so the limit for deciders applies.
     rates::screens(app, caller, true).await?;
     let query = monitoring::read(&body(asked))?;
-    // Without a key of its own every press of the button is a screening.
+    // Without an idempotency key, every press of the button starts a new screening.
     let Start::Fresh(claim) = idempotency::start(app, caller.scope, None, "portal", b"").await? else {
         return Err(Problem::internal("a screening without a key was answered before").into());
     };
@@ -231,7 +232,7 @@ async fn screened(app: &Shared, caller: &Caller, id: Uuid, asked: &Asked) -> Res
     })
 }
 
-/// The page again, with what is wrong.
+/// The page again, with the errors.
 async fn refused(
     app: &Shared,
     page: Page,
@@ -255,7 +256,7 @@ async fn refused(
     Ok((status, page::html(again)?).into_response())
 }
 
-/// The refusal in words of the texts, beside the field that is at fault.
+/// The refusal as texts of the portal, next to the field at fault.
 fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wrong {
     let fault = |field: &str| {
         let mut errors = problem.errors().iter();
@@ -267,7 +268,7 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
     } else if let Some((of, why)) = fault("query") {
         let kind = page.word("monitoring.kind", &asked.kind).to_lowercase();
         let chain = asked.currency.to_uppercase();
-        // Some reasons name the field first.
+        // Some reasons begin with the field's name.
         let why = why.strip_prefix(of).map_or(why, str::trim_start);
         let values = [("kind", kind.as_str()), ("chain", &chain), ("why", why)];
         wrong.query = page.tf("monitoring.wrong.query", &values);
@@ -290,7 +291,7 @@ fn wrong(page: &Page, asked: &Asked, problem: &Problem, why: Option<&str>) -> Wr
     wrong
 }
 
-/// What may be shown again in the form: a key that was pasted by mistake may not.
+/// Removes recognised secrets from the form, because a key pasted by mistake must not be shown again.
 fn without_secrets(asked: Asked) -> Asked {
     let shown = |text: String, secret: Option<&str>| secret.map_or(text, |_| String::new());
     let (query, label) = (secret::recognise(&asked.query), secret::within(&asked.label));

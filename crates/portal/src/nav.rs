@@ -1,28 +1,28 @@
-//! The portal's places, in the order of its side bar. What a reader may not do is not shown.
+//! The portal's side bar. Pages that the reader may not open are omitted.
 
 use service::permissions::Action;
 
 use super::session::Member;
 
-/// Places that belong together.
+/// A group of entries.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The key of its heading's text.
+    /// The text key of the heading.
     pub title: &'static str,
-    /// The places.
+    /// The entries.
     pub items: Vec<Item>,
 }
 
-/// A place.
+/// An entry of the side bar.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Where it is.
+    /// The page's path.
     pub path: &'static str,
-    /// The key of its name's text.
+    /// The text key of the name.
     pub title: &'static str,
-    /// Its icon.
+    /// The icon's name.
     pub icon: &'static str,
-    /// Whether the reader is there.
+    /// Whether the reader is on this page.
     pub current: bool,
 }
 
@@ -116,17 +116,16 @@ const GROUPS: &[(&str, &[Place])] = &[
     ),
 ];
 
-/// The side bar for a reader at a place.
+/// The side bar for a reader of the page at `here`.
 pub fn groups(member: Option<&Member>, here: &str) -> Vec<Group> {
     let Some(member) = member else { return Vec::new() };
-    // An applicant is reached from the queue.
+    // Applicant pages belong to the queue.
     let here = if here.starts_with("/portal/applicants/") {
         "/portal/queue"
     } else {
         here
     };
     let is_account = |action: Action| matches!(action.who(), service::permissions::Who::Roles(_));
-    // An attempt is looked at from the queue.
     let here = here.replace("/portal/applicants/", "/portal/queue/");
     let best = GROUPS
         .iter()

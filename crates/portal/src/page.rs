@@ -1,4 +1,4 @@
-//! What every page has: its reader, texts, times, the way to other pages; and how a template becomes a response.
+//! The frame of every page: the reader, texts, times, and navigation. It also turns templates into responses.
 
 use std::convert::Infallible;
 
@@ -18,18 +18,18 @@ use super::nav::{self, Group};
 use super::session::{Member, Waiting, same_site_referrer};
 use super::texts::Texts;
 
-/// The frame of a page, as templates know it by the name `page`.
+/// The frame of a page. Templates know it by the name `page`.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Who reads it.
+    /// The reader, if signed in.
     pub member: Option<Member>,
-    /// The address' path.
+    /// The path of the request.
     pub path: String,
-    /// What was just done, as a status message.
+    /// The status message after a form, such as "Saved".
     pub done: Option<String>,
-    /// The page that a form was sent from, on the answer to it: where reloading and coming back shall lead.
+    /// On the response to a form: the page that the form was sent from. Reload and Back lead there.
     pub from: Option<String>,
-    /// How many attempts wait for a decision, for those who may see the queue.
+    /// The number of attempts that wait for a decision; `None` if the reader may not see the queue.
     pub waiting: Option<i64>,
     texts: Texts,
     now: i64,
@@ -44,7 +44,7 @@ impl<S: Sync> FromRequestParts<S> for Page {
 }
 
 impl Page {
-    /// The frame of the page that a request asks for.
+    /// Builds the frame for a request.
     pub fn of(parts: &Parts) -> Page {
         let member = parts.extensions.get::<Member>().cloned();
         let accepted = parts
@@ -74,7 +74,7 @@ impl Page {
         }
     }
 
-    /// A text.
+    /// A text by its key.
     pub fn t(&self, key: &str) -> String {
         self.texts.get(key)
     }
@@ -94,7 +94,7 @@ impl Page {
         self.text_or(&format!("{prefix}.{word}"), word)
     }
 
-    /// A text; words of another origin where there is none.
+    /// A text by its key, or `otherwise` if the texts do not have it.
     pub fn text_or(&self, key: &str, otherwise: &str) -> String {
         if self.texts.has(key) {
             self.texts.get(key)
@@ -103,18 +103,19 @@ impl Page {
         }
     }
 
-    /// Why something was refused, in the reader's language; in the problem's own words where the texts have none for it.
+    /// Why something was refused, in the reader's language, or the problem's own message if the texts have
+    /// none for it.
     pub fn refusal(&self, problem: &Problem) -> String {
         let key = format!("refused.{}", problem.word(Family::System));
         self.text_or(&key, problem.message())
     }
 
-    /// The language's code.
+    /// The code of the page's language.
     pub fn language(&self) -> &str {
         &self.texts.language
     }
 
-    /// The direction of writing.
+    /// The direction of writing, `ltr` or `rtl`.
     pub fn dir(&self) -> &'static str {
         self.texts.dir()
     }
@@ -129,17 +130,17 @@ impl Page {
         format!("{}#{name}", self.asset("icons.svg"))
     }
 
-    /// Whether the reader may.
+    /// Whether the reader may perform an action.
     pub fn may(&self, action: Action) -> bool {
         self.member.as_ref().is_some_and(|member| member.may(action))
     }
 
-    /// The ways to other pages, as far as the reader may go there.
+    /// The side bar, with the pages that the reader may open.
     pub fn nav(&self) -> Vec<Group> {
         nav::groups(self.member.as_ref(), &self.path)
     }
 
-    /// Whether the sandbox is looked at.
+    /// Whether the reader views the sandbox.
     pub fn is_sandbox(&self) -> bool {
         self.member
             .as_ref()
@@ -155,24 +156,24 @@ impl Page {
             .map(|merchant| merchant.name.as_str())
     }
 
-    /// Now (ms).
+    /// The time at which the page is rendered (ms).
     pub fn now(&self) -> i64 {
         self.now
     }
 
-    /// A time for people, UTC.
+    /// A time for people, in UTC.
     pub fn time(&self, ms: impl Ms) -> String {
         zoned(ms.ms()).map_or_else(String::new, |time| time.strftime("%-d %b %Y, %H:%M").to_string())
     }
 
-    /// A time for programs.
+    /// A time for programs: ISO 8601, UTC, seconds.
     pub fn iso(&self, ms: impl Ms) -> String {
         zoned(ms.ms()).map_or_else(String::new, |time| {
             time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
         })
     }
 
-    /// How long ago, in one unit.
+    /// How long ago a time was, in one unit.
     pub fn age(&self, ms: impl Ms) -> String {
         let seconds = (self.now - ms.ms()).max(0) / 1_000;
         let (key, count) = match seconds {
@@ -185,9 +186,9 @@ impl Page {
     }
 }
 
-/// A time in milliseconds, owned or borrowed: templates hold both.
+/// A time in milliseconds. Templates contain both owned and borrowed ones.
 pub trait Ms {
-    /// The time.
+    /// The time in milliseconds since 1970.
     fn ms(&self) -> i64;
 }
 
@@ -209,16 +210,16 @@ fn zoned(ms: i64) -> Option<jiff::Zoned> {
         .map(|time| time.to_zoned(TimeZone::UTC))
 }
 
-/// A page of a template.
+/// Renders a template as a response.
 ///
 /// # Errors
-/// 500 when the template fails.
+/// 500 if the template fails.
 pub fn html(template: impl Template) -> Result<Response, Problem> {
     let text = template.render().map_err(Problem::internal)?;
     Ok(Html(text).into_response())
 }
 
-/// After a form: on to a page, which says `done.KEY`.
+/// Redirects to a page after a form. The page shows the text `done.KEY` as its status message.
 pub fn done(path: &str, key: &str) -> Response {
     let separator = if path.contains('?') { '&' } else { '?' };
     Redirect::to(&format!("{path}{separator}done={key}")).into_response()

@@ -1,4 +1,4 @@
-//! Privacy: how long each Flow's attempts are kept, everything about one person as a file, and forgetting a person for good.
+//! Privacy: each Flow's retention period, the export of all data about a person, and the erasure of a person.
 
 use askama::Template;
 use axum::body::Body;
@@ -24,12 +24,12 @@ use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 
-/// Lines of the ledger that are shown.
+/// The most rows of the erasure ledger that are shown.
 const LEDGER: i64 = 100;
-/// Attempts are kept so many days at most.
+/// The longest retention period, in days.
 const MOST_DAYS: u32 = 36_500;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/privacy", Action::ManageRetention, overview)
@@ -51,7 +51,7 @@ struct OverviewPage {
     flows: Vec<Outlook>,
     default_days: Option<u32>,
     ledger: Vec<Erasure>,
-    /// What is wrong with the days of which Flow.
+    /// The Flow whose retention period was rejected, and why.
     wrong: Option<(Uuid, String)>,
     typed: String,
 }
@@ -132,9 +132,9 @@ async fn set_retention(
 struct PersonPage {
     page: Page,
     asked: String,
-    /// What was asked for was looked for.
+    /// Whether a search was made.
     looked: bool,
-    /// Everybody whom it may mean.
+    /// Every person whom the search may mean.
     found: Vec<Held>,
     error: String,
 }
@@ -210,7 +210,7 @@ async fn erase(
     let (scope, actor) = (member.scope()?, member.actor());
     let facemap_id = form.facemap_id()?;
     let held = match privacy::held(&app, scope, facemap_id).await {
-        // A person who was erased before: repeating the request finishes what was left.
+        // This person was erased before. Repeating the request completes an interrupted erasure.
         Err(problem) if problem.kind() == Kind::NotFound => None,
         held => Some(held?),
     };
@@ -230,7 +230,7 @@ async fn erase(
         *response.status_mut() = StatusCode::BAD_REQUEST;
         return Ok(response);
     }
-    // A task of its own: an erasure that has begun is finished even if the client hangs up.
+    // A separate task, so that an erasure that has begun completes even if the client disconnects.
     let erasing = {
         let app = app.clone();
         async move { erasure::erase(&app.db, &app.objects, scope, facemap_id, &actor).await }

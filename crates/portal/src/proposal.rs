@@ -1,4 +1,5 @@
-//! What a page offers on a proposal: the buttons that the server accepts, and why others are missing. The rules are `service::four_eyes`'.
+//! The buttons that a page offers on a proposal, which are those that the server accepts, and the reasons for
+//! missing ones. The rules are in `service::four_eyes`.
 
 use axum::response::Response;
 use serde::Deserialize;
@@ -19,14 +20,14 @@ pub struct Offer {
     pub is_support: bool,
     /// Whether the reader may reject the proposal, or withdraw it if it is the reader's own.
     pub may_drop: bool,
-    /// The reader proposed it.
+    /// Whether the reader made the proposal.
     pub is_own: bool,
-    /// Why something is missing, and what comes next.
+    /// Sentences that state why a button is missing and what happens next.
     pub notes: Vec<String>,
 }
 
 impl Offer {
-    /// What a member may do with a proposal.
+    /// Determines what a member may do with a proposal.
     pub fn new(
         page: &Page,
         member: &Member,
@@ -68,7 +69,7 @@ impl Offer {
     }
 }
 
-/// The key of the sentence that says why a member may not confirm.
+/// The text key that states why a member may not confirm.
 fn why(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
     match obstacle {
         Obstacle::Own if proposed.about.is_some() => "second.why.let_in",
@@ -83,7 +84,7 @@ fn why(obstacle: Obstacle, proposed: &Proposed) -> &'static str {
     }
 }
 
-/// The names of the roles that may do something.
+/// The names of the roles that may perform an action.
 fn roles(page: &Page, action: Action) -> String {
     let Who::Roles(roles) = action.who() else {
         return String::new();
@@ -95,7 +96,8 @@ fn roles(page: &Page, action: Action) -> String {
     words::list(page, &names, "or")
 }
 
-/// After a form that proposed something: on to a page, which says so, and what to do if nobody else may confirm it.
+/// Redirects after a form that made a proposal. The status message also states what to do if no other member
+/// may confirm it.
 pub async fn proposed(
     app: &Shared,
     member: &Member,
@@ -121,13 +123,16 @@ pub struct AnswerForm {
 }
 
 impl AnswerForm {
-    /// When the proposal was made or supported, as the page showed it; required.
+    /// When the proposal was made or supported (ms), as the page showed it.
+    ///
+    /// # Errors
+    /// 400 if the field is missing.
     pub fn version(&self) -> Result<i64, Problem> {
         self.version.ok_or_else(version_missing)
     }
 }
 
-/// The refusal of a form that does not say which state of its subject was reviewed.
+/// The error for a form without the version of the state that was reviewed.
 pub fn version_missing() -> Problem {
     let text = "version - is required: reload the page and try again";
     Problem::invalid(text).named("version_required")

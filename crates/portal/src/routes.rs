@@ -1,4 +1,5 @@
-//! Every route of the portal with the action that it is: the guard is put around each handler here, so that none can be without.
+//! Collects the portal's routes with their actions. Every handler gets its guard here, so no route can lack
+//! one.
 
 use axum::Router;
 use axum::extract::Request;
@@ -16,12 +17,13 @@ use store::merchants::MerchantStatus;
 
 use super::session::{self, Member};
 
-/// Where one chooses between live data and the sandbox: the only form of a suspended account.
+/// The form that switches between live data and the sandbox. It is the only one that a suspended account may
+/// send.
 pub(super) const MODE: &str = "/portal/mode";
 
-/// Where a second factor is set up.
+/// The page that sets up a second factor.
 pub(super) const SECOND_FACTOR: &str = "/portal/account/totp";
-/// All that a member can do whose account requires a second factor that they have not set up: set it up, choose another account, go.
+/// The pages for a member who lacks a required second factor: set it up, choose another account, or sign out.
 const BEFORE_SECOND_FACTOR: [&str; 4] = [
     SECOND_FACTOR,
     "/portal/account/recovery",
@@ -29,23 +31,23 @@ const BEFORE_SECOND_FACTOR: [&str; 4] = [
     "/portal/sign-out",
 ];
 
-/// The most bytes of a form: the Flow editor with rules for every country.
+/// The largest form, in bytes: the Flow editor with an override for every country.
 const MAX_FORM: usize = 2 * 1024 * 1024;
-/// The most bytes of a form that anybody may send: to sign in, to join, to sign up.
+/// The largest form on a public route, in bytes: sign-in, invitations, sign-up.
 const MAX_STRANGERS_FORM: usize = 64 * 1024;
 
-/// A route, for tests that go through all of them.
+/// A route, for tests that check all of them.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// GET or POST.
     pub method: Method,
-    /// Its pattern.
+    /// The path's pattern.
     pub path: &'static str,
     /// What it does.
     pub action: Action,
 }
 
-/// Routes as they are collected.
+/// Collects routes and their guards.
 #[derive(Default)]
 pub struct Routes {
     router: Router<Shared>,
@@ -53,7 +55,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// A page.
+    /// Adds a page (GET).
     pub fn get<H, T>(self, path: &'static str, action: Action, handler: H) -> Self
     where
         H: Handler<T, Shared>,
@@ -62,7 +64,7 @@ impl Routes {
         self.add(path, action, Method::GET, get(handler))
     }
 
-    /// A form.
+    /// Adds a form (POST).
     pub fn post<H, T>(self, path: &'static str, action: Action, handler: H) -> Self
     where
         H: Handler<T, Shared>,
@@ -86,12 +88,12 @@ impl Routes {
         self
     }
 
-    /// Where the rows stand.
+    /// The routes collected so far.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The routes, each behind its guard.
+    /// The router, in which every route has its guard.
     pub fn into_router(self) -> Router<Shared> {
         self.router
     }
@@ -113,13 +115,13 @@ async fn guard(action: Action, request: Request, next: Next) -> Response {
     }
 }
 
-/// Why a request may not go on, if it may not.
+/// The refusal of a request that may not continue, if any.
 fn refusal(action: Action, request: &Request) -> Option<Response> {
     if action.who() == Who::Anybody {
         return None;
     }
     let is_page = request.method() == Method::GET;
-    // Where the reader wanted to go, or was when sending a form.
+    // Where the reader wanted to go, or the page that a form was sent from.
     let here = || {
         let path = request
             .uri()
@@ -162,7 +164,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
         .merchant
         .as_ref()
         .is_some_and(|merchant| merchant.status == MerchantStatus::Suspended);
-    // Its pages still show what there is, live or sandbox.
+    // The pages of a suspended account remain readable, live and sandbox.
     if is_suspended && matches!(action.who(), Who::Roles(_)) && !is_page && request.uri().path() != MODE {
         let text = "The merchant account is suspended";
         return Some(Rejection(Problem::new(Kind::Forbidden, text)).into_response());
@@ -171,7 +173,7 @@ fn refusal(action: Action, request: &Request) -> Option<Response> {
     is_asked.then(|| Redirect::to(&with_next("/portal/prove", &here())).into_response())
 }
 
-/// An address of ours that leads on to another one of ours.
+/// The address `path?next=…`, from which the reader continues to `next`.
 pub fn with_next(path: &str, next: &str) -> String {
     let mut encoded = String::with_capacity(next.len());
     for byte in next.bytes() {
@@ -184,7 +186,7 @@ pub fn with_next(path: &str, next: &str) -> String {
     format!("{path}?next={encoded}")
 }
 
-/// Where `next` may lead: a path of the portal on this very host, else its first page.
+/// The path that `next` may lead to: one of the portal on this host, or else the portal's first page.
 pub fn safe_next(next: Option<&str>) -> &str {
     match next {
         Some(next)

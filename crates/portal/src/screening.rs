@@ -1,5 +1,8 @@
-//! The screening desk: a name searched by hand in the lists in use. What is searched comes by a form and stands in an address sealed only;
-//! the audit trail keeps that it was done, never for whom. Only the form counts and is written down: reloading and coming back are neither.
+//! The screening desk: searches the active lists for a name.
+//!
+//! The form is posted and then sealed into the address of the results. The audit trail records that a search
+//! was made, never the name. Only the form counts against the limit and is recorded; reloading the results is
+//! neither.
 
 use std::sync::Arc;
 
@@ -27,19 +30,19 @@ use super::routes::Routes;
 use super::sealed::{self, Sealed};
 use super::session::Member;
 
-/// Longest name that is searched, in characters.
+/// The longest name, in characters.
 const MAX_NAME: usize = 300;
-/// What can be searched for.
+/// The kinds of entity that can be searched; empty means any.
 const KINDS: [&str; 6] = ["", "Person", "Organization", "Company", "Vessel", "Airplane"];
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/screening", Action::Screen, desk)
         .post("/portal/screening", Action::Screen, search)
 }
 
-/// What is searched.
+/// The search form.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Asked {
@@ -49,17 +52,17 @@ struct Asked {
     kind: String,
 }
 
-/// What is wrong with it, by field; empty texts are right.
+/// The form's errors by field; an empty text means no error.
 #[derive(Default)]
 struct Wrong {
     name: String,
     dob: String,
 }
 
-/// What the lists answered.
+/// The lists' results.
 struct Found {
     hits: Vec<Hit>,
-    /// How many there are, those beyond the ones shown included.
+    /// The total number of hits, including those not shown.
     total: usize,
 }
 
@@ -73,7 +76,7 @@ struct Desk {
     countries: Vec<&'static Country>,
     lists: Vec<ListStatus>,
     found: Option<Found>,
-    /// Why the lists cannot answer.
+    /// Why the lists are unavailable.
     unavailable: Option<String>,
 }
 
@@ -94,7 +97,7 @@ impl Desk {
     }
 }
 
-/// What a search is, in the address of its page.
+/// The kind of sealed search; see [`sealed`](super::sealed).
 const SEARCH: &str = "names screened";
 
 async fn search(
@@ -105,7 +108,7 @@ async fn search(
 ) -> Result<Response, Rejection> {
     let onward = sealed::lead(&app, &member, "/portal/screening", SEARCH, &asked).await?;
     rates::screens(&app, &member.caller()?, member.may(Action::Decide)).await?;
-    // What is wrong, or why the lists cannot answer, is said by the page that it leads to.
+    // The results page shows form errors and the reason why lists are unavailable.
     if check(&page, &asked).is_none() {
         let detail = match screened(&app, &member, &asked).await? {
             Ok(found) => json!({"hits": found.total.value, "lists": found.lists}).to_string(),
@@ -122,7 +125,7 @@ async fn search(
     Ok(onward)
 }
 
-/// What the lists say, or why they cannot answer.
+/// The lists' results, or why they are unavailable.
 async fn screened(
     app: &Shared,
     member: &Member,
@@ -170,7 +173,7 @@ async fn desk(
     Ok(page::html(desk)?)
 }
 
-/// What is wrong with what is asked, if anything.
+/// The form's errors, if there are any.
 fn check(page: &Page, asked: &Asked) -> Option<Wrong> {
     let name = asked.name.trim();
     let name_is_wrong = !name.chars().any(char::is_alphanumeric) || name.chars().count() > MAX_NAME;
@@ -189,7 +192,7 @@ fn check(page: &Page, asked: &Asked) -> Option<Wrong> {
     Some(wrong).filter(|wrong| !wrong.name.is_empty() || !wrong.dob.is_empty())
 }
 
-/// Nothing, `YYYY`, `YYYY-MM` or `YYYY-MM-DD`.
+/// Whether the text is empty, `YYYY`, `YYYY-MM` or `YYYY-MM-DD`.
 fn is_date(text: &str) -> bool {
     let whole = match text.len() {
         0 => return true,
@@ -197,7 +200,7 @@ fn is_date(text: &str) -> bool {
         7 => format!("{text}-01"),
         _ => text.to_owned(),
     };
-    // What the calendar has and the lists can be asked for.
+    // The date must exist in the calendar, and the lists must support it.
     text.len() <= 10
         && whole.parse::<jiff::civil::Date>().is_ok()
         && sanctions::PartialDate::lenient(text).is_some()

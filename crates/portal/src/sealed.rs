@@ -1,6 +1,8 @@
-//! A search whose words must not stand in an address, sealed into one all the same, so that the page can be reloaded and come back to. It
-//! opens in the session, the account and the mode that sealed it and as the kind of search it is, and nowhere else; nothing is stored, and
-//! after the session's end the portal opens it no more. Never a secret that counts by itself: that is [`super::shown`]'s.
+//! Seals a search into an address that must not reveal its text, so that the results page can be reloaded.
+//!
+//! A sealed search opens only in the session, account and mode that sealed it, and only as the same kind of
+//! search. Nothing is stored, and the portal cannot open it after the session ends. It is never for a secret
+//! that grants access by itself: that is for [`super::shown`].
 
 use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine as _;
@@ -14,13 +16,14 @@ use uuid::Uuid;
 
 use super::session::Member;
 
-/// Longest content, in bytes: addresses have an end.
+/// The longest content, in bytes, because addresses have a limited length.
 const MOST: usize = 4_000;
 
-/// Leads to a page with a search sealed in its address, as the field `sealed`; `what` it is must be told again to open it.
+/// Redirects to a page with a search sealed in its address, as the field `sealed`. `what` names the kind of
+/// search; [`open`] needs the same value.
 ///
 /// # Errors
-/// 400 when it is too long for an address.
+/// 400 if the search is too long for an address.
 pub async fn lead(
     app: &Shared,
     member: &Member,
@@ -39,10 +42,10 @@ pub async fn lead(
     Ok(Redirect::to(&format!("{path}?sealed={sealed}")).into_response())
 }
 
-/// What was sealed; `None` for what was not sealed as this in this session, account and mode.
+/// Opens a sealed search; `None` if it was not sealed as `what` in this session, account and mode.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store does.
 pub async fn open<T: DeserializeOwned>(
     app: &Shared,
     member: &Member,
@@ -67,7 +70,7 @@ async fn key(app: &Shared, member: &Member) -> Result<(DataKey, Scope), Problem>
     Ok((key, scope))
 }
 
-/// Live and sandbox are two worlds: a search of one is not the other's.
+/// Adds the mode to the kind, so that a search of one mode does not open in the other.
 fn in_mode(scope: Scope, what: &str) -> String {
     format!("{what}, {}", if scope.sandbox { "sandbox" } else { "live" })
 }
@@ -80,10 +83,10 @@ fn place<'a>(scope: Scope, what: &'a str, session_id: &'a Uuid) -> Place<'a> {
     }
 }
 
-/// The field of an address.
+/// The query of an address with a sealed search.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Sealed {
-    /// What [`open`] opens.
+    /// The sealed search, for [`open`]; empty if there is none.
     pub sealed: String,
 }

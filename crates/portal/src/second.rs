@@ -1,4 +1,4 @@
-//! "Needs second approval": everything that waits for a second person, with what that person needs to decide.
+//! "Needs second approval": everything that waits for a second person, with the information for the decision.
 //! The rules are in `service::{four_eyes, reviews}`.
 
 use std::collections::BTreeMap;
@@ -22,10 +22,10 @@ use super::routes::Routes;
 use super::session::Member;
 
 const HERE: &str = "/portal/second";
-/// Attempts with a proposed decision that are listed at most; the queue has them all.
+/// The most attempts with a proposed decision that are listed; the queue lists all of them.
 const MOST_ATTEMPTS: i64 = 100;
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get(HERE, Action::SecondApproval, page)
@@ -45,13 +45,13 @@ struct Row {
     waiting: Waiting,
     kind: &'static str,
     who: String,
-    /// For people: a Flow, a listing, a member.
+    /// The subject's name: a Flow, a listing, or a member.
     name: String,
-    /// Where the subject is shown.
+    /// The page that shows the subject.
     link: Option<String>,
-    /// What the reader may do with it.
+    /// What the reader may do with the proposal.
     offer: Offer,
-    /// Why the act needs a second approval, where there are several reasons.
+    /// Why the act needs a second approval, if there are several possible reasons.
     because: String,
 }
 

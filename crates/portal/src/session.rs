@@ -1,4 +1,5 @@
-//! Who is signed in: the cookie, and the [`Member`] that handlers take. Signing in and out is `service::accounts`'.
+//! The signed-in member: the session cookie, and the [`Member`] that handlers take. `service::accounts`
+//! implements sign-in and sign-out.
 
 use std::convert::Infallible;
 
@@ -22,33 +23,34 @@ use store::merchants::Merchant;
 use store::portal_sessions::{self, SignedIn, Stage};
 use uuid::Uuid;
 
-/// How long a proof counts as given just now, in milliseconds.
+/// How long a proof of identity counts as recent, in milliseconds.
 const PROOF_LASTS: i64 = 10 * 60 * 1_000;
 
-/// Somebody signed in, second factor included.
+/// A signed-in person, whose second factor was checked if one is set up.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The member.
+    /// The ID of the member's login.
     pub staff_id: Uuid,
-    /// The name, as colleagues see it.
+    /// The name that colleagues see.
     pub name: String,
-    /// The address they sign in with.
+    /// The email address for signing in.
     pub email: String,
-    /// Their language, if they chose one.
+    /// The member's language, if chosen.
     pub language: Option<String>,
     /// Whether a second factor is set up.
     pub has_totp: bool,
-    /// Their part in the chosen account.
+    /// The member's role in the chosen account.
     pub role: Option<Role>,
-    /// Whether they keep this installation.
+    /// Whether the member is an operator of this installation.
     pub operator: bool,
     /// The chosen account.
     pub merchant: Option<Merchant>,
-    /// Whether they look at its sandbox.
+    /// Whether the member views the account's sandbox.
     pub sandbox: bool,
-    /// This session's name in lists.
+    /// The ID of this session.
     pub session_id: Uuid,
-    /// When the last proof of who they are was given (ms): with a second factor one of its codes, else the password.
+    /// When the member last proved their identity (ms): with a code if a second factor is set up, otherwise
+    /// with the password.
     pub proved_at: i64,
 }
 
@@ -56,7 +58,7 @@ impl Member {
     /// The chosen account and mode.
     ///
     /// # Errors
-    /// 404 without an account: the guard lets nobody come so far.
+    /// 404 without a chosen account; the guard prevents this on pages of an account.
     pub fn scope(&self) -> Result<Scope, Problem> {
         Ok(Scope {
             merchant_id: self.merchant()?.id,
@@ -67,17 +69,17 @@ impl Member {
     /// The chosen account.
     ///
     /// # Errors
-    /// 404 without one.
+    /// 404 if none is chosen.
     pub fn merchant(&self) -> Result<&Merchant, Problem> {
         self.merchant
             .as_ref()
             .ok_or_else(|| Problem::not_found("No account is chosen"))
     }
 
-    /// The member as `service` knows callers: what the API's endpoints do is done for them by the same functions.
+    /// The member as a caller of `service`, whose use cases also serve the API.
     ///
     /// # Errors
-    /// 404 without an account.
+    /// 404 if no account is chosen.
     pub fn caller(&self) -> Result<Caller, Problem> {
         Ok(Caller {
             merchant: self.merchant()?.clone(),
@@ -87,12 +89,12 @@ impl Member {
         })
     }
 
-    /// Whether the member may do something in the chosen account.
+    /// Whether the member may perform an action in the chosen account.
     pub fn may(&self, action: Action) -> bool {
         may(self.role, self.operator, action)
     }
 
-    /// Who did it, as the audit trail and decisions say.
+    /// The actor in the audit trail and in decisions: `staff:ID`.
     pub fn actor(&self) -> String {
         format!("staff:{}", self.staff_id)
     }
@@ -100,7 +102,7 @@ impl Member {
     /// Whether the chosen account requires a second factor and the member has not set one up.
     ///
     /// # Errors
-    /// When the account's settings cannot be read.
+    /// Fails if the account's settings cannot be parsed.
     pub fn lacks_second_factor(&self) -> Result<bool, Problem> {
         match &self.merchant {
             Some(merchant) if !self.has_totp => requires_second_factor(merchant),
@@ -108,7 +110,7 @@ impl Member {
         }
     }
 
-    /// Whether a proof of who they are was given shortly before.
+    /// Whether the member proved their identity recently, within [`PROOF_LASTS`].
     pub fn is_proven(&self) -> bool {
         Timestamp::now().as_millisecond() - self.proved_at < PROOF_LASTS
     }
@@ -125,7 +127,7 @@ impl From<SignedIn> for Member {
             has_totp: found.staff.has_totp,
             role,
             operator: found.staff.operator,
-            // Without a role in it the account is not theirs any more.
+            // A member who has lost the role no longer has access to the account.
             merchant: found.merchant.filter(|_| role.is_some()),
             sandbox: found.sandbox,
             session_id: found.session_id,
@@ -152,14 +154,14 @@ impl<S: Sync> OptionalFromRequestParts<S> for Member {
     }
 }
 
-/// Waiting attempts are counted so far for the side bar.
+/// The number at which the side bar's count of pending attempts stops.
 const WAITING_COUNTED: i64 = 100;
 
-/// How many attempts wait for a decision, as the side bar shows it.
+/// The number of attempts that wait for a decision, for the side bar.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting(pub i64);
 
-/// Of the account that a page is about, when its reader may see the queue.
+/// Counts the pending attempts of the chosen account for a page, if the reader may see the queue.
 async fn waiting(app: &App, is_page: bool, member: &Member) -> Result<Option<Waiting>, store::Error> {
     let Some(merchant) = member
         .merchant
@@ -176,7 +178,7 @@ async fn waiting(app: &App, is_page: bool, member: &Member) -> Result<Option<Wai
     Ok(Some(Waiting(count)))
 }
 
-/// Middleware: finds out who is signed in.
+/// Middleware: finds the signed-in member.
 pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     if let Some(token) = token(&app, request.headers()) {
         let found = async { portal_sessions::find(&mut app.db.read().await?, &token).await }.await;
@@ -208,7 +210,7 @@ pub async fn layer(State(app): State<Shared>, mut request: Request, next: Next) 
     response
 }
 
-/// Marks an answer that went to somebody signed in.
+/// Marks a response to a signed-in member.
 #[derive(Clone, Copy, Debug)]
 pub struct ForMember;
 
@@ -219,7 +221,7 @@ pub fn token(app: &App, headers: &HeaderMap) -> Option<String> {
         .map(|cookie| cookie.value().to_owned())
 }
 
-/// The name under which browsers keep the token. `__Host-` binds it to this very host, which needs HTTPS.
+/// The cookie's name. The prefix `__Host-` binds it to this exact host and requires HTTPS.
 fn cookie_name(app: &App) -> &'static str {
     if is_https(app) {
         "__Host-bonafide"
@@ -232,7 +234,8 @@ fn is_https(app: &App) -> bool {
     app.public_url.starts_with("https:")
 }
 
-/// The cookie that holds a session's token until the browser closes; the server's own times end it before.
+/// A cookie with a session's token, which the browser deletes when it closes. The server ends the session
+/// earlier by its own timeouts.
 pub fn cookie(app: &App, token: String) -> Cookie<'static> {
     Cookie::build((cookie_name(app), token))
         .path("/")
@@ -242,14 +245,14 @@ pub fn cookie(app: &App, token: String) -> Cookie<'static> {
         .build()
 }
 
-/// The cookie that takes the token away.
+/// A cookie that removes the token.
 pub fn no_cookie(app: &App) -> Cookie<'static> {
     let mut cookie = cookie(app, String::new());
     cookie.make_removal();
     cookie
 }
 
-/// The path of the page that a form was sent from, if it was one of this site.
+/// The path of the page that a form was sent from, if that page is of this site.
 pub fn same_site_referrer(headers: &HeaderMap) -> Option<String> {
     let referrer: Uri = headers.get(REFERER)?.to_str().ok()?.parse().ok()?;
     let host = headers.get(axum::http::header::HOST)?.to_str().ok()?;

@@ -1,5 +1,7 @@
-//! What a form makes and its next page shows this once: a link, a secret. Between the two it lies sealed in the session, so that the form
-//! ends in a redirect, and neither Back nor Reload makes another one; after five minutes it is gone, shown or not.
+//! Passes a new link or secret from the form that creates it to the next page, which shows it once.
+//!
+//! In between, the value is sealed in the session for at most five minutes. The form can thus end in a
+//! redirect, and neither Back nor Reload creates another value.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -12,25 +14,25 @@ use super::session::Member;
 
 #[derive(Serialize, Deserialize)]
 struct Kept<T> {
-    /// The page that shows it.
+    /// The path of the page that shows it.
     on: String,
     what: T,
 }
 
-/// Keeps something for a page, in place of what was kept before.
+/// Stores a value for a page. It replaces the one stored before.
 ///
 /// # Errors
-/// 503 without the database.
+/// 503 if the database is unavailable.
 pub async fn keep(app: &App, member: &Member, on: &str, what: &impl Serialize) -> Result<(), Problem> {
     let kept = Kept { on: on.into(), what };
     let text = serde_json::to_string(&kept).map_err(Problem::internal)?;
     Ok(sessions::keep_shown(&app.db, member.staff_id, member.session_id, &text).await?)
 }
 
-/// What was kept for a page, once and in time; what is for another page stays.
+/// Takes the value stored for a page, once and before it expires. A value for another page remains.
 ///
 /// # Errors
-/// 503 without the database.
+/// 503 if the database is unavailable.
 pub async fn take<T: DeserializeOwned>(app: &App, member: &Member, on: &str) -> Result<Option<T>, Problem> {
     let (staff_id, session_id) = (member.staff_id, member.session_id);
     let Some(shown) = portal_sessions::shown(&mut app.db.read().await?, staff_id, session_id).await? else {

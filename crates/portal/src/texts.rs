@@ -1,5 +1,5 @@
-//! The portal's texts, from `web/portal/locales/LANGUAGE/*.json`: one folder a language, one file an area. English stands in where
-//! another language has none. It knows no text itself.
+//! The portal's texts from `web/portal/locales/LANGUAGE/*.json`, with one folder per language and one file
+//! per area. English replaces texts that a language lacks. The module itself contains no text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,13 +14,14 @@ const FALLBACK: &str = "en";
 /// The texts of one language.
 #[derive(Clone, Debug)]
 pub struct Texts {
-    /// Its code, such as `en`.
+    /// The language code, such as `en`.
     pub language: String,
     texts: Arc<BTreeMap<String, String>>,
 }
 
 impl Texts {
-    /// The language that is asked for, else the browser's, as far as there is one; else English.
+    /// The requested language if the portal has it, else the first of the browser's languages that it has,
+    /// else English.
     pub fn choose(asked: Option<&str>, accepted: Option<&str>) -> Texts {
         let known = languages();
         let primary = |tag: &str| {
@@ -40,7 +41,7 @@ impl Texts {
         }
     }
 
-    /// A text; the key itself where there is none.
+    /// A text, or the key itself if there is no such text.
     pub fn get(&self, key: &str) -> String {
         self.texts.get(key).map_or(key, String::as_str).to_owned()
     }
@@ -64,7 +65,7 @@ impl Texts {
     }
 }
 
-/// Every language with its texts.
+/// The texts of every language, by language code.
 type Languages = Arc<BTreeMap<String, Arc<BTreeMap<String, String>>>>;
 
 fn languages() -> Languages {

@@ -1,4 +1,4 @@
-//! Webhooks: each Flow's receiver with its secret and a test message, and every delivery with what came of it.
+//! Webhooks: each Flow's receiver with its secret and a test message, and every delivery with its result.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -20,13 +20,13 @@ use super::page::{Page, done, html};
 use super::routes::Routes;
 use super::session::Member;
 
-/// Deliveries on a page.
+/// Deliveries on one page.
 const ON_A_PAGE: usize = 50;
-/// How far back "all since" may reach, in days.
+/// The periods for which all events can be sent again, in days.
 const SINCE_DAYS: [i64; 4] = [1, 3, 7, 30];
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// This area's routes. Secrets ask for a proof, as keys do.
+/// Adds this area's routes. Secrets require recent proof of identity, as API keys do.
 pub fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/webhooks", Action::ManageWebhooks, list)
@@ -42,7 +42,7 @@ pub fn routes(routes: Routes) -> Routes {
         .post("/portal/webhooks/{flowId}/secret", Action::ViewKeys, rotate)
 }
 
-/// What of the deliveries is looked at.
+/// The filters of the deliveries.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {
@@ -61,11 +61,11 @@ impl Asked {
     }
 }
 
-/// A Flow with an address.
+/// A Flow with a webhook URL.
 struct Endpoint {
     flow: Flow,
     url: String,
-    /// The receiver answered 410 at this address.
+    /// Whether deliveries stopped because the receiver answered 410 at this URL.
     stopped: bool,
 }
 
@@ -82,7 +82,7 @@ struct ListPage {
     flows: Vec<Flow>,
     rows: Vec<Row>,
     asked: Asked,
-    /// The last one on this page, when there are more.
+    /// The last event on this page, if more follow.
     next: Option<Uuid>,
     states: [&'static str; 3],
     days: [i64; 4],
@@ -96,7 +96,7 @@ async fn list(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Rejection> {
     let filter = asked.filter();
-    // What means nothing is not repeated.
+    // Invalid filters are not repeated in the form.
     let asked = Asked {
         flow: filter.flow_id.map(|id| id.to_string()).unwrap_or_default(),
         state: filter
@@ -202,7 +202,7 @@ async fn resend(
     Ok(done(&format!("/portal/webhooks/events/{id}"), "resent"))
 }
 
-/// Which events to send again.
+/// The form that sends events again.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Since {
@@ -223,7 +223,7 @@ async fn resend_all(
     Ok(done("/portal/webhooks", "resent"))
 }
 
-/// A Flow of the account.
+/// Finds a Flow of the account.
 async fn flow(app: &Shared, member: &Member, id: &str) -> Result<Flow, Problem> {
     flows::get(app, member.scope()?, id).await
 }

@@ -1,4 +1,5 @@
-//! One's own account: name, address, password, second factor, sessions, which account and mode one looks at.
+//! The pages on which members manage their own login: name, email, password, second factor, sessions. They
+//! also choose the account and mode here.
 
 use askama::Template;
 use axum::extract::State;
@@ -42,9 +43,9 @@ struct AccountPage {
     sessions: Vec<SessionRow>,
     recovery_left: usize,
     new_email: String,
-    /// The link that takes the new address over, where no mail is sent.
+    /// The link that confirms the new email address, shown only if the installation sends no mail.
     link: Option<String>,
-    /// Whether the chosen account requires a second factor, for those who decide that.
+    /// Whether the chosen account requires a second factor; `None` if the member may not decide that.
     is_required: Option<bool>,
 }
 
@@ -134,8 +135,8 @@ pub(super) struct EmailForm {
     email_proof: Hidden,
 }
 
-/// `POST /portal/account/email`: the address counts when the link is opened that is sent to it. The same answer whether somebody else has
-/// it or not.
+/// `POST /portal/account/email`: the new address takes effect when its owner opens the link sent to it. The
+/// response does not reveal whether another person uses the address.
 pub(super) async fn change_email(
     State(app): State<Shared>,
     member: Member,
@@ -213,11 +214,12 @@ struct TotpPage {
     faults: Faults,
     set_up: SetUp,
     qr: String,
-    /// The chosen account, where it requires a second factor: nothing else can be done before.
+    /// The chosen account's name, if it requires a second factor. The member can do nothing else until one is
+    /// set up.
     required_by: Option<String>,
 }
 
-/// The name of the account that requires a second factor which the member has not set up.
+/// Returns the name of the account that requires a second factor which the member has not set up.
 fn required_by(member: &Member) -> Result<Option<String>, Problem> {
     Ok(match &member.merchant {
         Some(merchant) if member.lacks_second_factor()? => Some(merchant.name.clone()),
@@ -255,7 +257,7 @@ struct RecoveryPage {
     codes: Vec<String>,
 }
 
-/// `GET /portal/account/recovery`: the codes that were just made, once.
+/// `GET /portal/account/recovery`: shows new recovery codes once.
 pub(super) async fn recovery_page(
     State(app): State<Shared>,
     member: Member,
@@ -334,7 +336,7 @@ pub(super) struct RequiredForm {
     required: String,
 }
 
-/// `POST /portal/account/second-factor`: whether everybody in the chosen account needs one.
+/// `POST /portal/account/second-factor`: sets whether every member of the chosen account needs one.
 pub(super) async fn require_second_factor(
     State(app): State<Shared>,
     member: Member,
@@ -379,7 +381,7 @@ pub(super) async fn renew_recovery(
     }
 }
 
-/// `POST /portal/account/sessions/end-all`: all but this one.
+/// `POST /portal/account/sessions/end-all`: ends all of the member's sessions except this one.
 pub(super) async fn end_all(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
     profile::end_sessions(&app, member.staff_id, member.session_id, None).await?;
     Ok(done(HERE, "sessions_ended"))
@@ -435,7 +437,7 @@ pub(super) async fn mode(
         _ => return Err(Problem::invalid("sandbox - must be true or false").into()),
     };
     signing_in::choose_mode(&app, member.session_id, member.merchant()?.id, sandbox).await?;
-    // What stands on a page of one mode is not there in the other: on to the page's kind.
+    // A record of one mode does not exist in the other, so the redirect leads to the list above it.
     let back = same_site_referrer(&headers);
     let kind: String = safe_next(back.as_deref())
         .split(['?', '#'])

@@ -33,7 +33,7 @@ impl ApplicationPage {
         self.application.merchant.status.as_str()
     }
 
-    /// The rows of an application that cannot be changed.
+    /// The rows of an application that can no longer be edited.
     fn rows(&self) -> [(&'static str, &str); 9] {
         let Profile {
             legal_name,

@@ -1,4 +1,5 @@
-//! What the forms of this area share: their faults, secrets in them, and who sent them. It decides nothing.
+//! Shared parts of this area's forms: field errors, secrets, and the sender's device and address. It decides
+//! nothing.
 
 use std::net::IpAddr;
 
@@ -18,12 +19,12 @@ use service::{App, Shared};
 
 use crate::{page, session};
 
-/// What is wrong with a form, field by field.
+/// The errors of a form, by field.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults(pub(super) Vec<Fault>);
 
 impl Faults {
-    /// The key of what is wrong with a field; empty when nothing is.
+    /// The text key of a field's error; empty if the field has none.
     pub(super) fn of(&self, field: &str) -> &'static str {
         self.0
             .iter()
@@ -31,13 +32,13 @@ impl Faults {
             .map_or("", |fault| fault.text)
     }
 
-    /// One fault.
+    /// A single error.
     pub(super) fn one(field: &'static str, text: &'static str) -> Self {
         Faults(vec![Fault::new(field, text)])
     }
 }
 
-/// A password or a code in a form: it is not printed.
+/// A password or code from a form. Its `Debug` output never shows it.
 #[derive(Default, Deserialize)]
 #[serde(from = "String")]
 pub(super) struct Hidden(pub(super) SecretString);
@@ -48,18 +49,18 @@ impl From<String> for Hidden {
     }
 }
 
-/// A form that is shown again with what is wrong in it: 400.
+/// A rejected form, shown again with its errors: status 400.
 pub(super) fn again(template: impl askama::Template) -> Result<Response, Problem> {
     Ok((StatusCode::BAD_REQUEST, page::html(template)?).into_response())
 }
 
-/// On to a path with a session's new token.
+/// Sets a new session's cookie and redirects to a path.
 pub(super) fn enter(app: &App, token: &SecretString, path: &str) -> Response {
     let jar = CookieJar::new().add(session::cookie(app, token.expose_secret().to_owned()));
     (jar, Redirect::to(path)).into_response()
 }
 
-/// Where a request comes from.
+/// The device and IP address that a request comes from.
 pub(super) struct Visitor {
     pub(super) device: Device,
     pub(super) address: IpAddr,

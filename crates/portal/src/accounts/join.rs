@@ -1,4 +1,4 @@
-//! One-time links, and forgotten passwords.
+//! Invitations and other one-time links, and the reset of forgotten passwords.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::forms::{Faults, Hidden, Visitor, again, enter};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
-/// Newcomers are offered a second factor first.
+/// A new member's first page, which offers to set up a second factor.
 pub(super) const FIRST_PAGE: &str = "/portal/account/totp";
 
 #[derive(Template)]
@@ -182,7 +182,7 @@ pub(super) struct ForgotForm {
     email: String,
 }
 
-/// `POST /portal/forgot`: the same answer, at once, whether the address has an account or not.
+/// `POST /portal/forgot`: the response and its timing do not reveal whether the address has an account.
 pub(super) async fn forgot(
     State(app): State<Shared>,
     page: Page,
@@ -207,7 +207,8 @@ pub(super) async fn forgot(
     })?)
 }
 
-/// Sends a letter behind the answer's back, which must not tell by its time whether there was one.
+/// Sends a letter in the background. If the response waited for it, its timing would reveal that the address
+/// has an account.
 pub(super) fn post(app: &Shared, letter: Letter) {
     let app = Arc::clone(app);
     tokio::spawn(async move {

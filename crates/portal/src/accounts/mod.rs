@@ -1,4 +1,5 @@
-//! Pages of who enters the portal: signing in, joining, one's own account, a merchant's staff and its application.
+//! The pages for signing in and up, invitations, a member's own login, a merchant's staff, and its
+//! application for live access.
 
 mod account;
 mod application;
@@ -12,7 +13,7 @@ use service::permissions::Action;
 
 use super::routes::{MODE, Routes};
 
-/// Its routes.
+/// Adds this area's routes.
 pub(super) fn routes(routes: Routes) -> Routes {
     routes
         .get("/portal/sign-in", Action::Public, sign_in::page)

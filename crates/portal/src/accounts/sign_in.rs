@@ -1,4 +1,4 @@
-//! Signing in, the second factor, the fresh proof, and out.
+//! Sign-in, the second factor, renewed proof of identity, and sign-out.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -17,7 +17,7 @@ use crate::page::{Page, html};
 use crate::routes::{safe_next, with_next};
 use crate::session::{self, Member};
 
-/// Where to go afterwards.
+/// The path to continue to afterwards.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Next {
@@ -96,7 +96,7 @@ pub(super) async fn submit(
     })
 }
 
-/// Whoever has given their password and not yet their code.
+/// Finds the session of a member who has entered the password but not yet the second factor.
 async fn half(app: &App, headers: &HeaderMap) -> Result<Option<SignedIn>, Problem> {
     let Some(token) = session::token(app, headers) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Opening an account as a stranger: asking for it, and the link that proves the address.
+//! Sign-up by a stranger: the request, and the link that proves the email address.
 
 use askama::Template;
 use axum::extract::State;
@@ -53,7 +53,7 @@ pub(super) struct AskForm {
     email: String,
 }
 
-/// `POST /portal/sign-up`: the same answer, at once, whether the address has an account or not.
+/// `POST /portal/sign-up`: the response and its timing do not reveal whether the address has an account.
 pub(super) async fn ask(
     State(app): State<Shared>,
     page: Page,

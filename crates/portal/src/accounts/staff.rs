@@ -1,4 +1,4 @@
-//! A merchant's staff: who belongs to it, with which role, and who is invited.
+//! A merchant's staff: the members, their roles, and pending invitations.
 
 use askama::Template;
 use axum::extract::State;
@@ -26,13 +26,13 @@ use crate::shown;
 
 const HERE: &str = "/portal/staff";
 
-/// A link that was just made, shown this once.
+/// A new one-time link, which the page shows once.
 #[derive(Serialize, Deserialize)]
 struct Made {
     url: String,
-    /// Whether a letter with it was taken by the mail server.
+    /// Whether the mail server accepted a letter with the link.
     mailed: bool,
-    /// Whether it invites (else it sets a password).
+    /// Whether the link is an invitation; otherwise it sets a password.
     invites: bool,
 }
 
@@ -48,7 +48,7 @@ struct StaffPage {
     role: String,
     made: Option<Made>,
     can_mail: bool,
-    /// What was refused about one of the members.
+    /// The member whose change was refused, and why.
     refused: Option<(Uuid, String)>,
 }
 
@@ -70,7 +70,7 @@ impl StaffPage {
         })
     }
 
-    /// The roles that the reader may give.
+    /// The roles that the reader may assign.
     fn roles(&self) -> impl Iterator<Item = &'static str> {
         let mine = self.manager.role;
         Role::ALL
@@ -91,7 +91,7 @@ impl StaffPage {
         role == other
     }
 
-    /// What was refused about a member; empty when nothing was.
+    /// Why a change of this member was refused; empty if it was not.
     fn refusal(&self, member: &Membership) -> &str {
         match &self.refused {
             Some((id, text)) if *id == member.member.id => text,
@@ -133,13 +133,13 @@ pub(super) async fn page(
     })?)
 }
 
-/// On to the page that shows a new link, this once.
+/// Redirects to the page that shows a new link once.
 async fn show(app: &App, member: &Member, made: Made) -> Result<Response, Problem> {
     shown::keep(app, member, HERE, &made).await?;
     Ok(Redirect::to(HERE).into_response())
 }
 
-/// What came of a change: done, or the page again with the refusal beside the member whom it is about.
+/// Responds to a change: a redirect, or the page with the refusal next to the member concerned.
 async fn changed(
     app: &App,
     page: Page,
@@ -170,7 +170,7 @@ pub(super) struct InviteForm {
     mail: Option<String>,
 }
 
-/// `POST /portal/staff/invite`: the page shows the link next, once.
+/// `POST /portal/staff/invite`: the next page shows the link once.
 pub(super) async fn invite(
     State(app): State<Shared>,
     member: Member,
@@ -228,7 +228,8 @@ pub(super) async fn invite(
     Ok(show(&app, &member, made).await?)
 }
 
-/// An owner can do everything, so making one needs a fresh proof: leads there unless it was given shortly before.
+/// An owner can do everything, so making one needs recent proof of identity. Without it, returns a redirect
+/// to the page that requests the proof.
 fn asked_for_proof(member: &Member, role: Role) -> Option<Response> {
     (role == Role::Owner && !member.is_proven())
         .then(|| Redirect::to(&with_next("/portal/prove", HERE)).into_response())
@@ -303,7 +304,7 @@ pub(super) async fn set_access(
     changed(&app, page, &member, id, outcome, key).await
 }
 
-/// `POST /portal/staff/{id}/password`: the page shows the link next, once.
+/// `POST /portal/staff/{id}/password`: the next page shows the link once.
 pub(super) async fn password_link(
     State(app): State<Shared>,
     member: Member,

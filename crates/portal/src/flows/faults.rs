@@ -1,4 +1,4 @@
-//! What is wrong with the editor's form, beside the field that it is about, in plain words.
+//! Translates errors of a Flow into plain sentences for the editor, next to the fields that they concern.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use service::problem::{Family, Kind, Problem};
 use super::form::{FlowForm, Object};
 use crate::page::Page;
 
-/// Faults by field; `form` are those of the whole.
+/// Errors by field. The key `form` is for errors of the whole form.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     by_field: BTreeMap<String, Vec<String>>,
@@ -17,7 +17,10 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// What a refusal says about the form; what is no fault of the form goes on as it came.
+    /// Converts a refusal into errors of the form.
+    ///
+    /// # Errors
+    /// Returns a problem unchanged if the form did not cause it.
     pub fn refused(page: &Page, problem: Problem, body: &Object) -> Result<Faults, Problem> {
         match problem.kind() {
             Kind::Invalid | Kind::Conflict | Kind::Forbidden => Ok(Faults::of(page, &problem, body)),
@@ -25,7 +28,7 @@ impl Faults {
         }
     }
 
-    /// The same for a refusal of the rules.
+    /// Converts a refusal of the Flow rules.
     pub fn of(page: &Page, problem: &Problem, body: &Object) -> Faults {
         let mut faults = Faults {
             by_field: BTreeMap::new(),
@@ -51,7 +54,7 @@ impl Faults {
         self.by_field.entry(field).or_default().push(text);
     }
 
-    /// A field's faults as one text; empty when there are none.
+    /// A field's errors as one text; empty if it has none.
     pub fn at(&self, field: &str) -> String {
         self.by_field
             .get(field)
@@ -59,12 +62,13 @@ impl Faults {
             .unwrap_or_default()
     }
 
-    /// Whether anything is wrong.
+    /// Whether there is any error.
     pub fn any(&self) -> bool {
         !self.by_field.is_empty()
     }
 
-    /// What is wrong, as links: where in the page, the field's name, and the fault. What is about the whole has no place.
+    /// The errors of fields as links: the anchor in the page, the field's name, and the text. Errors of the
+    /// whole form have no anchor and are omitted.
     pub fn wrong(&self, page: &Page) -> Vec<(String, String, String)> {
         let named = self.by_field.iter().filter(|(field, _)| *field != "form");
         named
@@ -75,18 +79,18 @@ impl Faults {
             .collect()
     }
 
-    /// Every fault.
+    /// All errors' texts.
     pub fn all(self) -> Vec<String> {
         self.by_field.into_values().flatten().collect()
     }
 
-    /// 200 without faults.
+    /// The response's status: 200 if there is no error.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 }
 
-/// A field's place in the page, and its name.
+/// A field's anchor in the page, and its name.
 fn link(page: &Page, field: &str) -> (String, String) {
     if let Some(code) = field.strip_prefix("override.") {
         let country = reference::country(code).map_or(code, |country| country.name);
@@ -112,7 +116,7 @@ fn link(page: &Page, field: &str) -> (String, String) {
     (place.to_owned(), page.t(key))
 }
 
-/// The form's field that a fault of the body is about.
+/// The form's field for an error in the body.
 fn place(field: &str, reason: &str, body: &Object) -> String {
     if field == "defaultFields" {
         return "biometric".into();
@@ -136,7 +140,7 @@ fn place(field: &str, reason: &str, body: &Object) -> String {
     field.split('[').next().unwrap_or(field).to_owned()
 }
 
-/// The rules' reason without what only concerns programs.
+/// The rules' reason in plain words, without hints that apply only to API calls.
 fn plain(page: &Page, field: &str, reason: &str) -> String {
     if reason.contains("a selfie cannot be asked for") {
         return page.t("flows.fault.selfie");

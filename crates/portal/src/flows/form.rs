@@ -1,6 +1,7 @@
-//! The Flow editor's form: what of a Flow's body it shows, and the body that it sends, in the shape of PUT (with `settings`).
+//! Converts between a Flow's body, in the shape of PUT (with `settings`), and the Flow editor's form.
 //!
-//! It judges nothing: the body goes through the same rules as the API's. What the form does not know stays as it was.
+//! It validates nothing: the body passes the same rules as one sent to the API. Members that the form does
+//! not know remain unchanged.
 
 use reference::{Country, DocumentType, UTOPIA, country};
 use serde_json::{Map, Value, json};
@@ -10,21 +11,21 @@ use store::flows::{Flow, FlowContent};
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// How the selfie is taken, the strongest first; none of them: an ordinary photo.
+/// How the selfie is taken, the strongest first. If none is set, an ordinary photo is accepted.
 const BIOMETRICS: [&str; 2] = ["liveness", "liveSelfie"];
-/// How documents are sent, the strongest first.
+/// How documents are submitted, the strongest first.
 const UPLOADS: [&str; 2] = ["documentCapture", "documentFileUpload"];
-/// Three-valued: what is not there is looked up per country.
+/// Fields with three values. If one is absent, the back's need is looked up for each country.
 const BACKS: [&str; 2] = ["driversBack", "idCardBack"];
-/// An override's choice that leaves the default as it is.
+/// The choice in an override that inherits the default.
 pub const INHERIT: &str = "inherit";
 
-/// Switches about the person.
+/// Switches for the person's details.
 pub const PERSON: [&str; 6] = ["middleName", "dob", "nationality", "phone", "email", "ssn"];
-/// Switches about where the person lives.
+/// Switches for the person's address.
 pub const ADDRESS: [&str; 6] = ["street", "street2", "city", "state", "postcode", "country"];
 
-/// Settings that not everybody who edits Flows may change, and what allows it.
+/// Settings that not every editor of Flows may change, and the action that permits each.
 const RESERVED: [(&str, Action); 5] = [
     ("reviewPolicy", Action::ManageRules),
     ("fourEyes", Action::ManageRules),
@@ -33,17 +34,17 @@ const RESERVED: [(&str, Action); 5] = [
     ("retentionDays", Action::ManageRetention),
 ];
 
-/// What a browser sent, in order.
+/// The form's fields as the browser sent them, in order.
 #[derive(Debug, Default)]
 pub struct Sent(pub Vec<(String, String)>);
 
 impl Sent {
-    /// The first value of a name, trimmed; empty when there is none.
+    /// The first value of a field, trimmed; empty if it is absent.
     pub fn one(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default().trim()
     }
 
-    /// Every value of a name.
+    /// Every value of a field.
     pub fn all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a str> {
         self.0
             .iter()
@@ -56,7 +57,7 @@ impl Sent {
     }
 }
 
-/// The body of a Flow as it is stored.
+/// A stored Flow as a body.
 pub fn body_of(flow: &FlowContent) -> Object {
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let body = json!({
@@ -73,7 +74,8 @@ pub fn body_of(flow: &FlowContent) -> Object {
     object(Some(&body))
 }
 
-/// A new Flow's body: any document, by the camera or as a file, and compared with the submitted data.
+/// A new Flow's body: it accepts any document, by camera or as a file, and compares it with the submitted
+/// data.
 pub fn new_body() -> Object {
     let body = json!({
         "name": "",
@@ -84,7 +86,8 @@ pub fn new_body() -> Object {
     object(Some(&body))
 }
 
-/// The body after what was sent by somebody who may do this or that; `base` is what the form was made from.
+/// Applies the form to `base`, the body that the form was rendered from. `may` states which actions the
+/// sender may do: settings reserved for other roles remain as stored.
 pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object {
     let mut body = base.clone();
     let types: Vec<&str> = sent.all("type").collect();
@@ -95,7 +98,7 @@ pub fn merge(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object
     step(&mut fields, &BIOMETRICS, sent.one("biometric"));
     step(&mut fields, &UPLOADS, sent.one("upload"));
     if types.is_empty() {
-        // Without documents there is no selfie; the form has no switch for this one.
+        // A Flow without documents cannot have a selfie, and the form has no switch for `selfie`.
         fields.remove("selfie");
     }
     for key in BACKS {
@@ -158,12 +161,12 @@ fn settings(base: &Object, sent: &Sent, may: impl Fn(Action) -> bool) -> Object 
     settings
 }
 
-/// A country's element after what was sent: what the form does not show of it stays.
+/// A country's override after the form was applied. Members that the form does not show remain unchanged.
 fn element(base: &Object, defaults: &Object, alpha3: &str, sent: &Sent) -> Value {
     let known = items(base.get("countryOverrides"));
     let known = known.into_iter().find(|element| of_country(element, alpha3));
     let element = known.or_else(|| country_of(alpha3).map(new_element));
-    // A code of no country is refused with the other faults.
+    // An unknown country code goes into the body, so that validation reports it with the other errors.
     let mut element = object(
         element
             .or_else(|| Some(json!({"countryAlpha3": alpha3})))
@@ -216,14 +219,14 @@ fn items(value: Option<&Value>) -> Vec<Value> {
     value.and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// On or off, where absent is off: what is off stays absent.
+/// Sets a switch. Absent means off, so switching off an absent member adds nothing.
 fn switch(members: &mut Object, key: &str, on: bool) {
     if on || members.contains_key(key) {
         members.insert(key.into(), on.into());
     }
 }
 
-/// `true`, `false`, or absent.
+/// Sets a member to `true` or `false`, or removes it.
 fn three(members: &mut Object, key: &str, choice: &str) {
     let value = match choice {
         "true" => Value::Bool(true),
@@ -233,7 +236,7 @@ fn three(members: &mut Object, key: &str, choice: &str) {
     set(members, key, value);
 }
 
-/// Null is absent.
+/// Sets a member; null removes it.
 fn set(members: &mut Object, key: &str, value: Value) {
     if value.is_null() {
         members.remove(key);
@@ -242,7 +245,8 @@ fn set(members: &mut Object, key: &str, value: Value) {
     }
 }
 
-/// A number as it was typed; what is none stays a text, to be refused with the other faults and shown again.
+/// Parses a typed number. Other text remains a string, so that validation reports it and the form shows it
+/// again.
 fn number(text: &str) -> Value {
     match text.parse::<serde_json::Number>() {
         Ok(number) => Value::Number(number),
@@ -255,7 +259,7 @@ fn is_true(members: &Object, key: &str) -> bool {
     members.get(key) == Some(&Value::Bool(true))
 }
 
-/// The strongest of a ladder's members that is true; empty when none is.
+/// The strongest member of `ladder` that is true; empty if none is.
 fn strongest(members: &Object, ladder: &[&'static str]) -> &'static str {
     ladder
         .iter()
@@ -264,7 +268,7 @@ fn strongest(members: &Object, ladder: &[&'static str]) -> &'static str {
         .unwrap_or_default()
 }
 
-/// Makes `choice` the strongest; a Flow that says so already stays as it is.
+/// Makes `choice` the strongest member. A Flow for which it already is remains unchanged.
 fn step(members: &mut Object, ladder: &[&'static str], choice: &str) {
     if strongest(members, ladder) != choice {
         for key in ladder {
@@ -273,7 +277,7 @@ fn step(members: &mut Object, ladder: &[&'static str], choice: &str) {
     }
 }
 
-/// The same for a country, over the defaults: each step is said, since what is absent is inherited.
+/// Does the same for a country. It sets every step, because absent ones inherit the default.
 fn step_over(own: &mut Object, defaults: &Object, ladder: &[&'static str], choice: &str) {
     if choice == choice_over(own, defaults, ladder) {
         return;
@@ -296,15 +300,15 @@ fn choice_over(own: &Object, defaults: &Object, ladder: &[&'static str]) -> &'st
     strongest(&merged, ladder)
 }
 
-/// The form as the template shows it.
+/// The editor's form as the template renders it.
 pub struct FlowForm {
     body: Object,
     fields: Object,
-    /// One per country.
+    /// One for each country with an override.
     pub overrides: Vec<OverrideForm>,
 }
 
-/// A country's part of the form.
+/// A country's override in the form.
 pub struct OverrideForm {
     /// The country.
     pub country: &'static Country,
@@ -314,7 +318,7 @@ pub struct OverrideForm {
 }
 
 impl FlowForm {
-    /// The form of a body.
+    /// Builds the form from a body.
     pub fn new(body: Object) -> Self {
         let fields = object(body.get("defaultFields"));
         let elements = items(body.get("countryOverrides"));
@@ -336,7 +340,7 @@ impl FlowForm {
         }
     }
 
-    /// A text or number as it was typed; members of `settings` as `settings.KEY`.
+    /// A text, or a number as it was typed. `settings.KEY` names a member of `settings`.
     pub fn text(&self, key: &str) -> String {
         let value = match key.strip_prefix("settings.") {
             Some(key) => self.body.get("settings").and_then(|settings| settings.get(key)),
@@ -366,17 +370,17 @@ impl FlowForm {
             .unwrap_or_else(|| "on_match".into())
     }
 
-    /// `liveness`, `liveSelfie`, or empty: a photo.
+    /// `liveness`, `liveSelfie`, or empty for an ordinary photo.
     pub fn biometric(&self) -> &'static str {
         strongest(&self.fields, &BIOMETRICS)
     }
 
-    /// `documentCapture`, `documentFileUpload`, or empty: none.
+    /// `documentCapture`, `documentFileUpload`, or empty for neither.
     pub fn upload(&self) -> &'static str {
         strongest(&self.fields, &UPLOADS)
     }
 
-    /// A back: `true`, `false`, or empty: looked up.
+    /// Whether a back is needed: `true`, `false`, or empty if it is looked up for each country.
     pub fn back(&self, key: &str) -> &'static str {
         three_of(&self.fields, key)
     }
@@ -398,7 +402,7 @@ impl FlowForm {
         items(self.body.get("geoBlockedCountries")).len()
     }
 
-    /// Members of `defaultFields` that this form does not know, and keeps.
+    /// The names of members of `defaultFields` that the form does not show. Saving leaves them unchanged.
     pub fn unknown(&self) -> String {
         let known = |key: &String| verification::flow::KNOWN_FIELDS.contains(&key.as_str());
         let unknown: Vec<&str> = self
@@ -412,12 +416,12 @@ impl FlowForm {
 }
 
 impl OverrideForm {
-    /// Whether the country is refused altogether.
+    /// Whether the country is restricted: its applicants and documents are not accepted.
     pub fn restricted(&self) -> bool {
         is_true(&self.element, "restricted")
     }
 
-    /// A member of the country's own fields: `true`, `false`, or empty: inherited.
+    /// A member of the country's own fields: `true`, `false`, or empty if it is inherited.
     pub fn field(&self, key: &str) -> &'static str {
         three_of(&self.own, key)
     }
@@ -432,17 +436,17 @@ impl OverrideForm {
         choice_over(&self.own, &self.defaults, &UPLOADS)
     }
 
-    /// Whether the country has document types of its own.
+    /// Whether the country has its own document types.
     pub fn has_types(&self) -> bool {
         self.element.contains_key("defaultDocumentTypes")
     }
 
-    /// Whether a document type is among them.
+    /// Whether the country's own document types include this one.
     pub fn accepts(&self, document_type: &str) -> bool {
         has(self.element.get("defaultDocumentTypes"), document_type)
     }
 
-    /// How many members differ from the default.
+    /// The number of members that differ from the defaults.
     pub fn changes(&self) -> usize {
         self.own.len() + usize::from(self.has_types())
     }
@@ -460,7 +464,6 @@ fn has(list: Option<&Value>, text: &str) -> bool {
     items(list).iter().any(|item| item.as_str() == Some(text))
 }
 
-/// The form of a stored Flow.
 impl From<Flow> for FlowForm {
     fn from(flow: Flow) -> Self {
         Self::new(body_of(&flow.into()))

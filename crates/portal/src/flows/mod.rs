@@ -1,6 +1,6 @@
-//! Flows: the list, the editor with what follows from it and a preview, duplicates, deletion, and trying one out in the sandbox.
+//! Flows: the list, the editor with its outlook and preview, duplication, deletion, and sandbox trials.
 //!
-//! What a Flow may be is decided where the API's PUT decides it (`service::flows`); this module shows and collects.
+//! `service::flows` validates Flows, for the API's PUT too. This module only shows them and collects input.
 
 pub mod faults;
 pub mod form;
@@ -32,10 +32,10 @@ use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 
-/// The country that the editor shows first.
+/// The country that the editor's preview shows first.
 const LOOK: &str = "DEU";
 
-/// What confirms a change of a Flow, and what the page says of the proposal.
+/// The action that confirms a change of a Flow, and the status message's key for a proposed change.
 const NEW_RULES: (Action, &str) = (Action::ManageRules, "change_proposed");
 
 /// This area's routes.
@@ -56,7 +56,7 @@ pub fn routes(routes: Routes) -> Routes {
 
 struct Row {
     flow: Flow,
-    /// It cannot be read, so nothing else is known of it.
+    /// The Flow cannot be parsed, so only its stored name and dates are shown.
     is_damaged: bool,
     documents: String,
     biometric: &'static str,
@@ -84,7 +84,7 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
             groups: holding(&groups, &flow),
             flow,
         };
-        // A Flow that cannot be read hides no other.
+        // A damaged Flow does not prevent the others from being listed.
         if let Ok(rules) = flows::read(&row.flow.clone().into()) {
             let types = &rules.defaults.document_types;
             let names: Vec<String> = types.iter().map(|each| words::document(&page, *each)).collect();
@@ -100,7 +100,7 @@ async fn list(State(app): State<Shared>, member: Member, page: Page) -> Result<R
     Ok(html(ListPage { page, rows })?)
 }
 
-/// The names of the Groups that hold a Flow.
+/// The names of the Groups that contain a Flow.
 fn holding(groups: &[Group], flow: &Flow) -> Vec<String> {
     let holds = |group: &&Group| group.flows.iter().any(|each| each.id == flow.id);
     groups
@@ -110,11 +110,11 @@ fn holding(groups: &[Group], flow: &Flow) -> Vec<String> {
         .collect()
 }
 
-/// What follows from the form as it stands.
+/// The consequences of the form's current values.
 struct Outlook {
     lines: Vec<Line>,
     countries: Vec<(&'static str, Vec<Line>)>,
-    /// What must be put right before there is anything to say.
+    /// Errors that must be corrected before consequences can be computed.
     faults: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ struct Outlook {
 #[template(path = "portal/flows/editor.html")]
 struct EditorPage {
     page: Page,
-    /// None for a new one.
+    /// `None` for a new Flow.
     flow: Option<Flow>,
     form: FlowForm,
     faults: Faults,
@@ -142,7 +142,7 @@ struct OutlookPart {
     outlook: Outlook,
 }
 
-/// What an editor is rendered from.
+/// What an editor page is rendered from.
 struct Editor {
     page: Page,
     member: Member,
@@ -173,7 +173,7 @@ impl Editor {
     }
 }
 
-/// Every country by name; the specimen state only in the sandbox.
+/// Every country by name, with Utopia (the specimen state) only in the sandbox.
 fn countries(sandbox: bool) -> Vec<&'static Country> {
     let mut all: Vec<_> = reference::countries().iter().collect();
     all.sort_unstable_by_key(|country| country.name);
@@ -181,7 +181,7 @@ fn countries(sandbox: bool) -> Vec<&'static Country> {
     all
 }
 
-/// The body with a name: one that has none yet can be looked at all the same.
+/// The body with a placeholder name if it has none yet, because validation of the outlook requires one.
 fn named(body: &Object) -> Object {
     let mut body = body.clone();
     if body.get("name").is_some_and(|name| name == "") {
@@ -235,13 +235,14 @@ async fn new(member: Member, page: Page) -> Result<Response, Rejection> {
     .show(Faults::default())?)
 }
 
-/// A Flow that cannot be read: what to do instead of an editor that could not save it.
+/// The page of a Flow that cannot be parsed. It shows the repair command instead of an editor that could not
+/// save.
 #[derive(Template)]
 #[template(path = "portal/flows/damaged.html")]
 struct DamagedPage {
     page: Page,
     flow: Flow,
-    /// What cannot be read.
+    /// The member that cannot be parsed.
     member: String,
     /// The command that repairs it.
     command: String,
@@ -305,7 +306,7 @@ async fn save(
     store(&app, member, page, Some(flow), body, &sent).await
 }
 
-/// Saves, or shows the form again: with faults, or because a button asked for a change of the form only.
+/// Saves the Flow, or shows the form again: with errors, or because a button changed only the form.
 async fn store(
     app: &Shared,
     member: Member,
@@ -342,7 +343,7 @@ async fn store(
     .show(faults)?)
 }
 
-/// The form's body, on what the Flow that it edits holds.
+/// The body from the form, applied to the stored Flow that it edits.
 async fn body_sent(app: &Shared, member: &Member, sent: &Sent) -> Result<Object, Problem> {
     let base = match sent.one("flow") {
         "" => form::new_body(),
@@ -369,7 +370,7 @@ struct NoPreviewPage {
     page: Page,
 }
 
-/// The hosted page of the form as it stands, for a frame of the editor.
+/// The hosted page for the form's current values, for a frame of the editor.
 async fn preview(
     State(app): State<Shared>,
     member: Member,
@@ -405,7 +406,7 @@ async fn duplicate(
         })
         .find(|name| taken.iter().all(|flow| flow.name != *name))
         .unwrap_or_default();
-    // A long name is cut rather than refused.
+    // The copy's name is truncated to 100 characters instead of being refused.
     body.insert("name".into(), name.chars().take(100).collect::<String>().into());
     match flows::save(&app, &member.caller()?, Draft::New, &body).await? {
         Saved::Done(copy) => Ok(done(&format!("/portal/flows/{}", copy.id), "copied")),
@@ -441,7 +442,8 @@ async fn delete(
     Ok(done("/portal/flows", "deleted"))
 }
 
-/// A sandbox link for the Flow. A live one is copied to the sandbox first, under its name: nobody is verified by trying.
+/// Makes a sandbox link for the Flow. A live Flow is first copied to the sandbox under its name, so a trial
+/// never verifies a real person.
 async fn try_out(
     State(app): State<Shared>,
     member: Member,
@@ -477,7 +479,7 @@ async fn copy_to_sandbox(
     let known = flows::list(app, caller.scope).await?;
     let known = known.into_iter().find(|each| each.name == flow.name);
     let mut body = form::body_of(&flow.into());
-    // Live receivers hear of no try-outs.
+    // Live webhook receivers get no events of trials.
     body.insert("webhookUrl".into(), "".into());
     match known {
         Some(known) => {
@@ -488,7 +490,8 @@ async fn copy_to_sandbox(
     }
 }
 
-/// A Group that holds the Flow; one for try-outs where none does.
+/// A Group that contains the Flow. If there is none, the Flow joins the Group for trials, which is created as
+/// needed.
 async fn group_for(
     app: &Shared,
     caller: &service::caller::Caller,

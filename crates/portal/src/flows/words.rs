@@ -1,4 +1,4 @@
-//! What follows from a Flow, in plain words: the sentences of [`verification::consequences`].
+//! Renders the [`verification::consequences`] of a Flow as plain sentences.
 
 use reference::{Country, DocumentType};
 use verification::consequences::{Consequence, InCountry, Refused, Sides};
@@ -7,19 +7,19 @@ use verification::settings::ReviewPolicy;
 
 use crate::page::Page;
 
-/// Countries that are named before the rest is only counted.
+/// The most countries that a sentence names; it counts the rest.
 const NAMED: usize = 6;
 
-/// A sentence.
+/// A sentence about the Flow.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Whether it warns.
+    /// Whether the sentence is a warning.
     pub warns: bool,
-    /// The sentence.
+    /// The text.
     pub text: String,
 }
 
-/// A consequence for everybody, as a sentence.
+/// A consequence for every applicant, as a sentence.
 pub fn line(page: &Page, consequence: &Consequence) -> Line {
     use Consequence as C;
     let warns = matches!(consequence, C::AgeUnknown | C::InsecureWebhook);
@@ -82,7 +82,7 @@ fn biometric_key(biometric: Biometric) -> &'static str {
     }
 }
 
-/// What follows for a country's applicants, as sentences.
+/// The consequences for a country's applicants, as sentences.
 pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
     let country = found.country.name;
     let with = |key: &str, values: &[(&str, &str)]| {
@@ -123,7 +123,7 @@ pub fn country_lines(page: &Page, found: &InCountry) -> Vec<Line> {
     lines.chain(biometric).collect()
 }
 
-/// A type's name within a sentence.
+/// A document type's name for use inside a sentence.
 pub fn document(page: &Page, document_type: DocumentType) -> String {
     page.t(&format!("flows.within.{document_type}"))
 }

@@ -1,4 +1,5 @@
-//! An old decision made again by its page's button: asked for by a form, shown once on the page, noted in the audit trail.
+//! Replays an old decision at a form's request. The result is shown once on the screening's page and recorded
+//! in the audit trail.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -18,24 +19,25 @@ use super::super::shown;
 use super::stored::found;
 use super::words::{one_digit, plain};
 
-/// What came of it, as the page shows it.
+/// The result of a replay as the page shows it.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Again {
-    /// When it was made again (ms).
+    /// When the decision was replayed (ms).
     pub made_at: i64,
-    /// Why it could not be, in the reader's words; empty: it was, and the rest is said.
+    /// Why it could not be replayed, in the reader's language. If empty, the replay succeeded and the other
+    /// fields apply.
     pub failed: String,
-    /// The same came out.
+    /// Whether the replay gave the same result.
     pub same: bool,
-    /// The score then.
+    /// The original score.
     pub score: f64,
-    /// The score again.
+    /// The score of the replay.
     pub score_again: f64,
-    /// Up to which block.
+    /// The last block that was considered.
     pub as_of_block: Option<u64>,
-    /// By which version of the profile.
+    /// The version of the scoring profile.
     pub profile_version: u32,
-    /// What differs.
+    /// The differences.
     pub changed: Vec<Change>,
 }
 
@@ -61,7 +63,7 @@ impl Again {
         }
     }
 
-    /// Both scores, with as many digits as tell them apart.
+    /// Both scores, with enough digits to distinguish them.
     pub(super) fn scores(&self) -> (String, String) {
         match (one_digit(self.score), one_digit(self.score_again)) {
             (then, again) if self.same || then != again => (then, again),
@@ -70,7 +72,7 @@ impl Again {
     }
 }
 
-/// Why a decision cannot be made again, in the reader's words.
+/// Why a decision cannot be replayed, in the reader's language.
 pub(super) fn why_not(page: &Page, reason: &NotAgain) -> String {
     let key = format!("monitoring.not_again.{}", reason.word());
     match reason {
@@ -83,18 +85,18 @@ pub(super) fn why_not(page: &Page, reason: &NotAgain) -> String {
     }
 }
 
-/// A change in words.
+/// A difference as the page shows it.
 pub(super) struct Told {
-    /// Which member: `/contributions/0/points` is "Parts of the score 1, Points".
+    /// The member's name: `/contributions/0/points` becomes "Parts of the score 1, Points".
     pub member: String,
-    /// Then, and again.
+    /// The original value and the replayed one.
     pub values: [Shown; 2],
 }
 
-/// A value: in one line, or how many members it has, and the whole of it.
+/// A value: on one line, or as its number of members with the full JSON.
 pub(super) struct Shown {
     pub text: String,
-    /// Empty where the line says it.
+    /// The full JSON; empty if `text` already shows the value.
     pub whole: String,
 }
 
@@ -141,7 +143,7 @@ fn member(page: &Page, pointer: &str) -> String {
     words
 }
 
-/// Makes a screening's decision again, and leads back to its page, which shows what came out.
+/// Replays a screening's decision and redirects to its page, which shows the result.
 pub(super) async fn make(
     State(app): State<Shared>,
     page: Page,

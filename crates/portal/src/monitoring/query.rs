@@ -1,4 +1,5 @@
-//! One screening: what was asked, what led to its score (every part of it can be opened), and its decision made again.
+//! The page of one screening: its query, the evidence for its score with every part, and the result of a
+//! replay.
 
 use askama::Template;
 use axum::extract::State;
@@ -26,33 +27,33 @@ use super::words::{one_digit, outcome, plain, score, three_digits};
 struct QueryPage {
     page: Page,
     screening: Screening,
-    /// The stored answer.
+    /// The stored API response.
     answer: Value,
-    /// What the score was made of, also where the answer did not say so; null when it is not known.
+    /// The exposures behind the score, also if the response omitted them; null if unknown.
     exposures: Value,
-    /// What may be concluded from the score.
+    /// The conclusion that the score permits.
     verdict: Verdict,
-    /// The same as text, where the answer did not say so.
+    /// The exposures as JSON text, if the response omitted them.
     pretty_exposures: String,
     pretty: String,
     evidence: Option<Evidence>,
-    /// What weighed how much.
+    /// The weights of the scoring profile.
     profile: Option<Profile>,
-    /// Why the decision cannot be made again; empty: it may be.
+    /// Why the decision cannot be replayed; empty if it can.
     why_not: String,
-    /// It was just made again.
+    /// The result of a replay just made.
     again: Option<Again>,
 }
 
-/// What was seen of the money that came in or went out.
+/// How much of the incoming or outgoing money was traced.
 struct Seen<'a> {
     direction: &'static str,
     of: &'a Value,
-    /// Why the rest was not followed, with how much for each reason.
+    /// Why the rest was not traced, with the share for each reason.
     cuts: Vec<(String, String)>,
 }
 
-/// Money between two parties of the picture.
+/// A flow of money between two parties of the picture.
 struct Flow<'a> {
     from: &'a str,
     to: &'a str,
@@ -60,25 +61,25 @@ struct Flow<'a> {
 }
 
 impl QueryPage {
-    /// The labels that counted; `None` where they were not kept.
+    /// The labels behind the score; `None` if they were not stored.
     fn labels(&self) -> Option<&[Said]> {
         self.evidence.as_ref()?.labels.as_deref()
     }
 
-    /// What may be concluded from the score, in a sentence.
+    /// A sentence that states the conclusion.
     fn conclusion(&self) -> String {
         let bound = self.exact(self.coverage(), "scoreUpperBound");
         let key = format!("monitoring.conclusion.{}", self.verdict.as_str());
         self.page.tf(&key, &[("bound", &bound)])
     }
 
-    /// Why the source gave no answer, in a sentence; empty where it did, or nobody says.
+    /// A sentence that states why the source failed; empty if it did not, or if no reason was recorded.
     fn why(&self) -> String {
         let why = self.screening.failed.as_ref();
         why.map_or_else(String::new, |why| self.page.t(&format!("monitoring.why.{why}")))
     }
 
-    /// Whether money was followed only up to a block that was old by then.
+    /// Whether the last traced block was already old at the time of the screening.
     fn is_stale(&self) -> bool {
         self.coverage()["stale"] == true
     }
@@ -87,7 +88,7 @@ impl QueryPage {
         self.evidence.as_ref().map(|evidence| &evidence.picture)
     }
 
-    /// The picture as rows.
+    /// The picture's links as table rows.
     fn flows(&self) -> Vec<Flow<'_>> {
         let Some(picture) = self.picture() else {
             return Vec::new();
@@ -101,7 +102,7 @@ impl QueryPage {
         flows.collect()
     }
 
-    /// What the decision was made by.
+    /// The sources and versions behind the decision.
     fn basis(&self) -> Vec<(String, String)> {
         let of = |name: &str| {
             (
@@ -128,7 +129,7 @@ impl QueryPage {
         basis
     }
 
-    /// Coverage by direction; nothing where no money was followed.
+    /// Coverage by direction; empty if no money was traced.
     fn seen(&self) -> Vec<Seen<'_>> {
         let coverage = self.coverage();
         let sides = [("incoming", coverage), ("outgoing", &coverage["outgoing"])];
@@ -148,12 +149,12 @@ impl QueryPage {
         seen.collect()
     }
 
-    /// What changed, in words.
+    /// A difference as the page shows it.
     fn told(&self, change: &monitoring::Change) -> Told {
         Told::of(&self.page, change)
     }
 
-    /// Whether a source told of the chain.
+    /// Whether a source traced the chain.
     fn is_traced(&self) -> bool {
         self.exposures["asOfBlock"].is_u64()
     }
@@ -162,7 +163,7 @@ impl QueryPage {
         self.coverage()["truncated"] == true
     }
 
-    /// The items of a member of `exposures`.
+    /// The items of a list in `exposures`.
     fn exposures(&self, name: &str) -> &[Value] {
         self.exposures[name].as_array().map_or(&[], Vec::as_slice)
     }
@@ -172,22 +173,22 @@ impl QueryPage {
         plain(&item[name])
     }
 
-    /// A word of a fixed list.
+    /// A member with a fixed set of words, translated.
     fn word(&self, item: &Value, name: &str) -> String {
         self.page.word("monitoring.word", &plain(&item[name]))
     }
 
-    /// A number with one digit behind the point.
+    /// A number with one decimal digit.
     fn number(&self, item: &Value, name: &str) -> String {
         item[name].as_f64().map_or_else(|| "–".to_owned(), one_digit)
     }
 
-    /// A number with at most three digits behind the point: enough to add up.
+    /// A number with at most three decimal digits, so that the displayed parts add up.
     fn exact(&self, item: &Value, name: &str) -> String {
         item[name].as_f64().map_or_else(|| "–".to_owned(), three_digits)
     }
 
-    /// The sum of the parts, which is the score.
+    /// The sum of the parts, which equals the score.
     fn sum(&self) -> String {
         let points = self.exposures("contributions").iter();
         three_digits(points.filter_map(|item| item["points"].as_f64()).sum())
@@ -197,7 +198,7 @@ impl QueryPage {
         &self.exposures["coverage"]
     }
 
-    /// What is said where the score has no parts to list.
+    /// The text shown if the score has no parts to list.
     fn no_contributions(&self) -> String {
         self.page.t(match self.screening.score {
             _ if self.exposures.is_null() => "monitoring.not_kept",
@@ -206,7 +207,7 @@ impl QueryPage {
         })
     }
 
-    /// The answer's own facts: what stands beside the exposures.
+    /// The remaining simple members of the response, shown next to the exposures.
     fn facts(&self) -> Vec<(String, String)> {
         const ELSEWHERE: [&str; 8] = [
             "queryId",
@@ -231,7 +232,7 @@ impl QueryPage {
     }
 }
 
-/// A screening's page.
+/// `GET /portal/monitoring/{id}`
 pub(super) async fn detail(
     State(app): State<Shared>,
     page: Page,
@@ -283,7 +284,7 @@ pub(super) async fn detail(
     })?)
 }
 
-/// The flow of money, drawn.
+/// The flow of money as an SVG image.
 pub(super) async fn picture(
     State(app): State<Shared>,
     member: Member,
@@ -294,7 +295,7 @@ pub(super) async fn picture(
     let picture = monitoring::picture(&app, member.scope()?, screening.id).await?;
     let headers = [
         (CONTENT_TYPE, "image/svg+xml"),
-        // Opened by itself it runs nothing and fetches nothing, whatever a label was called.
+        // If the image is opened alone, it runs and fetches nothing, even if a label contains markup.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
     Ok((headers, picture.ok_or_else(missing)?.svg()).into_response())

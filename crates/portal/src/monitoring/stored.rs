@@ -1,4 +1,4 @@
-//! Finds the screening that an address names. It never finds one of another account or mode.
+//! Finds the screening for the ID in an address. It never returns one of another account or mode.
 
 use service::Shared;
 use service::monitoring;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::session::Member;
 
-/// A screening of the chosen account and mode, by the id of an address.
+/// The screening with this ID in the chosen account and mode.
 pub(super) async fn found(app: &Shared, member: &Member, id: &str) -> Result<Screening, Problem> {
     let missing = || Problem::not_found("There is no such screening in this account");
     let id = Uuid::parse_str(id).map_err(|_| missing())?;

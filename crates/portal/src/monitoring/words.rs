@@ -1,16 +1,16 @@
-//! Values of a screening as people read them. It reads nothing from the database.
+//! Formats values of a screening for people. It never reads the database.
 
 use serde_json::Value;
 use store::monitoring::Screening;
 
 use crate::page::Page;
 
-/// A score as people read it.
+/// A score with one digit, or a dash.
 pub(super) fn score(score: &Option<f64>) -> String {
     score.map_or_else(|| "–".to_owned(), one_digit)
 }
 
-/// What came of a screening, in a few words.
+/// The outcome of a screening, in a few words.
 pub(super) fn outcome(page: &Page, screening: &Screening) -> String {
     match &screening.failed {
         Some(why) if screening.score.is_none() => page.word("monitoring.outcome", why),
@@ -18,12 +18,12 @@ pub(super) fn outcome(page: &Page, screening: &Screening) -> String {
     }
 }
 
-/// One digit behind the point, and no zero with a minus.
+/// Rounds to one decimal digit, and never prints a negative zero.
 pub(super) fn one_digit(number: f64) -> String {
     format!("{:.1}", (number * 10.0).round() / 10.0 + 0.0)
 }
 
-/// A value on one line.
+/// A JSON value on one line.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// At most three digits behind the point, and no zeros at the end.
+/// At most three decimal digits, without trailing zeros.
 pub(super) fn three_digits(number: f64) -> String {
     ((number * 1_000.0).round() / 1_000.0 + 0.0).to_string()
 }

@@ -1,4 +1,4 @@
-//! The operators' own trail: who did what to the installation, and whether the chain holds.
+//! The audit trail of the installation: who changed what, and whether the hash chain is intact.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use store::{operator_audit, staff};
 
 use crate::page::{Page, html};
 
-/// Rows of a page.
+/// Rows on one page.
 const PAGE: i64 = 50;
 
 #[derive(Template)]
@@ -22,7 +22,7 @@ const PAGE: i64 = 50;
 struct AuditPage {
     page: Page,
     rows: Vec<AuditRow>,
-    /// Operators' names, by the actor that the trail knows.
+    /// Operators' names by the trail's actor.
     names: HashMap<String, String>,
     older: Option<i64>,
     check: Option<AuditCheck>,

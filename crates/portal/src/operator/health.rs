@@ -1,4 +1,5 @@
-//! The console's first page: the processes, what they last reported, and how full the installation is. It changes nothing.
+//! The console's first page: the processes, their latest reports, and how full the installation is. It
+//! changes nothing.
 
 use askama::Template;
 use axum::extract::State;
@@ -31,7 +32,7 @@ struct HealthPage {
     database: &'static str,
     database_mib: i64,
     objects: String,
-    /// As the process that counted last found it.
+    /// The stored sizes, as the last process to count them reported.
     stored: Option<Stored>,
     disk: checks::Check,
 }

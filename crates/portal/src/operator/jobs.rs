@@ -1,4 +1,4 @@
-//! What runs beside requests: each job of each process, chains that are followed, deliveries, and jobs that wait.
+//! Background work: each job on each process, the chains that are followed, deliveries, and queued jobs.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ use crate::session::Member;
 struct JobRow {
     job: Job,
     node: String,
-    /// `None`: it has not run there yet.
+    /// The last run; `None` if the job has not run there yet.
     ran: Option<Ran>,
 }
 
 impl JobRow {
-    /// When it runs next (ms); it may be under way.
+    /// When the job is due next (ms). If the time has passed, it may be running now.
     fn next(&self) -> Option<i64> {
         let every = i64::try_from(self.job.every().as_millis()).unwrap_or(i64::MAX);
         self.ran.as_ref().map(|ran| ran.at.saturating_add(every))
@@ -61,7 +61,8 @@ pub(super) async fn jobs(State(app): State<Shared>, page: Page) -> Result<Respon
     })?)
 }
 
-/// Every job of the processes that serve: of this one as it is now, of others as they last reported.
+/// Every job of the serving processes. This process's data is current; other processes' data is from their
+/// last report.
 fn rows(app: &App, nodes: Vec<Node>, now: i64) -> Vec<JobRow> {
     let this = (app.presence.name().to_owned(), app.background.runs());
     let others = nodes

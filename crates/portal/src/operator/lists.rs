@@ -1,4 +1,4 @@
-//! The sanctions lists, with what came of their last imports, and the models.
+//! The sanctions lists with the results of their last imports, and the models.
 
 use std::sync::Arc;
 
@@ -36,15 +36,15 @@ struct ListsPage {
     broken: Option<String>,
     models: Vec<Model>,
     models_broken: Option<String>,
-    /// Acts on lists that wait for operators.
+    /// Pending acts on lists, which need an operator's confirmation.
     acts: Vec<ListAct>,
 }
 
-/// An act that waits, and what the reader may do with it.
+/// A pending act, and what the reader may do with it.
 struct ListAct {
     waiting: PendingAct,
     is_own: bool,
-    /// The keys of the sentences that say why something is missing, and what comes next.
+    /// The text keys of notes: why a button is missing, and what happens next.
     notes: Vec<&'static str>,
     may_confirm: bool,
     may_drop: bool,
@@ -123,7 +123,8 @@ pub(super) async fn lists(
     })?)
 }
 
-/// The models that the manifest names; whether they are what it says, the engines found out when they loaded them.
+/// The models in the manifest. This checks only that the files exist; the engines compare the hashes when
+/// they load them.
 fn models(app: &App) -> Result<Vec<Model>, String> {
     let folder = find_models_dir(app.config.models.as_deref()).ok_or("no model folder")?;
     let manifest = Manifest::read(&folder).map_err(|error| error.to_string())?;
@@ -141,7 +142,7 @@ fn models(app: &App) -> Result<Vec<Model>, String> {
 }
 
 pub(super) async fn reload(State(app): State<Shared>, member: Member) -> Result<Response, Rejection> {
-    // The page says what is wrong with them.
+    // If the lists are not usable, the page shows the reason.
     let _ = app.lists.confirm(&app.db).await;
     let reloading = Arc::clone(&app);
     tokio::task::spawn_blocking(move || reloading.lists.reload())
@@ -196,10 +197,11 @@ async fn answer(
     Ok(done(page, key))
 }
 
-/// Removes a list from the installation's set, then from this node's folder. The wallets that it listed stay in the history of what was screened.
+/// Removes a list from the installation's set, then from this node's folder. Its wallets remain in the
+/// history of wallets that were once listed.
 async fn remove(app: &Shared, list: String, actor: &str) -> Result<(), Problem> {
     list_set::remove(&app.db, &list, actor, true).await?;
-    // Without other lists there is nothing to confirm.
+    // If no other list remains, there is nothing to confirm.
     let _ = app.lists.confirm(&app.db).await;
     let node = Arc::clone(app);
     let removed = tokio::task::spawn_blocking(move || -> Result<(), Problem> {

@@ -1,4 +1,4 @@
-//! Merchants: finding one, deciding on its application, and what its plan allows.
+//! Merchants: search, the decision on an application, and the plan's limits.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ use super::params::{MOST, parse_id};
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
-/// Accounts of a page.
+/// Accounts on one page.
 const PAGE: i64 = 50;
-/// The highest limit.
+/// The highest limit that can be set.
 const HIGHEST: u32 = 1_000_000;
 
 #[derive(Default, Deserialize)]
@@ -42,7 +42,7 @@ struct MerchantsPage {
     status: String,
     statuses: [&'static str; 5],
     merchants: Vec<Merchant>,
-    /// Where earlier and later accounts begin.
+    /// The offsets of the pages with newer and older accounts.
     newer: Option<i64>,
     older: Option<i64>,
 }
@@ -88,10 +88,10 @@ struct MerchantPage {
     may_suspend: bool,
     reason: String,
     limits: BTreeMap<&'static str, String>,
-    /// Requests a minute and key where the account has no limit of its own; 0 is off.
+    /// Default requests per minute and key, for accounts without their own limit; 0 means no limit.
     defaults: BTreeMap<&'static str, u32>,
     faults: BTreeMap<&'static str, String>,
-    /// Which settings cannot be read; API requests of the account are refused until they are repaired.
+    /// Settings that cannot be parsed. The account's API requests are refused until they are repaired.
     unreadable: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl MerchantPage {
     fn new(app: &App, page: Page, application: Application) -> Self {
         let status = application.merchant.status;
         let may = |verdict| applications::after(status, verdict).is_some();
-        // As stored, so that a member that cannot be read hides no other.
+        // The stored members, so that one that cannot be parsed does not hide the others.
         let set = accounts::members(&application.merchant).unwrap_or_default();
         let limit = |name| set.get(name).map(ToString::to_string).unwrap_or_default();
         let default = |class| app.config.rate(class).unwrap_or_default();
@@ -127,7 +127,7 @@ impl MerchantPage {
         self.limits.get(name).map_or("", String::as_str)
     }
 
-    /// What an empty field means.
+    /// The hint that states what an empty field means.
     fn hint(&self, name: &str) -> String {
         match self.defaults.get(name) {
             Some(0) => self.page.t("operator.merchant.rate_default_off"),
@@ -140,7 +140,7 @@ impl MerchantPage {
         self.faults.get(name).map_or("", String::as_str)
     }
 
-    /// The page once more, with what is wrong.
+    /// The page again with its errors: status 400.
     fn refused(self) -> Result<Response, Problem> {
         Ok((StatusCode::BAD_REQUEST, html(self)?).into_response())
     }
@@ -170,7 +170,7 @@ pub(super) async fn decide(
     Form(form): Form<DecideForm>,
 ) -> Result<Response, Rejection> {
     let id = parse_id(&id)?;
-    // The account first: whose verdict it would be.
+    // The account is read first, so that an unknown one gives 404 before the form is checked.
     let application = applications::profile(&app, id).await?;
     let verdict = match form.verdict.as_str() {
         "approve" => Verdict::Approve,

@@ -1,5 +1,5 @@
-//! The operator console: the processes and what they found, merchants and their applications, lists and models, jobs and deliveries, who
-//! else is an operator, and what operators did. Nothing of any applicant is shown here.
+//! The operator console: processes, merchants and their applications, lists and models, jobs and deliveries,
+//! operators, and the operators' audit trail. It never shows data of an applicant.
 
 mod audit;
 mod health;
@@ -13,7 +13,7 @@ use service::permissions::Action;
 
 use super::routes::Routes;
 
-/// This area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     use Action::{ManageOperators, Operate};
     routes

@@ -1,14 +1,14 @@
-//! What the console's pages share: how they read an id in an address, and how many rows they list or count.
+//! Shared by the console's pages: parsing of IDs in addresses, and limits of lists and counts.
 
 use service::problem::Problem;
 use uuid::Uuid;
 
 /// The most jobs that a page lists.
 pub(super) const JOBS: i64 = 200;
-/// The highest number to which a page counts.
+/// The number at which a page stops counting.
 pub(super) const MOST: i64 = 10_000;
 
-/// Reads an id in an address; anything else is a page that does not exist.
+/// Parses an ID in an address. Anything else gives 404.
 pub(super) fn parse_id(id: &str) -> Result<Uuid, Problem> {
     Uuid::parse_str(id).map_err(|_| Problem::not_found("There is no such page"))
 }

@@ -1,4 +1,4 @@
-//! Who keeps the installation, and strangers who ask for accounts where no mail is sent.
+//! The operators, and sign-ups of strangers where the installation sends no mail.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -24,13 +24,13 @@ const SIGN_UPS: &str = "/portal/operator/sign-ups";
 struct Doubt {
     id: Uuid,
     name: String,
-    /// The operator who let this one in; `None`: the command line.
+    /// The operator who let this one in; `None` if it was the command line.
     let_in_by: Option<String>,
     at: i64,
     may_confirm: bool,
 }
 
-/// The operators in doubt, as an operator sees them.
+/// The unconfirmed operators, as the reader `me` sees them.
 fn doubts(
     waiting: Vec<PendingAct>,
     operators: &[StaffMember],
@@ -44,7 +44,7 @@ fn doubts(
         };
         Some(Doubt {
             id: one.id,
-            // Who was shut out is not in doubt.
+            // An operator whose access was removed needs no confirmation.
             name: of(staff_id)?.name.clone(),
             let_in_by: let_in_by.map(|by| of(by).map_or_else(|| by.to_string(), |by| by.name.clone())),
             at: one.at,
@@ -83,7 +83,7 @@ pub(super) async fn operators(
     })?)
 }
 
-/// On to a page that shows a link, this once.
+/// Redirects to a page that shows a new link once.
 async fn show(app: &App, member: &Member, on: &str, path: &str) -> Result<Response, Problem> {
     shown::keep(app, member, on, &format!("{}{path}", app.public_url)).await?;
     Ok(Redirect::to(on).into_response())

@@ -1,4 +1,5 @@
-//! The applicant page: one attempt with its pictures, checks, comparisons, hits, history, and the bar where it is decided.
+//! The applicant page: one attempt with its images, checks, comparisons, hits and history, and the decision
+//! bar.
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -29,20 +30,20 @@ use crate::proposal::Offer;
 use crate::session::Member;
 use crate::shown;
 
-/// An attempt's page, where a link that was just made is shown once.
+/// The address of an attempt's page. The page also shows a new link once.
 pub fn address(log_id: i64) -> String {
     format!("/portal/applicants/{log_id}")
 }
 
-/// A picture with what was found on it.
+/// An image with the regions found on it.
 struct Picture {
     file: String,
-    /// Whether it can be shown; else only saved.
+    /// Whether browsers can show it; otherwise it can only be downloaded.
     shown: bool,
     boxes: Vec<Overlay>,
 }
 
-/// A box over a picture; parts of it, 0–1.
+/// A box on an image. Its coordinates are fractions of the image's width and height, 0–1.
 struct Overlay {
     /// `face`, `mrz` or `text`.
     kind: &'static str,
@@ -50,17 +51,17 @@ struct Overlay {
     top: f32,
     width: f32,
     height: f32,
-    /// What was read there.
+    /// The text that was read there.
     text: String,
 }
 
-/// A document's table.
+/// The comparison table of a document.
 struct Table {
     document: String,
     rows: Vec<Row>,
 }
 
-/// A similar person.
+/// A person with a similar face.
 struct Similar {
     facemap_id: String,
     similarity: String,
@@ -79,11 +80,11 @@ struct ApplicantPage {
     name: String,
     facts: Vec<(String, String)>,
     codes: Vec<(u16, &'static str)>,
-    /// Why it waits although nothing failed.
+    /// Why it waits although no check failed.
     waits: Option<String>,
     forced: Option<u16>,
     near_duplicate: bool,
-    /// Why it is held without a code, as in the texts `review.hold.…`.
+    /// Why it is on hold without a code: keys of the texts `review.hold.…`.
     holds: Vec<&'static str>,
     pictures: Vec<Picture>,
     checks: Vec<Check>,
@@ -93,21 +94,21 @@ struct ApplicantPage {
     suppress_reasons: [&'static str; 5],
     dispositions: [Disposition; 3],
     similar: Vec<Similar>,
-    /// There is a selfie to compare theirs with.
+    /// Whether the attempt has a selfie to compare theirs with.
     selfie: bool,
     events: Vec<Event>,
     all_numbers: String,
     version: i64,
     asks_two: bool,
-    /// What is proposed and by whom, why, and what the reader may do with it.
+    /// The proposed decision with its proposer, the reason, and what the reader may do with it.
     proposal: Option<(String, String, Offer)>,
-    /// Who holds the claim, and whether that is the reader.
+    /// Who claimed the attempt, and whether that is the reader.
     claim: Option<(String, bool)>,
     claimed_until: i64,
     reasons: Vec<ReasonTemplate>,
-    /// What was sent and not accepted.
+    /// The form as it was sent, if it was rejected.
     sent: Sent,
-    /// The field that is at fault (empty: none in particular), and what is wrong.
+    /// The field at fault (empty if none in particular), and the error.
     fault: Option<(&'static str, String)>,
     link: Option<String>,
     can_link: bool,
@@ -115,12 +116,13 @@ struct ApplicantPage {
     may_decide: bool,
     may_reopen: bool,
     may_suppress: bool,
-    /// The person was proven by a face, this attempt was not: nothing is set aside by it.
+    /// The person was once verified by a face but this attempt was not, so the person's suppressions do not
+    /// apply to it.
     unproven: bool,
 }
 
 impl ApplicantPage {
-    /// Whether claiming helps the reader: a proposer only waits for a second person.
+    /// Whether a claim is useful to the reader. A proposer only waits for a second person.
     fn may_claim(&self) -> bool {
         let is_own = |(_, _, offer): &(String, String, Offer)| offer.is_own;
         self.may_decide
@@ -128,23 +130,23 @@ impl ApplicantPage {
             && !self.proposal.as_ref().is_some_and(is_own)
     }
 
-    /// Whether the reader may decide now: nobody else holds it.
+    /// Whether the reader may decide now, because no colleague has claimed the attempt.
     fn free(&self) -> bool {
         self.claim.as_ref().is_none_or(|(_, own)| *own)
     }
 
-    /// What is wrong with a field, if anything.
+    /// A field's error, if it has one.
     fn fault(&self, field: &str) -> Option<&str> {
         let fault = self.fault.as_ref().filter(|(at, _)| *at == field);
         fault.map(|(_, text)| text.as_str())
     }
 
-    /// What is wrong with a field of a hit's forms, if anything.
+    /// The error of a field in a hit's forms, if it has one.
     fn fault_of_hit(&self, hit: &Hit, field: &str) -> Option<&str> {
         self.fault(field).filter(|_| self.sent.hit == hit.id)
     }
 
-    /// Whether a disposition is the one to show as chosen: the one that was sent, else the one that counts.
+    /// Whether a disposition is shown as selected: the one that was sent, or else the current one.
     fn is_chosen(&self, hit: &Hit, disposition: &Disposition) -> bool {
         if self.sent.hit == hit.id && !self.sent.disposition.is_empty() {
             return self.sent.disposition == disposition.as_str();
@@ -159,7 +161,7 @@ impl ApplicantPage {
         self.hits.iter().filter(|hit| hit.disposition.is_none()).count()
     }
 
-    /// Whether anything was found not to mean the person, now or before.
+    /// Whether any hit was found not to mean the person, in this attempt or before.
     fn any_set_aside(&self) -> bool {
         !self.suppressed.is_empty() || self.hits.iter().any(|hit| hit.suppressed)
     }
@@ -171,7 +173,7 @@ impl ApplicantPage {
     }
 }
 
-/// Where one comes from.
+/// The queue that the reader comes from.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct From {
@@ -194,7 +196,7 @@ pub async fn page(
     render(&app, page, &member, log_id, sent, None, link).await
 }
 
-/// The same page with what was sent and why it was refused, beside the field where one is at fault.
+/// The same page with the rejected form and the reason, next to the field at fault if there is one.
 pub async fn refused(
     app: &Shared,
     page: Page,
@@ -318,7 +320,7 @@ async fn render(
     Ok(html(template).map(IntoResponse::into_response)?)
 }
 
-/// What is proposed, and by whom.
+/// A sentence that states the proposed decision and its proposer.
 fn says(page: &Page, view: &View, proposal: &Proposal) -> String {
     let decision = page.word("review.decision", proposal.decision.as_str());
     match &proposal.staff_id {
@@ -330,7 +332,7 @@ fn says(page: &Page, view: &View, proposal: &Proposal) -> String {
     }
 }
 
-/// Why an attempt waits for a person although nothing failed.
+/// Why an attempt waits for a reviewer although no check failed.
 fn waits(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
     if view.attempt.status != AttemptStatus::Pending {
         return None;
@@ -345,7 +347,7 @@ fn waits(page: &Page, view: &View, nothing_failed: bool) -> Option<String> {
     }
 }
 
-/// What the applicant submitted, and through what.
+/// The submitted data, and how it was submitted.
 fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
     const FIELDS: [&str; 14] = [
         "firstName",
@@ -398,7 +400,7 @@ fn facts(page: &Page, view: &View) -> Vec<(String, String)> {
     facts
 }
 
-/// Side by side what is compared: the document's portrait, the selfie, then backs.
+/// Images in the order of comparison: the document's portrait, the selfie, then backs.
 fn pictures(view: &View) -> Vec<Picture> {
     let rank = |file: &str| match file {
         "selfie" => 1,
@@ -439,7 +441,7 @@ fn picture(file: &str, seen: &PictureSeen) -> Picture {
     }
 }
 
-/// Everything that was measured and answered, as it is kept.
+/// Everything that was measured and answered, as JSON.
 fn all_numbers(view: &View) -> Result<String, Problem> {
     let all = serde_json::json!({
         "response": view.response, "seen": view.detail.seen, "timingMs": view.detail.timing_ms,

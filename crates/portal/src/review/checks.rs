@@ -1,5 +1,5 @@
-//! Every check of an attempt with its verdict, its codes in the words of `verification::codes`, and the numbers behind it. It reads what
-//! was recorded and judges nothing anew.
+//! Every check of an attempt with its result, its codes in the wording of `verification::codes`, and the
+//! figures behind it. It reads what was recorded and never evaluates anything again.
 
 use hosted_page::locale::Locale;
 use serde_json::Value;
@@ -9,28 +9,28 @@ use verification::codes::{CODES, Code, CodeInfo, ResultObject};
 use super::fields::iso_date;
 use crate::page::Page;
 
-/// Numbers behind a verdict: what, and how much.
+/// The figures behind a result: label and value.
 pub type Facts = Vec<(String, String)>;
 
-/// A check.
+/// A check of an attempt.
 pub struct Check {
-    /// Its name, as in the texts `review.check.…`.
+    /// Its key in the texts `review.check.…`.
     pub key: &'static str,
-    /// `passed`, `failed`, `review` or `none` (not asked for).
+    /// `passed`, `failed`, `review`, or `none` if it was not requested.
     pub state: &'static str,
     /// The codes that applied.
     pub codes: Vec<Finding>,
-    /// The numbers: what, and how much.
+    /// The figures: label and value.
     pub facts: Facts,
 }
 
 /// A code that applied.
 pub struct Finding {
-    /// Its row.
+    /// The code's row in the table of codes.
     pub info: &'static CodeInfo,
-    /// What the hosted page told the applicant.
+    /// The title and text that the hosted page showed the applicant.
     pub told: Option<(String, String)>,
-    /// The sandbox submission asked for it.
+    /// Whether a sandbox submission requested the code.
     pub forced: bool,
 }
 
@@ -112,7 +112,7 @@ pub fn checks(page: &Page, view: &View) -> Vec<Check> {
         .collect()
 }
 
-/// What the hosted page says of a code: nothing of screening.
+/// The hosted page's title and text for a code; none for screening.
 fn told(locale: &Locale, code: Code) -> Option<(String, String)> {
     let text = |part: &str| {
         let key = format!("code.{}.{part}", code.number());

@@ -1,5 +1,5 @@
-//! What reviewers do with an attempt: claims, decisions, notes, "not this person", a new link. Each is a form of the applicant page;
-//! what is refused comes back as the same page with the reason where it belongs, and everything typed.
+//! The reviewers' forms on the applicant page: claims, decisions, notes, "not this person", and a new link. A
+//! rejected form returns the same page with the error next to its field and everything that was typed.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -22,11 +22,11 @@ use crate::routes::Routes;
 use crate::session::Member;
 use crate::shown;
 
-/// What a form asks for.
+/// The action of a form.
 #[derive(Clone, Copy)]
 enum Act {
     Decide(Decision),
-    /// A second person's word; `false`: no, or the first one's withdrawal.
+    /// The second person's answer. `false` rejects the proposal, or withdraws it if it is the sender's own.
     Second(bool),
     Claim {
         take_over: bool,
@@ -38,7 +38,7 @@ enum Act {
     Link,
 }
 
-/// Every form: its address, who may send it, what it asks for.
+/// Every form: its path, the permission it needs, and its action.
 const FORMS: [(&str, Action, Act); 12] = [
     (
         "/portal/applicants/{logId}/approve",
@@ -90,7 +90,7 @@ const FORMS: [(&str, Action, Act); 12] = [
     ("/portal/applicants/{logId}/link", Action::MakeLinks, Act::Link),
 ];
 
-/// Their routes.
+/// Adds the routes of the forms.
 pub fn routes(routes: Routes) -> Routes {
     FORMS.into_iter().fold(routes, |routes, (path, action, act)| {
         let handler = move |State(app): State<Shared>,
@@ -196,7 +196,7 @@ async fn carry_out(
     Ok(done(&here, key))
 }
 
-/// What was typed, else the kept reason that was chosen, if it is one for this decision.
+/// The typed reason, or else the chosen template if it belongs to this decision.
 async fn reason(
     app: &Shared,
     member: &Member,

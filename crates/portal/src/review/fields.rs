@@ -1,5 +1,7 @@
-//! What was submitted beside what each source on a document says, field by field, with the differences marked. Names and dates that the
-//! engine compared keep its verdict; the rest is compared as plain text here, to be looked at by a person only.
+//! Compares the submitted data with each source on a document, field by field, and marks differences.
+//!
+//! Names and dates that the engine compared keep its result. The other fields are compared here as plain
+//! text, only for the reviewer's eyes.
 
 use std::collections::BTreeMap;
 
@@ -7,43 +9,43 @@ use reference::{icao, normalise_name};
 use service::attempt_detail::{DocumentSeen, FieldSeen};
 use verification::dates;
 
-/// What a cell is beside the others of its row.
+/// How a cell compares with the other cells of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing was read or submitted.
     Missing,
-    /// It is what the others are held against, or agrees with it.
+    /// The reference value of the row, or a value that agrees with it.
     Same,
-    /// It says something else.
+    /// A different value.
     Differs,
 }
 
 /// A value in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// As it was written.
+    /// The value as it was written.
     pub value: String,
-    /// Beside the others.
+    /// How it compares with the row.
     pub mark: Mark,
 }
 
-/// A field.
+/// A field's row in the table.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name, as in the texts `review.field.…`.
+    /// The field's key in the texts `review.field.…`.
     pub field: &'static str,
-    /// Submitted, machine-readable zone, visual zone, barcode.
+    /// The values: submitted, machine-readable zone, visual zone, barcode.
     pub cells: [Cell; 4],
 }
 
 impl Row {
-    /// Whether anything in it differs.
+    /// Whether any cell differs.
     pub fn differs(&self) -> bool {
         self.cells.iter().any(|cell| cell.mark == Mark::Differs)
     }
 }
 
-/// Field on documents, and the submission's name of it.
+/// Each field's name on documents and in the submission.
 const FIELDS: [(&str, &str); 8] = [
     ("firstName", "firstName"),
     ("lastName", "lastName"),
@@ -55,7 +57,7 @@ const FIELDS: [(&str, &str); 8] = [
     ("expiryDate", ""),
 ];
 
-/// The table of a document. Fields that nobody says anything about are left out.
+/// The comparison table of a document. Fields without any value are omitted.
 pub fn rows(request: &BTreeMap<String, String>, document: &DocumentSeen, compared: &[FieldSeen]) -> Vec<Row> {
     let row = |(field, submitted): &(&'static str, &'static str)| {
         let values = [
@@ -72,7 +74,8 @@ pub fn rows(request: &BTreeMap<String, String>, document: &DocumentSeen, compare
     FIELDS.iter().filter_map(row).collect()
 }
 
-/// A submitted date (`MM/DD/YYYY`) as documents' and lists' dates are written; what is none stays.
+/// Converts a submitted date (`MM/DD/YYYY`) to `YYYY-MM-DD`, the format of documents and lists. Other text
+/// remains unchanged.
 pub fn iso_date(text: &str) -> String {
     dates::parse_us(text).map_or_else(|| text.to_owned(), dates::format_iso)
 }
@@ -112,7 +115,7 @@ fn marked(field: &str, submitted: &str, values: [Option<String>; 4], compared: &
                 mark: Mark::Missing,
             };
         };
-        // Given names are one cell here and two fields there.
+        // Given names are one cell here, but two fields in the engine's comparison.
         let verdicts = compared
             .iter()
             .filter(|seen| seen.source == source)
@@ -133,7 +136,7 @@ fn marked(field: &str, submitted: &str, values: [Option<String>; 4], compared: &
     })
 }
 
-/// The form in which values are held against each other.
+/// The normalised form in which values are compared.
 fn canonical(field: &str, value: &str) -> String {
     match field {
         "issuer" | "nationality" => icao::issuer(value)
@@ -150,7 +153,7 @@ fn canonical(field: &str, value: &str) -> String {
 
 fn agree(field: &str, one: &str, other: &str) -> bool {
     let is_date = field.ends_with("Date");
-    // A date of which only the beginning is known contradicts nothing that begins so.
+    // A partial date agrees with every date that begins like it.
     one == other || (is_date && (one.starts_with(other) || other.starts_with(one)))
 }
 

@@ -1,5 +1,5 @@
-//! An attempt's pictures: pixels encoded anew for the eye, originals to save. Nothing that a stranger sent is ever opened by a browser
-//! within the portal.
+//! An attempt's images: re-encoded pixels to view, and originals to download. A browser never opens an
+//! uploaded file within the portal.
 
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderValue;
@@ -16,10 +16,10 @@ use service::{Shared, applicant_view, pictures};
 
 use crate::session::Member;
 
-/// How the file is wanted.
+/// How the file is requested.
 #[derive(Deserialize)]
 pub struct FileQuery {
-    /// The original, to be saved.
+    /// Set if the original is to be downloaded.
     #[serde(default)]
     download: Option<u8>,
 }

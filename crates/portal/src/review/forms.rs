@@ -1,37 +1,41 @@
-//! The fields of the applicant page's forms, as they were sent. Nothing is checked here but that a decision names the state that it is
-//! about.
+//! The fields of the applicant page's forms as they were sent. The only check here is that a decision names
+//! the state that was reviewed.
 
 use serde::Deserialize;
 use service::problem::Problem;
 
 use crate::proposal::version_missing;
 
-/// What the forms send; each has some of it.
+/// The fields of all forms; each form sends some of them.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Sent {
-    /// The state that was reviewed; decisions require it.
+    /// The version of the state that was reviewed; decisions require it.
     pub version: Option<i64>,
-    /// Why, as typed.
+    /// The reason, as typed.
     pub reason: String,
-    /// A kept reason, used where nothing was typed.
+    /// The ID of a reason template, which applies if no reason was typed.
     pub template: String,
     /// A note.
     pub note: String,
-    /// A hit.
+    /// The hit's ID.
     pub hit: String,
-    /// What was concluded about it.
+    /// The disposition of the hit.
     pub disposition: String,
-    /// Why.
+    /// The reason for the disposition.
     pub because: String,
-    /// What of it does not fit.
+    /// The detail that does not match, for "not this person".
     pub why: String,
-    /// The queue that one came from.
+    /// The queue's filters that the reader came from.
     pub q: String,
 }
 
 impl Sent {
-    /// The state of the attempt that was reviewed. Without it a decision could fall on another one.
+    /// The version of the state that was reviewed. Without it a decision could apply to a state that the
+    /// reviewer never saw.
+    ///
+    /// # Errors
+    /// 400 if the field is missing.
     pub(super) fn reviewed(&self) -> Result<i64, Problem> {
         self.version.ok_or_else(version_missing)
     }

@@ -1,5 +1,6 @@
-//! Sanctions hits as somebody reads them who must tell whether the listing means the person: all that the list says beside what is known
-//! of the person, what each feature adds to the score, and where the listing is published. It judges nothing itself.
+//! Sanctions hits for the reviewer who must decide whether a listing means the person. Each shows the listing
+//! next to the person's data, the score by feature, and where the listing is published. It never evaluates a
+//! hit itself.
 
 use std::collections::BTreeMap;
 
@@ -14,48 +15,48 @@ use verification::screening::{Explanation, ScreeningHit, TokenMatch};
 use super::fields::iso_date;
 use crate::page::Page;
 
-/// One hit.
+/// A screening hit.
 pub struct Hit {
     /// The entry's id in its list.
     pub id: String,
     /// The name to show.
     pub caption: String,
-    /// What it is: `Person`, …
+    /// The kind of entity: `Person`, …
     pub schema: String,
-    /// 0–1, as written.
+    /// The score, 0–1, with two decimals.
     pub score: String,
-    /// The lists.
+    /// The lists that contain the entry.
     pub datasets: Vec<Dataset>,
     /// Why it is listed: `sanction`, …
     pub topics: Vec<String>,
-    /// The authority's programmes.
+    /// The sanctions programmes.
     pub programs: Vec<String>,
-    /// The person's names that found it, and where each comes from, as in the texts `review.name_source.…`.
+    /// The person's names that matched, and where each comes from, as in the texts `review.name_source.…`.
     pub found_by: Vec<(&'static str, String)>,
-    /// The person beside the listing.
+    /// The person's data next to the listing's.
     pub lines: Vec<Line>,
-    /// The list's remarks in its own words.
+    /// The list's remarks, verbatim.
     pub remarks: Vec<String>,
-    /// It was found not to mean this person.
+    /// Whether a reviewer found that it does not mean this person.
     pub suppressed: bool,
-    /// What a reviewer concluded about it.
+    /// A reviewer's disposition of it.
     pub disposition: Option<HitDisposition>,
 }
 
-/// A reviewer's conclusion about a hit.
+/// A reviewer's disposition of a hit.
 pub struct HitDisposition {
-    /// The conclusion.
+    /// The disposition.
     pub disposition: Disposition,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Who, by name.
+    /// The reviewer's name.
     pub who: String,
     /// When (ms).
     pub at: i64,
 }
 
 impl Hit {
-    /// With the conclusion that counts for it.
+    /// Adds the current disposition.
     pub fn concluded(mut self, view: &View) -> Self {
         self.disposition = dispositions::latest(&view.concluded, &self.id).map(|known| HitDisposition {
             disposition: known.disposition,
@@ -67,32 +68,32 @@ impl Hit {
     }
 }
 
-/// A list that has the entry.
+/// A list that contains the entry.
 pub struct Dataset {
     /// Its name.
     pub name: String,
-    /// The version that was searched; empty when it is not known.
+    /// The version that was searched; empty if unknown.
     pub version: String,
-    /// Where the entry, or the list, is published.
+    /// Where the entry or its list is published.
     pub address: Option<String>,
 }
 
-/// One thing that is known of the person, of the listing, or of both.
+/// One kind of data about the person, the listing, or both.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What, as in the texts `review.about.…`.
+    /// Its key in the texts `review.about.…`.
     pub what: &'static str,
-    /// Of the person.
+    /// The person's values.
     pub own: Vec<String>,
-    /// Of the listing.
+    /// The listing's values.
     pub listed: Vec<String>,
-    /// What it adds to the score: features, as in the texts `review.feature.…`, with their points, signed.
+    /// What it adds to the score: features, as in the texts `review.feature.…`, with their signed points.
     pub points: Vec<(String, String)>,
-    /// Which words of the names stood for which, and how alike they are.
+    /// The pairs of name tokens that matched, and their similarity.
     pub tokens: Vec<(String, String, String)>,
 }
 
-/// What is known of the person who was screened.
+/// The data about the screened person.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Full names.
@@ -105,12 +106,12 @@ pub struct Known {
     pub countries: Vec<String>,
     /// `M`, `male`, …
     pub genders: Vec<String>,
-    /// Numbers of documents.
+    /// Document numbers.
     pub identifiers: Vec<String>,
 }
 
 impl Known {
-    /// What an applicant submitted, and what their documents say.
+    /// The data that an applicant submitted, and the data on their documents.
     pub fn of(page: &Page, view: &View) -> Known {
         let request = |field: &str| view.request.get(field).filter(|text| !text.trim().is_empty());
         let joined = |parts: [Option<&String>; 3]| {
@@ -152,7 +153,7 @@ impl Known {
     }
 }
 
-/// Adds a value that says something else than those before it.
+/// Adds a value unless the list already contains an equivalent one.
 fn add(values: &mut Vec<String>, value: String) {
     let same =
         |a: &str, b: &str| normalise_name(a) == normalise_name(b) || country_name(a) == country_name(b);
@@ -161,7 +162,7 @@ fn add(values: &mut Vec<String>, value: String) {
     }
 }
 
-/// Which properties of a listing, which features of a score, and what of the person stand in one line.
+/// The listing's properties, the score's features and the person's data that share one line.
 struct Kind {
     what: &'static str,
     properties: &'static [&'static str],
@@ -250,7 +251,8 @@ const IDENTIFIERS: [&str; 12] = [
     "publicKey",
 ];
 
-/// Hits as answered, beside what is known of the person; `set_aside` is known not to mean the person, `versions` are those of the lists.
+/// Prepares hits for display next to the person's data. `set_aside` are the person's suppressions, `versions`
+/// the versions of the lists.
 pub fn hits(
     page: &Page,
     found: &[ScreeningHit],
@@ -288,7 +290,7 @@ pub fn hits(
     found.iter().zip(references).map(read).collect()
 }
 
-/// Everything that is known of either, line by line; what is known of neither is left out.
+/// All data of the person and the listing, line by line. Lines without data are omitted.
 fn lines(page: &Page, hit: &ScreeningHit, known: &Known) -> Vec<Line> {
     let parts = hit.explanation.as_deref().unwrap_or_default();
     let line = |kind: &Kind| {
@@ -307,7 +309,7 @@ fn lines(page: &Page, hit: &ScreeningHit, known: &Known) -> Vec<Line> {
         };
         let mut listed: Vec<String> = kind.properties.iter().flat_map(of_property).collect();
         let mut own = (kind.own)(known);
-        // Of a listing that was found before its properties were kept, at least what was compared.
+        // Hits stored before properties were recorded show at least the compared values.
         for part in &parts {
             for (values, side) in [(&mut own, &part.query), (&mut listed, &part.candidate)] {
                 if values.is_empty() {
@@ -347,7 +349,8 @@ fn tokens(part: &Explanation) -> Vec<(String, String, String)> {
     part.tokens.iter().map(read).collect()
 }
 
-/// A country's name by any code of it, those of machine-readable zones included; a text that is none stays.
+/// A country's name for any of its codes, including those of machine-readable zones. Other text remains
+/// unchanged.
 pub fn country_name(code: &str) -> String {
     let upper = code.trim().to_ascii_uppercase();
     let issuer = icao::issuer(&upper).map(|issuer| issuer.name);
@@ -355,13 +358,13 @@ pub fn country_name(code: &str) -> String {
     name.unwrap_or(code).to_owned()
 }
 
-/// Lists say `male`, documents `M`.
+/// Lists contain `male`, documents `M`.
 fn gender(page: &Page, text: &str) -> String {
     let initial: String = text.chars().take(1).collect();
     page.word("review.gender", &initial.to_ascii_uppercase())
 }
 
-/// Where an authority publishes an entry, or its list. Nothing of the applicant is in the address.
+/// Where an authority publishes an entry or its list. The address contains nothing about the applicant.
 fn published(dataset: &str, id: &str) -> Option<String> {
     let ofac = id
         .strip_prefix("ofac-")
@@ -375,7 +378,7 @@ fn published(dataset: &str, id: &str) -> Option<String> {
         return Some("https://main.un.org/securitycouncil/en/content/un-sc-consolidated-list".into());
     }
     let known = ["us_", "eu_", "gb_", "ch_", "ca_", "au_", "fr_", "un_"];
-    // OpenSanctions names datasets so, and has a page for each.
+    // OpenSanctions uses these prefixes for its datasets, and publishes a page for each.
     known
         .iter()
         .any(|prefix| dataset.starts_with(prefix))

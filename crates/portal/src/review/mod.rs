@@ -1,5 +1,5 @@
-//! Review: the queue, an applicant with everything that was found, decisions, and finding people. Thin: what happens is
-//! `service::{reviews, applicant_view, suppressions, people, pictures}`.
+//! Review: the queue, the applicant page, decisions, and the search for people. Handlers are thin: the use
+//! cases are in `service::{reviews, applicant_view, suppressions, people, pictures}`.
 
 pub mod applicant;
 pub mod checks;
@@ -17,7 +17,7 @@ use service::permissions::Action;
 
 use super::routes::Routes;
 
-/// The area's routes.
+/// Adds this area's routes.
 pub fn routes(routes: Routes) -> Routes {
     decide::routes(routes)
         .get("/portal/queue", Action::ViewQueue, queue::page)

@@ -1,5 +1,7 @@
-//! Finding people and one person's page. What is searched for is posted and goes sealed into the address of what was found, so that no name
-//! ever stands there, and the page can be reloaded and come back to.
+//! The search for people, and the page of one person.
+//!
+//! The search is posted and then sealed into the address of its results. No address contains a name, and the
+//! results page can be reloaded.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +28,7 @@ use crate::page::{Page, done, html};
 use crate::sealed::{self, Sealed};
 use crate::session::Member;
 
-/// Attempts that a person's page lists.
+/// The most attempts that a person's page lists.
 const MOST_ATTEMPTS: i64 = 200;
 
 #[derive(Template)]
@@ -46,7 +48,7 @@ struct Row {
     name: String,
     dob: String,
     proven: bool,
-    /// Label and status.
+    /// Each registration's label and status.
     registrations: Vec<(String, Option<AttemptStatus>)>,
     last_active: i64,
     log_id: Option<i64>,
@@ -87,14 +89,14 @@ impl PeoplePage {
     }
 }
 
-/// What is searched for.
+/// The search form.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct SearchForm {
     text: String,
 }
 
-/// What a search is, in the address of its page.
+/// The kind of sealed search; see [`sealed`](super::super::sealed).
 const SEARCH: &str = "people search";
 
 /// `POST /portal/people`
@@ -127,7 +129,7 @@ pub async fn page(
         }
         Err(problem) => return Err(problem.into()),
     };
-    // One row for what was shown together: who was seen, not what was searched for.
+    // One audit row for all results of a page. It records whose data was shown, not the search text.
     let shown: Vec<_> = found.people.iter().map(|found| found.person.facemap_id).collect();
     if !shown.is_empty() {
         applicant_view::seen(
@@ -161,13 +163,13 @@ struct PersonPage {
 }
 
 impl PersonPage {
-    /// A Group's name; its id when it was deleted.
+    /// A Group's name, or its ID if it was deleted.
     fn group(&self, id: &Uuid) -> String {
         self.groups.get(id).cloned().unwrap_or_else(|| id.to_string())
     }
 }
 
-/// `GET /portal/people/{facemapId}`; an alias works too.
+/// `GET /portal/people/{facemapId}`; the ID may be an alias.
 pub async fn person(
     State(app): State<Shared>,
     page: Page,
@@ -217,7 +219,7 @@ pub async fn person(
     })?)
 }
 
-/// A listing that shall count again.
+/// A suppressed listing that is to count again.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct RestoreForm {

@@ -1,4 +1,5 @@
-//! The review queue: filters in the address (nothing personal), pages by keys, kept views, and the next attempt to look at.
+//! The review queue: filters in the address (no personal data), keyset pagination, saved views, and the next
+//! attempt to review.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -21,13 +22,13 @@ use verification::review::Priority;
 use crate::page::{Page, done, html};
 use crate::session::Member;
 
-/// Attempts a page.
+/// Attempts on one page.
 const PAGE: i64 = 50;
-/// How far waiting attempts are counted.
+/// The number at which the count of pending attempts stops.
 const COUNTED: i64 = 1_000;
 const HOUR_MS: i64 = 3_600_000;
 
-/// The filters of the address, as typed; empty ones do not filter.
+/// The filters of the address, as typed. Empty ones do not apply.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct QueueQuery {
@@ -35,17 +36,17 @@ pub struct QueueQuery {
     code: String,
     document: String,
     country: String,
-    /// Hours that it has waited at least.
+    /// The minimum waiting time, in hours.
     age: String,
     /// `free`, `mine` or `second`.
     claim: String,
-    /// `oldest`; else by priority.
+    /// `oldest`; otherwise the order is by priority.
     order: String,
-    /// The last attempt of the page before: `PRIORITY-NUMBER`.
+    /// The last attempt of the previous page: `PRIORITY-NUMBER`.
     after: String,
 }
 
-/// A filter that is set, by the name of its field.
+/// Parses a filter that is set. `field` names it in the error.
 fn set<T>(
     text: &str,
     field: &'static str,
@@ -58,7 +59,7 @@ fn set<T>(
     parse(text).map(Some).ok_or(NoSuchValue(field))
 }
 
-/// The filter that has a value which none of its kind has.
+/// The field of a filter whose value does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NoSuchValue(&'static str);
 
@@ -122,7 +123,7 @@ impl QueueQuery {
         Ok(after.unwrap_or_default())
     }
 
-    /// As an address holds it, without its place.
+    /// The filters as a query string, without the position.
     fn text(&self) -> String {
         let fields = [
             ("flow", &self.flow),
@@ -145,7 +146,7 @@ impl QueueQuery {
         pairs.collect::<Vec<_>>().join("&")
     }
 
-    /// From the text of an address.
+    /// Parses a query string; unknown fields are ignored.
     fn parse(text: &str) -> QueueQuery {
         let mut query = QueueQuery::default();
         for (name, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
@@ -182,7 +183,7 @@ struct QueuePage {
     may_decide: bool,
     may_reasons: bool,
     first_page: bool,
-    /// The filter that has no such value; nothing is listed then.
+    /// The filter whose value does not exist. Nothing is listed then.
     wrong: Option<&'static str>,
 }
 
@@ -192,7 +193,7 @@ impl QueuePage {
     }
 }
 
-/// A waiting attempt as it is shown.
+/// A pending attempt as the page shows it.
 struct Row {
     log_id: i64,
     priority: &'static str,
@@ -201,10 +202,10 @@ struct Row {
     country: String,
     documents: Vec<String>,
     reasons: Vec<(u16, &'static str)>,
-    /// Why it waits although no code says so: `reopened`, `always`; empty where a code or its priority says it.
+    /// Why it waits although no code states it: `reopened` or `always`. Empty if a code or the priority does.
     waits: &'static str,
     external_user_id: String,
-    /// Whose claim it is, and whether it is the reader's.
+    /// The claim's owner, and whether that is the reader.
     claim: Option<(String, bool)>,
     /// Who proposed a decision.
     proposed_by: Option<String>,
@@ -318,7 +319,7 @@ pub async fn page(
     Ok(response)
 }
 
-/// The codes of a JSON column with the contract's words.
+/// The codes in a JSON column, with the contract's wording.
 pub fn meanings(codes: &str) -> Vec<(u16, &'static str)> {
     let codes: Vec<u16> = serde_json::from_str(codes).unwrap_or_default();
     codes
@@ -328,17 +329,17 @@ pub fn meanings(codes: &str) -> Vec<(u16, &'static str)> {
         .collect()
 }
 
-/// From which queue one comes.
+/// The form of the "next" button.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct NextForm {
-    /// Its filters, as its address holds them.
+    /// The queue's filters, as its address contains them.
     q: String,
-    /// The attempt that was just looked at.
+    /// The attempt that the reader leaves.
     not: Option<i64>,
 }
 
-/// `POST /portal/queue/next`: claims the first attempt that nobody looks at, and leads there.
+/// `POST /portal/queue/next`: claims the first attempt that no colleague reviews, and redirects to it.
 pub async fn next(
     State(app): State<Shared>,
     member: Member,
@@ -362,17 +363,17 @@ pub async fn next(
     })
 }
 
-/// A query inside a query.
+/// Escapes a query string for use as a value in another one.
 pub fn escaped(query: &str) -> String {
     query.replace('=', "%3D").replace('&', "%26")
 }
 
-/// The filters of an address that came as one value, made harmless.
+/// Parses filters that came as one value and writes them again, so that nothing else passes.
 pub fn harmless(query: &str) -> String {
     QueueQuery::parse(query).text()
 }
 
-/// A view to keep or to forget.
+/// A view to save or to delete.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct ViewForm {

@@ -1,4 +1,5 @@
-//! Reasons that an account's reviewers need again and again: kept here, offered where they decide.
+//! Reason templates: reasons that an account's reviewers often need, stored here and offered with each
+//! decision.
 
 use askama::Template;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use crate::page::{Page, done, html};
 use crate::session::Member;
 
 const PATH: &str = "/portal/queue/reasons";
-/// What reasons are for, in the order in which they are offered.
+/// The decisions that have templates, in the order in which they are offered.
 pub const DECISIONS: [Decision; 3] = [Decision::Decline, Decision::Approve, Decision::Reopen];
 
 #[derive(Template)]
@@ -27,7 +28,7 @@ struct ReasonsPage {
     page: Page,
     reasons: Vec<ReasonTemplate>,
     decisions: [Decision; 3],
-    /// What was sent and not accepted, and why.
+    /// The rejected form, and why it was rejected.
     sent: NewReason,
     fault: Option<String>,
 }

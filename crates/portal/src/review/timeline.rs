@@ -1,4 +1,4 @@
-//! What happened to a person in order: registrations, attempts, decisions, notes. Newest first.
+//! A person's history: registrations, attempts, decisions, and notes, newest first.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use verification::status::AttemptStatus;
 use super::queue::meanings;
 use crate::page::Page;
 
-/// Something that happened.
+/// An entry of the history.
 pub struct Event {
     /// When (ms).
     pub at: i64,
-    /// `attempt`, `decision`, `note`, `registered` or `proposed`, as icons and texts know it.
+    /// `attempt`, `decision`, `note`, `registered` or `proposed`, which select the icon and the text.
     pub kind: &'static str,
-    /// What, in words.
+    /// The title.
     pub title: String,
-    /// More; empty when there is none.
+    /// Further text; empty if there is none.
     pub text: String,
-    /// A status to show beside it.
+    /// A status to show next to it.
     pub status: Option<AttemptStatus>,
-    /// The attempt that it leads to.
+    /// The attempt that it links to.
     pub log_id: Option<i64>,
-    /// It is about the attempt that is looked at.
+    /// Whether it concerns the attempt that the page shows.
     pub here: bool,
 }
 
-/// A person's registrations and attempts.
+/// The history of a person's registrations and attempts.
 pub fn of_person(
     page: &Page,
     registrations: &[Registration],
@@ -71,7 +71,7 @@ pub fn of_person(
     sorted(registered.chain(attempted).collect())
 }
 
-/// The same around one attempt, with what reviewers did on it.
+/// A person's history as seen from one attempt, with the reviewers' actions on it.
 pub fn of_view(page: &Page, view: &View) -> Vec<Event> {
     let mut events = of_person(
         page,
@@ -105,7 +105,7 @@ pub fn of_view(page: &Page, view: &View) -> Vec<Event> {
 }
 
 fn sorted(mut events: Vec<Event>) -> Vec<Event> {
-    // What happened at one moment is listed as it was found: a registration is made by its attempt.
+    // At equal times a registration is listed below the attempt that created it.
     events.sort_by_key(|event| std::cmp::Reverse((event.at, event.kind != "registered")));
     events
 }

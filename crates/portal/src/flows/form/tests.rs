@@ -1,4 +1,4 @@
-//! What the form shows and what it sends.
+//! Tests of the form's values and of the body that it sends.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn sent(pairs: &[(&str, &str)]) -> Sent {
     )
 }
 
-/// What a browser sends of a form, unchanged.
+/// The fields that a browser sends if nobody edits the form.
 fn unchanged(body: &Object) -> Sent {
     let form = FlowForm::new(body.clone());
     let mut pairs: Vec<(String, String)> = Vec::new();
