@@ -1,7 +1,8 @@
-//! The service measured from outside: start-up, memory, Groups beside a bare axum handler, hosted sessions at a steady rate, and
-//! verifications of 12-megapixel pictures.
+//! Benchmarks the service from outside: start-up, memory, Groups compared with a bare axum handler, hosted
+//! sessions at a steady rate, and verifications of 12-megapixel images.
 //!
-//! `cargo bench -p server` (needs `models` and `specimens`). It prints figures and never fails on time.
+//! `cargo bench -p bonafide --bench service` (needs `models` and `specimens`). It prints figures and never
+//! fails because of them.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +19,7 @@ use reqwest::Client;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-/// Pictures are enlarged to this many pixels on their longer side: 12 MP at 4:3.
+/// Images are enlarged to this many pixels on their longer side: 12 MP at 4:3.
 const LONG_SIDE: u32 = 4_000;
 
 fn workspace() -> PathBuf {
@@ -58,7 +59,8 @@ fn memory(server: &Server) -> u64 {
     (resident(pid) + children) / 1024
 }
 
-/// Requests a second and the median and 99th percentile in microseconds, from `clients` that each wait for their answer.
+/// Load from `clients` that each wait for their response before the next request. Returns requests per
+/// second, and the median and 99th percentile of the latency in microseconds.
 async fn load<F, R>(clients: usize, seconds: u64, request: F) -> (f64, u128, u128)
 where
     F: Fn(usize) -> R + Clone + Send + 'static,
@@ -90,10 +92,11 @@ where
     (times.len() as f64 / seconds as f64, at(0.5), at(0.99))
 }
 
-/// How often a second exchange and poll are called, for how many seconds.
+/// Exchanges and polls per second, and the duration in seconds.
 const STEADY: (u32, u32) = (500, 10);
 
-/// Calls at a steady rate, whether or not the earlier ones were answered: what a waiting crowd feels. Answers as [`load`].
+/// Calls at a steady rate, whether or not earlier calls were answered: the latency that a waiting crowd
+/// experiences. Returns the same figures as [`load`].
 async fn steady<F, R>(request: F) -> (f64, u128, u128)
 where
     F: Fn(usize) -> R,
@@ -121,7 +124,7 @@ where
     (rate, at(0.5), at(0.99))
 }
 
-/// Links made, exchanged and polled.
+/// Measures creating, exchanging and polling links.
 async fn sessions(client: &Client, demo: &Value) {
     let text = |name: &str| demo[name].as_str().unwrap().to_owned();
     let (base, api_key, secret) = (text("baseUrl"), text("apiKey"), text("secret"));
@@ -178,7 +181,7 @@ fn report(name: &str, (rate, median, p99): (f64, u128, u128)) {
     println!("{name:44} {rate:>9.0}/s   p50 {median:>7} us   p99 {p99:>7} us");
 }
 
-/// A specimen's pictures enlarged to 12 MP.
+/// A specimen's images, enlarged to 12 MP.
 fn enlarged(file: &Path) -> Vec<u8> {
     let picture = image::open(file).unwrap().to_rgb8();
     let scale = f64::from(LONG_SIDE) / f64::from(picture.width().max(picture.height()));

@@ -1,8 +1,8 @@
-//! Durable writes measured from outside: Groups created and read while each sync of the disk takes 1.75 ms longer, and
-//! how many syncs a request costs.
+//! Benchmarks durable writes from outside: Groups are created and read while each sync of the disk takes 1.75
+//! ms longer. It also counts the syncs per request.
 //!
-//! `cargo bench -p server --bench writes` (needs `cc`; Linux with glibc). `WRITES_SYNC_US` sets another delay. It prints
-//! figures and never fails on time.
+//! `cargo bench -p bonafide --bench writes` (needs `cc`; Linux with glibc). `WRITES_SYNC_US` sets another
+//! delay. It prints figures and never fails because of them.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use reqwest::Client;
 use serde_json::{Value, json};
 
-/// How long each clients' run takes.
+/// Duration of each run, in seconds.
 const SECONDS: u64 = 5;
 
 /// The running server; stopped when dropped.
@@ -48,7 +48,7 @@ fn disk_rate(folder: &Path, delay: Duration) -> f64 {
     f64::from(SYNCS) / begun.elapsed().as_secs_f64()
 }
 
-/// Requests a second and the median and 99th percentile in microseconds.
+/// Requests per second, and the median and 99th percentile of the latency in microseconds.
 async fn load<F, R>(clients: usize, request: F) -> (f64, u128, u128)
 where
     F: Fn() -> R + Clone + Send + 'static,
@@ -121,7 +121,7 @@ async fn main() {
         .unwrap();
     let server = program()
         .args(["serve", "--listen", &address.to_string()])
-        // Requests are counted as usual, and none is refused.
+        // Rate limits count requests as usual, but refuse none.
         .args(["--rate-writes", "1000000", "--rate-reads", "1000000"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

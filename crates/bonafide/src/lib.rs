@@ -1,6 +1,6 @@
-//! The `bonafide` program: its command line, its log, and every route in one list.
+//! The `bonafide` program: its command line, its log, and the router with every route.
 //!
-//! Nothing happens here: the command line and the routes call `service`.
+//! It contains no use case: the command line and the routes call `service`.
 
 pub mod cli;
 pub mod logging;

@@ -1,10 +1,10 @@
-//! The process's own log: structured lines to stderr, never personal data, secrets or bodies.
+//! The process's own log: structured lines to stderr. It never contains personal data, secrets or bodies.
 
 use std::io;
 
 use tracing_subscriber::EnvFilter;
 
-/// Starts logging; `RUST_LOG` narrows or widens it.
+/// Starts logging, as JSON lines or as text. `RUST_LOG` overrides the default filter.
 pub fn start(json: bool) {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,hyper=warn,ort=warn"));
@@ -12,12 +12,12 @@ pub fn start(json: bool) {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_target(false);
-    // The default hook prints the panic's text, which may quote what was being read.
+    // The default hook prints the panic's message, which may quote input data.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "panic");
     }));
-    // A second start in one process (tests) keeps the first.
+    // A second start in one process, as in tests, retains the first subscriber.
     let _ = if json {
         builder.json().try_init()
     } else {

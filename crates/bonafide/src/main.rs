@@ -1,4 +1,4 @@
-//! The `bonafide` program: everything is in the library, this only starts it.
+//! The `bonafide` program. It only calls the library.
 
 use std::process::ExitCode;
 

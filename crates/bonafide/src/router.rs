@@ -1,4 +1,4 @@
-//! Every route, in one list.
+//! The list of all routes, and the OpenAPI document.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Routes behind the gate: a merchant's key (or, where the contract says so, a session's token).
+/// Routes that need a merchant's key or, where the contract permits it, a session's token.
 fn gated() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(groups::list, groups::create))
@@ -57,7 +57,7 @@ fn gated() -> OpenApiRouter<Shared> {
         .routes(routes!(monitoring::picture))
 }
 
-/// Routes for everybody.
+/// Public routes.
 fn open() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(health::healthz))
@@ -67,7 +67,7 @@ fn open() -> OpenApiRouter<Shared> {
         .route("/", get(|| async { Redirect::temporary("/docs") }))
 }
 
-/// Routes for whoever holds a one-time token, limited by address.
+/// Routes that need a one-time token. They are rate-limited by address.
 fn by_token() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(exchange::exchange))
@@ -75,7 +75,7 @@ fn by_token() -> OpenApiRouter<Shared> {
         .routes(routes!(hosted::claim))
 }
 
-/// The OpenAPI document.
+/// The OpenAPI document of all routes.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let (_, document) = OpenApiRouter::with_openapi(Frame::openapi())
         .merge(gated())
@@ -85,7 +85,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// The document itself, built once.
+/// `GET /openapi.json`: the document, serialised once.
 async fn document() -> Result<impl IntoResponse, Rejection> {
     static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
         LazyLock::new(|| serde_json::to_vec(&openapi()).map(Bytes::from));
@@ -93,14 +93,14 @@ async fn document() -> Result<impl IntoResponse, Rejection> {
     Ok(([(CONTENT_TYPE, "application/json")], document.clone()))
 }
 
-/// The paths of merchants' endpoints.
+/// The documented paths of merchants' endpoints.
 fn described_paths() -> DescribedPaths {
     let paths = openapi().paths.paths;
     let of_merchants = paths.into_keys().filter(|path| path.starts_with("/v2/"));
     DescribedPaths(of_merchants.collect())
 }
 
-/// The whole service.
+/// The router of the whole service.
 pub fn router(app: Shared) -> Router {
     let (gated, _) = gated().split_for_parts();
     let (by_token, _) = by_token().split_for_parts();
@@ -120,7 +120,7 @@ pub fn router(app: Shared) -> Router {
                 "This path does not have this method",
             ))
         })
-        // Bodies are bounded where they are read: `http_server::body`, `http_server::form`.
+        // `http_server::body` and `http_server::form` limit bodies where they are read.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(|_: Box<dyn std::any::Any + Send>| {
             Rejection(Problem::internal("a handler panicked")).into_response()

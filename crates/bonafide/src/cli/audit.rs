@@ -1,4 +1,4 @@
-//! `bonafide audit …`: whether the audit trail is as it was written.
+//! `bonafide audit …`: verifies that the audit trail was not altered.
 
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
@@ -32,7 +32,6 @@ enum Action {
     },
 }
 
-/// Runs it.
 pub(super) fn run(command: AuditCommand) -> anyhow::Result<()> {
     let Action::Verify { merchant } = command.action;
     block_on(async {

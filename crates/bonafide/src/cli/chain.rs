@@ -1,4 +1,4 @@
-//! `bonafide chain`: feed a chain's graph and see what it holds.
+//! `bonafide chain`: imports blocks into the chain graphs and shows their state.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use service::config::DataConfig;
 use super::errors::Unusable;
 use super::output::say;
 
-/// The pause between two looks at a followed node.
+/// The pause between two polls of a followed node.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// `bonafide chain`.
@@ -70,7 +70,6 @@ struct Ingest {
     first_height: Option<u64>,
 }
 
-/// Runs it.
 pub(super) fn run(command: &ChainCommand) -> anyhow::Result<()> {
     let data = &command.data.data;
     match &command.action {
@@ -134,7 +133,7 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
     follower.run(&never, PAUSE, |state| {
         let mut line = json!(state);
         line["at"] = Value::Null;
-        // A round without news is not worth a line; a reader that has gone is not written to.
+        // A round without changes prints nothing. A closed stdout does not stop the follower.
         if line != last {
             let _ = say(&json!(state).to_string());
             last = line;
@@ -143,15 +142,15 @@ fn from_node(data: &Path, ingest: &Ingest, url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a graph's holder says of it where it is not followed.
+/// The state of a graph that another process has open without recording its progress.
 const HELD: &str = "open in another process (a running server, or `chain ingest`), so it cannot be read here. The newest block is \
                     `exposures.asOfBlock` in that process's detailed responses. Stop the process to see more, or let the \
                     server follow the node (--chain-follow), which records its progress";
 
-/// What is known of a chain's graph: from itself, or from whoever follows it.
+/// The state of a chain's graph: from the graph itself, or from the last record of its follower.
 struct Known {
     currency: Currency,
-    /// `None`: another process holds it.
+    /// `None` if another process has the graph open.
     status: Option<Status>,
     following: Option<Following>,
 }

@@ -1,5 +1,7 @@
-//! Opens the data that commands work on; all of them work while a server runs on the same data. A key file that is missing where an
-//! installation exists, or that does not belong to the database, is refused before anything is written.
+//! Opens the data that commands work on. Every command can run while a server uses the same data.
+//!
+//! A key file that is missing although an installation exists, or that does not belong to the database, is
+//! refused before anything is written.
 
 use std::sync::Arc;
 
@@ -8,22 +10,22 @@ use service::config::DataConfig;
 use service::master_keys;
 use store::{Db, Error, Keyring, KeyringOrigin, Objects, Options, Schema, installation};
 
-/// The database and its keyring.
+/// The database, opened with its keyring, and the object store.
 pub(crate) struct Data {
     pub(crate) db: Db,
     pub(crate) objects: Objects,
 }
 
-/// What is there before a command does anything.
+/// The state of the data before a command changes anything.
 pub(super) struct Inspection {
-    /// The database with a keyring that opens nothing; none where SQLite's file does not exist.
+    /// The database with a keyring that opens nothing; `None` if SQLite's file does not exist.
     pub(super) db: Option<Db>,
-    /// Whether it holds an installation, which has a key.
+    /// Whether the database contains an installation, which has a key.
     pub(super) exists: bool,
     pub(super) schema: Schema,
 }
 
-/// Looks at the database without a key. It creates and changes nothing.
+/// Inspects the database without a key. It creates and changes nothing.
 pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
     let options = Options {
         max_connections: 2,
@@ -47,10 +49,10 @@ pub(super) async fn inspect(config: &DataConfig) -> anyhow::Result<Inspection> {
     inspection.await.context("the database cannot be opened")
 }
 
-/// Reads the key file and checks it against an installation that exists. It creates and changes nothing.
+/// Reads the key file and checks it against an existing installation. It creates and changes nothing.
 ///
 /// # Errors
-/// [`Error::NoKeyring`] inside when there is neither a key file nor an installation.
+/// Contains [`Error::NoKeyring`] if there is neither a key file nor an installation.
 pub(super) async fn existing_keyring(
     config: &DataConfig,
     inspection: Inspection,
@@ -82,7 +84,7 @@ pub(super) async fn existing_keyring(
     Ok((keyring, Some(db)))
 }
 
-/// Why a key file is not used, and what to do.
+/// Why the key file cannot be used, and how to fix that.
 fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
     let path = config.master_key_file();
     let path = path.display();
@@ -103,9 +105,10 @@ fn refusal(config: &DataConfig, error: Error) -> anyhow::Error {
     }
 }
 
-/// The installation's keyring; a new one where there is neither a key file nor an installation.
+/// The installation's keyring. It creates one if there is neither a key file nor an installation.
 async fn keyring(config: &DataConfig) -> anyhow::Result<(Arc<Keyring>, KeyringOrigin)> {
-    // The database first: a key that appears between the two belongs to a start that was faster.
+    // The database is inspected first. A key file that appears after that was created by another process that
+    // started faster.
     let inspection = inspect(config).await?;
     match existing_keyring(config, inspection).await {
         Ok((keyring, db)) => {
@@ -122,8 +125,8 @@ async fn keyring(config: &DataConfig) -> anyhow::Result<(Arc<Keyring>, KeyringOr
     }
 }
 
-/// Brings the database's schema up to date; on SQLite every start does. An empty database needs no key for it, and none is made: it
-/// belongs on the nodes that serve.
+/// Migrates the database's schema; with SQLite every start does so. An empty database needs no key for this,
+/// and none is created: the key belongs on the nodes that serve.
 pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
     let inspection = inspect(config).await?;
     let keyring = if inspection.exists {
@@ -135,8 +138,8 @@ pub(crate) async fn migrate(config: &DataConfig) -> anyhow::Result<()> {
     Ok(db.migrate().await?)
 }
 
-/// Opens the data. Where there is no installation yet, it creates the data folder, the master key and the embedded database; an empty
-/// PostgreSQL database gets its schema.
+/// Opens the data. If there is no installation yet, it creates the data folder, the master key and the
+/// embedded database. An empty PostgreSQL database gets its schema.
 pub(crate) async fn open(config: &DataConfig) -> anyhow::Result<Data> {
     let (keyring, origin) = keyring(config).await?;
     store::files::create_folder(&config.data)

@@ -1,17 +1,18 @@
-//! `bonafide decode-worker`: the child that decodes strangers' files under hard limits of the operating system.
+//! `bonafide decode-worker`: the child process that decodes uploaded files under hard limits of the operating
+//! system.
 
 use std::io;
 
 use imaging::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Address space: 50 MP are 150 MB as RGB, and a decoder may hold the picture a few times over.
+/// Address space, in bytes. A 50 MP image takes 150 MB as RGB, and a decoder may need several copies of it.
 const MEMORY: u64 = 2 << 30;
 
-/// In what Linux states processor time, on every architecture that we build for.
+/// Clock ticks per second in `/proc` (`USER_HZ`), on every architecture that we build for.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// Limits itself, then answers until its input ends.
+/// Limits itself, then decodes files from stdin until it ends.
 pub(super) fn run() -> anyhow::Result<()> {
     for (resource, most) in [
         (Resource::As, MEMORY),
@@ -31,8 +32,8 @@ pub(super) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the operating system end this process (SIGXCPU) when the next file takes more processor time than it may. Unlike time by the
-/// clock, processor time does not grow while other processes run.
+/// Limits this process's processor time for the next file; the operating system ends it with SIGXCPU beyond
+/// that. Unlike wall-clock time, processor time does not grow while other processes run.
 fn limit_processor(limits: &Limits) -> io::Result<()> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let used = processor_seconds(&stat)
@@ -48,8 +49,8 @@ fn limit_processor(limits: &Limits) -> io::Result<()> {
     )?)
 }
 
-/// The processor time that a process has used, from its line in `/proc` (`utime` and `stime`, proc_pid_stat(5)). The name in
-/// parentheses may hold anything.
+/// The processor time of a process in seconds (`utime` plus `stime`), from its line in `/proc`
+/// (proc_pid_stat(5)). The name in parentheses can contain any character.
 fn processor_seconds(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_ascii_whitespace().skip(11);

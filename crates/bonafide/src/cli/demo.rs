@@ -1,5 +1,5 @@
-//! `serve --demo`: a sandbox merchant with a Group and Flows, a small invented sanctions list, `demo.json` for scripts and a summary
-//! for people. A second start finds what the first one made.
+//! `serve --demo`: a sandbox merchant with a Group and Flows, and a small invented sanctions list. It writes
+//! `demo.json` for scripts and prints a summary for people. A second start reuses what the first one created.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,7 +25,7 @@ use super::output::say;
 
 const GROUP: &str = "Demo group";
 
-/// The demo Flows by name; all but the first are in the Group.
+/// The demo Flows by name. All except the first are in the Group.
 fn demo_flows() -> [(&'static str, Value); 7] {
     let documents = |types: &[&str], more: Value| {
         let mut flow = json!({
@@ -60,7 +60,7 @@ fn demo_flows() -> [(&'static str, Value); 7] {
     ]
 }
 
-/// `demo.json`, as scripts rely on it.
+/// The content of `demo.json`. Scripts rely on its members.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Demo {
@@ -76,7 +76,7 @@ struct Demo {
     owner_link: Option<String>,
 }
 
-/// Seeds what is missing, writes `demo.json` and prints the summary.
+/// Creates what is missing, writes `demo.json` and prints the summary.
 pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
     let file = app.config.data.data.join("demo.json");
     let known = read(&file);
@@ -96,7 +96,8 @@ pub(super) async fn seed(app: &App) -> anyhow::Result<()> {
     say(&summary(&demo, &link))
 }
 
-/// A fresh link by which somebody becomes an owner of the demo merchant; unused ones of earlier starts work no more.
+/// A new link with which a person becomes an owner of the demo merchant. It revokes unused links of earlier
+/// starts.
 async fn owner_link(app: &App, merchant_id: Uuid) -> anyhow::Result<String> {
     joining::revoke_owner_links(&app.db, merchant_id).await?;
     let made = joining::invite(&app.db, merchant_id, Role::Owner, None, None)
@@ -105,7 +106,7 @@ async fn owner_link(app: &App, merchant_id: Uuid) -> anyhow::Result<String> {
     Ok(format!("{}{}", app.public_url, made.path))
 }
 
-/// A link to the hosted page, for any document.
+/// A link to the hosted page for the Flow that accepts any document.
 async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
     let merchant = store::merchants::get(&mut app.db.read().await?, demo.merchant_id)
         .await?
@@ -127,7 +128,8 @@ async fn link(app: &App, demo: &Demo) -> anyhow::Result<String> {
         .map_err(|problem| anyhow::anyhow!("the demo link: {problem}"))
 }
 
-/// Activates the invented list, before the lists are opened; at every start, so that it never grows too old.
+/// Activates the invented list before the lists are opened. Every start does so, so that the list never
+/// becomes too old.
 pub(super) async fn seed_list(db: &Db, store: &ListStore) -> anyhow::Result<()> {
     let demo = sanctions::demo_list();
     let _lock = store.lock()?;
@@ -180,7 +182,7 @@ async fn make(app: &App) -> anyhow::Result<Demo> {
     })
 }
 
-/// Whether the credentials and the Group of an earlier start still stand.
+/// Whether the credentials and the Group of an earlier start still exist.
 async fn still_works(app: &App, demo: &Demo) -> anyhow::Result<bool> {
     let mut conn = app.db.read().await?;
     let AuthOutcome::Accepted(caller) =
@@ -197,7 +199,8 @@ fn read(file: &Path) -> Option<Demo> {
     serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }
 
-/// Written beside and moved into place (readable by this user only: it holds the sandbox secret).
+/// Writes the file under a temporary name and moves it into place. It contains the sandbox secret, so only
+/// this user can read it.
 fn write(file: &Path, demo: &Demo) -> anyhow::Result<()> {
     let dir = file.parent().context("demo.json needs a folder")?;
     let mut draft = tempfile::NamedTempFile::new_in(dir)?;
@@ -259,7 +262,7 @@ Another such link, for any Flow of the Group:
     )
 }
 
-/// The first passing passport specimen as arguments of `curl`.
+/// The first specimen of a passport that passes, as arguments of `curl`.
 fn specimen_arguments(dir: &Path) -> Option<String> {
     let index: Vec<Value> = serde_json::from_slice(&std::fs::read(dir.join("index.json")).ok()?).ok()?;
     let specimen = index

@@ -1,6 +1,8 @@
-//! `bonafide doctor`: checks everything the server needs and reports how to fix each problem. It creates no folder, key, database or
-//! schema. It writes and deletes one row if the schema exists, and one small object if the object store exists. Checks that every
-//! process makes are in `node::checks` and `service::chain_watch`; only this module queries nodes and vendors.
+//! `bonafide doctor`: checks everything the server needs and reports how to fix each problem.
+//!
+//! It creates no folder, key, database or schema. It writes and deletes one row if the schema exists, and one
+//! small object if the object store exists. Checks that running servers make too are in `service::checks` and
+//! `service::chain_watch`. Only this module queries nodes and vendors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +39,10 @@ pub(crate) struct Doctor {
     config: ServeConfig,
 }
 
-/// Runs every check; fails when one found something that does not work.
+/// Runs every check.
+///
+/// # Errors
+/// Fails if a check found something that does not work.
 pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     let config = &doctor.config;
     let mut bad = 0;
@@ -71,7 +76,7 @@ pub(super) fn run(doctor: &Doctor) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The models, and the version of the one that embeds faces.
+/// Checks the models. Returns the version of the face model too.
 fn models(config: &ServeConfig) -> (Check, Option<String>) {
     let started = Instant::now();
     match open_models(config.models.as_deref(), 1) {
@@ -87,7 +92,7 @@ fn models(config: &ServeConfig) -> (Check, Option<String>) {
     }
 }
 
-/// Database, key, objects, disk, faces and lists.
+/// Checks the database, key, objects, disk, faces and lists.
 async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     let data = &config.data;
     let mut found = Vec::new();
@@ -106,7 +111,7 @@ async fn storage(config: &ServeConfig, face_model: Option<&str>) -> Vec<Check> {
     found
 }
 
-/// The database and the key that belongs to it. Answers the database if it can be used with the key.
+/// Checks the database and its key. Returns the database if it can be used with the key.
 async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<Check>) -> Option<Db> {
     let (database, key) = ("database", "keys");
     let file = data.master_key_file();
@@ -182,7 +187,7 @@ async fn database(data: &DataConfig, face_model: Option<&str>, found: &mut Vec<C
     Some(db)
 }
 
-/// Settings of PostgreSQL under which a power cut loses acknowledged writes; none where there are none.
+/// Settings of PostgreSQL that can lose acknowledged writes in a power cut; `None` if there are none.
 async fn power_cuts(db: &Db) -> Option<Check> {
     let missing = match durability::missing_settings(db).await {
         Ok(missing) => missing,
@@ -201,7 +206,7 @@ async fn power_cuts(db: &Db) -> Option<Check> {
     })
 }
 
-/// How many accounts' keys the keyring does not open.
+/// The number of accounts whose keys the keyring cannot open.
 async fn unopened(db: &Db, exists: bool) -> Result<u64, Error> {
     if !exists {
         return Ok(0);
@@ -209,7 +214,7 @@ async fn unopened(db: &Db, exists: bool) -> Result<u64, Error> {
     Ok(installation::unopened_accounts(&mut db.read().await?).await?.0)
 }
 
-/// The object store; a folder that does not exist is not made.
+/// Checks the object store. It does not create a missing folder.
 async fn objects(data: &DataConfig) -> Check {
     let url = data.objects_url();
     if let Some(folder) = url.strip_prefix("file:")
@@ -228,7 +233,7 @@ async fn objects(data: &DataConfig) -> Check {
     }
 }
 
-/// The lists in this node's folder, and whether they are those that the installation uses.
+/// Checks that the lists in this node's folder are those that the installation uses.
 fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
     let folder = match data.data.join("lists").is_dir() {
         true => data.list_store().and_then(|store| store.status()),
@@ -243,7 +248,7 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
             if let Some(lacks) = list_set::lacking(&set, &folder) {
                 return Check::bad("lists", lacks);
             }
-            // Others in the folder do not count.
+            // Other lists in the folder are not in use.
             folder.retain(|list| set.lists.contains_key(&list.list));
             checks::lists(Ok(folder))
         }
@@ -252,7 +257,8 @@ fn lists(data: &DataConfig, set: Result<Option<ListSet>, Error>) -> Check {
     }
 }
 
-/// The chains' own graphs: whether what they end at is fresh. Of one that a server holds, what its follower last wrote down.
+/// Checks whether the chain graphs are up to date. For a graph that a server has open, it reads the
+/// follower's last record.
 fn graphs(config: &ServeConfig) -> Vec<Check> {
     let data = &config.data.data;
     let followed = config.chains.followed().unwrap_or_default();
@@ -270,7 +276,7 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
             Ok(tip) => {
                 let is_followed = followed.iter().any(|place| place.currency == currency);
                 let following = is_followed.then(|| Following::read(data, currency)).flatten();
-                // Its node is asked below, whatever it said when somebody last followed it.
+                // The node is queried below, so the follower's last error does not matter here.
                 let following = following.map(|following| Following {
                     last_error: None,
                     ..following
@@ -296,7 +302,7 @@ fn graphs(config: &ServeConfig) -> Vec<Check> {
     Currency::ALL.into_iter().filter(kept).map(finding).collect()
 }
 
-/// The indexes and nodes of chains: whether they answer, and what they cannot tell.
+/// Checks whether the indexes and nodes of chains respond, and reports which queries they do not support.
 fn chains(config: &ServeConfig) -> Vec<Check> {
     let checked = || -> anyhow::Result<Vec<Check>> {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -343,7 +349,7 @@ fn chains(config: &ServeConfig) -> Vec<Check> {
     checked().unwrap_or_else(|error| vec![Check::bad(chain_watch::CHECK, format!("{error:#}"))])
 }
 
-/// What there is to say of the certificate of a server asked over TLS.
+/// Describes the TLS certificate of a node or index; empty without TLS.
 fn certificate(place: &Place, transport: &HttpTransport) -> Result<String, String> {
     let Some(address) = place.tls() else {
         return Ok(String::new());
@@ -400,7 +406,7 @@ fn index_finding(place: &Place, index: &OnDemand, certificate: &str) -> Check {
     }
 }
 
-/// The vendors: whether their file is right, and whether somebody listens there. They are asked nothing.
+/// Checks the vendors' configuration and whether their origins accept connections. It sends no request.
 fn upstreams(config: &ServeConfig) -> Vec<Check> {
     let upstreams = match config.chains.upstreams() {
         Ok(upstreams) => upstreams,
@@ -419,7 +425,7 @@ fn upstreams(config: &ServeConfig) -> Vec<Check> {
     upstreams.vendors().iter().map(finding).collect()
 }
 
-/// Whether somebody listens at an origin.
+/// Checks that an origin accepts TCP connections.
 fn listens(origin: &str) -> Result<(), String> {
     let url = reqwest::Url::parse(origin).map_err(|_| "this is no address".to_owned())?;
     let addresses = url

@@ -1,6 +1,7 @@
-//! The engines on the command line: files as arguments, or NDJSON on stdin with `--batch`, one object in and one out, in order.
+//! The engines on the command line: files as arguments, or with `--batch` NDJSON on stdin, with one output
+//! object for each input, in order.
 //!
-//! The engines' own `answer_line` functions do the work; this only feeds them.
+//! The engines' own `answer_line` functions do the work; this module only passes the lines.
 
 use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use service::engines::open_models;
 use super::errors::Unusable;
 use super::output::say;
 
-/// Longest line of a batch.
+/// The longest line of a batch, in bytes.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 #[derive(Args)]
@@ -24,7 +25,7 @@ pub(super) struct Source {
     pub(super) batch: bool,
 }
 
-/// Where the models are.
+/// The location of the models.
 #[derive(Args)]
 pub(super) struct ModelsArg {
     /// The model folder; by default `models` next to the program, then `./models`.
@@ -38,7 +39,7 @@ impl ModelsArg {
     }
 }
 
-/// Answers stdin's lines (`batch`) or the given ones.
+/// Processes the lines of stdin (`batch`) or the given lines.
 pub(super) fn answer(
     batch: bool,
     given: Vec<String>,
@@ -64,7 +65,7 @@ pub(super) fn answer(
             continue;
         }
         writeln!(out, "{}", engine(text.trim()))?;
-        // A caller that writes one line and waits for one must get it.
+        // A caller may wait for each result before it writes the next line.
         out.flush()?;
     }
 }

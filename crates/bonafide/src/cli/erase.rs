@@ -1,4 +1,4 @@
-//! `bonafide erase`: forgets a person for good.
+//! `bonafide erase`: erases a person permanently.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub(crate) struct Erase {
     data: DataConfig,
 }
 
-/// Erases and says how many attempts went.
+/// Erases the person and prints how many attempts were erased.
 pub(super) fn run(command: &Erase) -> anyhow::Result<()> {
     block_on(async {
         let data = data::open(&command.data).await?;
@@ -94,7 +94,7 @@ fn other_mode(scope: Scope) -> Scope {
     }
 }
 
-/// Which mode was searched in vain, and whether the other one has such a person.
+/// The error that states which mode was searched, and whether the other mode has such a person.
 fn nobody(scope: Scope, what: &str, other_has: bool) -> anyhow::Error {
     match (scope.sandbox, other_has) {
         (false, true) => anyhow!("no live person {what}, but a person in the sandbox does: add --sandbox"),

@@ -1,4 +1,4 @@
-//! `bonafide faces reindex`: after a change of the face model.
+//! `bonafide faces reindex`: rebuilds the face index after a change of the face model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::engines::ModelsArg;
 use super::output::say;
 use super::runtime::block_on;
 
-/// How long the decoder may take for one selfie.
+/// The longest time for decoding one selfie.
 const DECODE: Duration = Duration::from_secs(20);
 
 /// `bonafide faces`.
@@ -41,7 +41,6 @@ struct Reindex {
     data: DataConfig,
 }
 
-/// Runs it.
 pub(super) fn run(command: &FacesCommand) -> anyhow::Result<()> {
     let Action::Reindex(command) = &command.action;
     let engine = FaceEngine::new(command.models.open()?);

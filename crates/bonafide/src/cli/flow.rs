@@ -1,5 +1,5 @@
-//! `bonafide flow …`: Flows from a JSON file. The file holds the members of the contract's §2.2 as real
-//! JSON, and under `settings` what only the portal knows.
+//! `bonafide flow …`: creates and updates Flows from a JSON file. The file has the members of contract §2.2
+//! as real JSON, and under `settings` those that the API does not have.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,6 @@ impl FlowFile {
     }
 }
 
-/// Runs it.
 pub(super) fn run(command: FlowCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;

@@ -1,5 +1,5 @@
-//! Classifies every command by the act that it may be. The command line proposes and is never the second
-//! person. A command that is not classified here fails the test.
+//! Classifies every command by the acts that it can perform. The command line only proposes and is never the
+//! second person. The test fails for a command that is not classified here.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use verification::four_eyes::{Act, State, needs_second};
 
 use super::Cli;
 
-/// A command with its subcommand, and the acts that it may be; empty: it lets no applicant pass who would not
-/// have passed before.
+/// A command with its subcommand, and the acts that it can perform. An empty list means that the command lets
+/// no further applicant pass.
 type Row = (&'static str, &'static [Act]);
 
 const COMMANDS: &[Row] = &[
@@ -21,14 +21,15 @@ const COMMANDS: &[Row] = &[
     ("flow create", &[Act::MakeFlow]),
     ("flow update", &[Act::WeakenFlow]),
     ("lists remove", &[Act::RemoveList]),
-    // A version that lost most of its entities; the list's own guard refuses one that lost more than a few.
+    // The import of a version that lost most of its entities. The list's own guard refuses one that lost more
+    // than a few.
     ("lists import", &[Act::RemoveList]),
     ("lists status", &[]),
-    // Both create logins, which count when a colleague confirms them.
+    // These create logins, which count only after a colleague confirms them.
     ("portal invite", &[Act::CountMember]),
     ("portal password-link", &[Act::CountMember]),
     ("portal operator-link", &[]),
-    // Accounts and keys: no applicant passes by them alone.
+    // Accounts and keys, which alone let no applicant pass.
     ("merchant create", &[]),
     ("merchant approve", &[]),
     ("merchant suspend", &[]),
@@ -55,7 +56,7 @@ const COMMANDS: &[Row] = &[
     ("webhook rotate", &[]),
     ("audit verify", &[]),
     ("faces reindex", &[]),
-    // A right of the person. A person who returns is checked again.
+    // A data-subject right. An erased person who returns is checked again.
     ("erase", &[]),
     ("serve", &[]),
     ("doctor", &[]),
@@ -67,12 +68,12 @@ const COMMANDS: &[Row] = &[
     ("screen", &[]),
     ("parse-aamva", &[]),
     ("eval", &[]),
-    // Invented applicants of a sandbox.
+    // Invented applicants in a sandbox.
     ("generate", &[]),
     ("decode-worker", &[]),
 ];
 
-/// The commands that clap knows, with their first subcommand.
+/// All commands of the command line, each with its direct subcommand if it has one.
 fn commands() -> BTreeSet<String> {
     let cli = Cli::command();
     let whole: &[&str] = &["eval", "serve"];

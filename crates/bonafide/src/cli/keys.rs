@@ -1,4 +1,5 @@
-//! `bonafide keys …`: a new master key, in two steps, because running servers hold the keys that they read at their start.
+//! `bonafide keys …`: replaces the master key in two steps, because running servers use the keys that they
+//! read at their start.
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -33,10 +34,9 @@ enum Action {
     },
 }
 
-/// Runs it.
 pub(super) fn run(command: &KeysCommand) -> anyhow::Result<()> {
     block_on(async {
-        // A key file that does not belong to the database is not changed either.
+        // Opening the data refuses a key file that does not belong to the database before it is changed.
         let db = data::open(&command.data).await?.db;
         match command.action {
             Action::Rotate => rotate(&command.data, &db).await,
@@ -70,7 +70,7 @@ async fn rewrap(db: &Db, force: bool) -> anyhow::Result<()> {
     say(&json!({"accounts": accounts, "staff": members}).to_string())
 }
 
-/// A server that reported lately and has another keyring than this one.
+/// A server that reported recently and uses another keyring than this one.
 async fn node_with_another_key(db: &Db, own: &str) -> Result<Option<String>, store::Error> {
     let mut conn = db.read().await?;
     let since = conn.now() - SILENT_MS;

@@ -1,4 +1,4 @@
-//! `bonafide labels`: import label files and see what is in use.
+//! `bonafide labels`: imports label files and shows which sets are in use.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,6 @@ async fn must_exist(data: &DataConfig, merchant: Uuid) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs it.
 pub(super) fn run(command: LabelsCommand) -> anyhow::Result<()> {
     match command.action {
         Action::Import {

@@ -1,4 +1,4 @@
-//! `bonafide lists …`: import sanctions lists, and see what is active and how old.
+//! `bonafide lists …`: imports and removes sanctions lists, and shows which are active and how old they are.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,6 @@ enum Action {
     },
 }
 
-/// Runs it.
 pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
     let data = command.data;
     match command.action {
@@ -92,7 +91,7 @@ pub(super) fn run(command: ListsCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Imports each list into this node's folder, then makes it the installation's.
+/// Imports each list into this node's folder, then publishes it for the installation.
 async fn import_all(
     config: &DataConfig,
     files: &[PathBuf],
@@ -131,8 +130,8 @@ async fn import_all(
     Ok(())
 }
 
-/// Imports a list that may shrink by `max_shrink` percent. Where two people are required, the command line only proposes that a list
-/// shrinks by more than the guards allow.
+/// Imports a list that may shrink by `max_shrink` percent. Where two people are required, the command line
+/// only proposes a larger shrinkage than the guards allow.
 async fn import_guarded(
     db: &Db,
     store: &ListStore,
@@ -173,7 +172,7 @@ async fn import_guarded(
         .map_err(failed)?
     {
         let imported = import(store, files, &wide).map_err(|error| error.to_string());
-        // Between the two readings the file could have been replaced. What was not confirmed is not published.
+        // The file could have been replaced between the two reads. Only the confirmed version is published.
         return Ok(imported.and_then(|report| match refused.is_of(&report) {
             true => Ok(report),
             false => Err(format!(
@@ -194,8 +193,9 @@ async fn import_guarded(
     )))
 }
 
-/// Takes a list out of the installation's set, then out of this node's folder: in this order a crash leaves a file that does not count.
-/// Where two people are required, the command line proposes, and is never the second.
+/// Removes a list from the installation's set, then from this node's folder. In this order, a crash leaves
+/// only a file that is not in use. Where two people are required, the command line proposes the removal and
+/// never confirms it.
 async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
     let db = data::open(config).await?.db;
     if propose_removal(&db, list).await? {
@@ -214,7 +214,7 @@ async fn remove(config: &DataConfig, list: &str) -> anyhow::Result<()> {
     say(&format!("{list} removed"))
 }
 
-/// Proposes the removal of a list where an account or a Flow requires two people; whether one does.
+/// Proposes the removal of a list if an account or a Flow requires two people. Returns whether one does.
 async fn propose_removal(db: &Db, list: &str) -> anyhow::Result<bool> {
     let failed = |problem: Problem| anyhow::anyhow!("{problem}");
     let needs_two = installation_acts::needs_two(&mut db.read().await?)
@@ -235,7 +235,8 @@ fn import(store: &ListStore, files: &[&Path], guards: &Guards) -> Result<ImportR
     store.import(sources, None, guards)
 }
 
-/// The CSV files of one folder belong together (OFAC's legacy form is four files); every other file is a list.
+/// Groups the files by list. CSV files of one folder form one list (OFAC's legacy format has four files);
+/// every other file is a list.
 fn by_list(files: &[PathBuf]) -> Vec<Vec<&Path>> {
     let mut groups: BTreeMap<(Option<&Path>, Option<&Path>), Vec<&Path>> = BTreeMap::new();
     for file in files {

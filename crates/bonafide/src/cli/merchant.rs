@@ -1,4 +1,4 @@
-//! `bonafide merchant …`: accounts and their keys.
+//! `bonafide merchant …`: manages accounts and their keys.
 
 use std::fs::File;
 use std::io::Read;
@@ -70,7 +70,6 @@ enum KeysAction {
     Rotate { id: Uuid },
 }
 
-/// Runs it.
 pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;
@@ -152,7 +151,7 @@ pub(super) fn run(command: MerchantCommand) -> anyhow::Result<()> {
     })
 }
 
-/// What `merchant show` prints.
+/// The account as `merchant show` prints it.
 fn described(merchant: &Merchant) -> serde_json::Value {
     let mut described = json!({
         "merchantId": merchant.id, "name": merchant.name, "status": merchant.status.as_str(),
@@ -160,23 +159,24 @@ fn described(merchant: &Merchant) -> serde_json::Value {
         "unreadable": service::merchants::faults(merchant),
     });
     if described["settings"].is_null() {
-        // What can be copied from it must be set again.
+        // The settings cannot be parsed as a whole. The stored text lets the operator copy the values and set
+        // them again.
         described["storedSettings"] = merchant.settings.as_str().into();
     }
     described
 }
 
-/// The setting that is a file's: `brandLogo=@FILE`, or `brandLogo=` to remove it.
+/// Whether a setting takes a file: `brandLogo=@FILE`, or `brandLogo=` to remove it.
 fn is_logo(setting: &str) -> bool {
     setting == "brandLogo=" || setting.starts_with("brandLogo=@")
 }
 
-/// The file's bytes; none to remove the logo.
+/// The file's bytes, or `None` to remove the logo.
 fn read_logo(setting: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(path) = setting.strip_prefix("brandLogo=@") else {
         return Ok(None);
     };
-    // No more than it takes to see that it is too large.
+    // Reads only as much as is needed to detect that the file is too large.
     let mut file = Vec::new();
     File::open(path)
         .and_then(|opened| {

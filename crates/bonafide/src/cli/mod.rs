@@ -1,5 +1,6 @@
-//! The command line: one module a command, each thin. Formats that scripts rely on are those of the operator guide's
-//! "Command line" chapter; exit status 0 = every line answered, 2 = unusable arguments, 1 = could not do its work.
+//! The command line: one thin module per command. `docs/command-line` documents the output formats that
+//! scripts rely on. The exit status is 0 if every line was answered, 1 if a command failed, and 2 for
+//! unusable arguments.
 
 mod audit;
 mod chain;
@@ -103,7 +104,7 @@ enum Command {
     DecodeWorker,
 }
 
-/// Runs the command that the arguments name.
+/// Parses the arguments and runs the command.
 pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(config) => serve::run(*config),

@@ -1,4 +1,4 @@
-//! `bonafide monitoring`: the screenings that were made, made again, and the account's opinion of risk.
+//! `bonafide monitoring`: lists screenings, replays their decisions, and manages an account's risk profile.
 
 use std::path::PathBuf;
 
@@ -109,7 +109,6 @@ struct List {
     limit: u16,
 }
 
-/// Runs it.
 pub(super) fn run(command: MonitoringCommand) -> anyhow::Result<()> {
     let data = command.data;
     match command.action {

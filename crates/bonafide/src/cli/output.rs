@@ -1,6 +1,9 @@
-//! What every command prints the same way. It decides nothing about what is printed.
+//! Output that all commands print the same way. It decides nothing about the content.
 
-/// Writes a line to stdout; a reader that has gone ends the program quietly.
+/// Writes a line to stdout.
+///
+/// # Errors
+/// Fails if stdout cannot be written to, for example because its reader has closed the pipe.
 pub(crate) fn say(line: &str) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
@@ -9,7 +12,7 @@ pub(crate) fn say(line: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports that a change waits: two people, who confirm it in the portal, are required.
+/// Reports that the change is only proposed and that two people must confirm it in the portal.
 pub(crate) fn say_proposed(json: bool) -> anyhow::Result<()> {
     say(if json {
         r#"{"proposed":true}"#

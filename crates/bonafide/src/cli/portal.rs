@@ -1,5 +1,5 @@
-//! `bonafide portal …`: one-time links into the portal, for the first owner of an account and for operators. There are no default
-//! passwords.
+//! `bonafide portal …`: creates one-time links to the portal, for members of an account and for operators.
+//! There are no default passwords.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -60,7 +60,6 @@ enum Action {
     },
 }
 
-/// Runs it.
 pub(super) fn run(command: PortalCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;

@@ -1,4 +1,4 @@
-//! `bonafide review …`: decisions on attempts that wait for a person, without the portal.
+//! `bonafide review …`: lists pending attempts and decides on them without the portal.
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
@@ -18,7 +18,7 @@ use super::errors::Unusable;
 use super::output::say;
 use super::runtime::block_on;
 
-/// Most attempts that are listed at once.
+/// The most attempts that are listed at once.
 const LISTED: i64 = 200;
 
 /// `bonafide review`.
@@ -68,7 +68,6 @@ enum Action {
     },
 }
 
-/// Runs it.
 pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;
@@ -122,7 +121,7 @@ pub(super) fn run(command: ReviewCommand) -> anyhow::Result<()> {
     })
 }
 
-/// `HIT=VALUE`.
+/// Parses `HIT=VALUE`.
 fn disposition(text: &str) -> Result<(String, Disposition), String> {
     let parsed = text
         .rsplit_once('=')

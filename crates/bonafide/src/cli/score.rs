@@ -1,4 +1,5 @@
-//! `bonafide score`: screens crypto addresses and transactions without a server, and runs vectors of the scoring engine.
+//! `bonafide score`: screens crypto addresses and transactions without a server, and runs test vectors of the
+//! scoring engine.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -65,13 +66,13 @@ pub(crate) struct Score {
     chains: ChainConfig,
 }
 
-/// Nothing may be called clean then.
+/// Without sanctions lists, no address may be reported as clean.
 const NO_LISTS: &str =
     "sanctions lists are not available: import one with `bonafide lists import`, or use --without-lists";
-/// What to do where a running server holds a graph.
+/// What to do while a running server has the graph open.
 const HELD: &str = "ask the server that holds it, by its API or in the portal under \"Screen a wallet\", where an old \
                     decision's page makes it again (\"Repeat this decision\"); or stop the server first";
-/// Members of a line; others are errors.
+/// The permitted members of an input line. Others are errors.
 const MEMBERS: [&str; 5] = ["type", "currency", "query", "report", "label"];
 
 impl Score {
@@ -123,22 +124,22 @@ impl Score {
             "name a chain and a query, or use --batch or --fixture",
             |line| screener.answer(line).to_string(),
         )?;
-        // The answer stands; what was asked for beside it is not there.
+        // The score was already printed, but the requested picture failed.
         screener.undrawn.map_or(Ok(()), Err)
     }
 }
 
-/// Answers lines.
+/// Screens input lines.
 struct Screener<'a> {
     asked: &'a Score,
     sources: ChainSources,
     labels: Known,
     profile: Profile,
-    /// Why nothing may be called clean.
+    /// Why no address may be reported as clean.
     unlisted: Option<&'static str>,
-    /// Chains of which was said that nothing knows their histories.
+    /// Chains for which the warning about missing histories was already printed.
     told: HashSet<Currency>,
-    /// Why there is no picture.
+    /// Why the picture could not be drawn.
     undrawn: Option<anyhow::Error>,
 }
 
@@ -200,7 +201,7 @@ impl Screener<'_> {
     }
 }
 
-/// Why no money was followed, if none was.
+/// Why no funds were traced; `None` if some were.
 fn untraced(answered: &Answered, currency: Currency, known: bool) -> Option<String> {
     let screen = answered.own().filter(|screen| screen.traces.is_empty())?;
     match &screen.failed {
@@ -210,7 +211,7 @@ fn untraced(answered: &Answered, currency: Currency, known: bool) -> Option<Stri
     }
 }
 
-/// What to give for a score that follows money.
+/// What to configure so that funds on this chain can be traced.
 fn unconnected(currency: Currency) -> String {
     let (name, code) = (currency.name(), currency.code());
     format!(
@@ -219,7 +220,7 @@ fn unconnected(currency: Currency) -> String {
     )
 }
 
-/// The lists' wallets, the common label sets, and the sandbox's demo addresses if they are asked for.
+/// The lists' wallets, the common label sets, and on request the sandbox's demo addresses.
 struct Known {
     listed: Option<Wallets>,
     common: LabelIndex,
@@ -244,7 +245,7 @@ impl Labels for Known {
     }
 }
 
-/// Milliseconds since 1970 of an instant or a day.
+/// Parses an instant or a day into milliseconds since 1970.
 fn instant(text: &str) -> Result<i64, String> {
     chain::labels::time(text).map_err(|_| "neither YYYY-MM-DD nor ISO 8601".to_owned())
 }
@@ -252,7 +253,8 @@ fn instant(text: &str) -> Result<i64, String> {
 type Failed = (u16, String);
 
 fn parsed(line: &str) -> Result<Query, Failed> {
-    // serde_json's texts and the names of keys may hold what was pasted by mistake: neither is repeated.
+    // serde_json's messages and the names of members may contain a secret pasted by mistake, so neither is
+    // repeated.
     let line: Map<String, Value> =
         serde_json::from_str(line).map_err(|_| (400, "the line is no JSON object".to_owned()))?;
     if line.keys().any(|name| !MEMBERS.contains(&name.as_str())) {
@@ -294,7 +296,7 @@ fn run_vectors(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The outcomes of a file of vectors.
+/// The outcomes of a file of test vectors.
 pub(super) fn outcomes(file: &Path) -> anyhow::Result<Vec<vectors::Outcome>> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let value =

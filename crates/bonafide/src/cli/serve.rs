@@ -1,4 +1,4 @@
-//! `bonafide serve`: starts everything, serves, and stops without losing a request.
+//! `bonafide serve`: starts the server and stops it without losing a request.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,23 +36,23 @@ use super::runtime::block_on;
 use super::{data, demo};
 use crate::{logging, router};
 
-/// Most of a screening is waiting: for an index, or for the disk.
+/// Screenings mostly wait for an index or the disk, so each worker has several.
 const SCREENINGS_PER_WORKER: usize = 4;
-/// Argon2 fills a core and 19 MiB: few at once, and the rest waits.
+/// Argon2 takes a full core and 19 MiB, so few run at once and the others wait.
 const PASSWORDS_AT_ONCE: usize = 4;
-/// Open files besides the connections: database, lists, spilled uploads.
+/// Open files other than connections: database, lists, spilled uploads.
 const FILES_BESIDES: u64 = 512;
 
-/// Runs the server until it is asked to stop.
+/// Runs the server until it gets a signal to stop.
 pub(super) fn run(config: ServeConfig) -> anyhow::Result<()> {
     logging::start(config.log_json);
-    // One TLS stack for the object store and webhooks.
+    // Installs one TLS implementation for the object store and webhooks.
     let _ = rustls::crypto::ring::default_provider().install_default();
     block_on(serve(config))
 }
 
 async fn serve(config: ServeConfig) -> anyhow::Result<()> {
-    // First of all: where the key is refused, nothing else begins.
+    // The key is checked before anything else starts.
     let data = data::open(&config.data).await?;
     let engines = Engines::load(config.models.clone());
     let listener = TcpListener::bind(config.listen)
@@ -75,7 +75,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     if config.demo {
         demo::seed_list(&data.db, lists.store()).await?;
     }
-    // What is wrong with them, the readiness says.
+    // The readiness check reports any problem with the lists.
     let _ = lists.confirm(&data.db).await;
     let (api_log, calls) = ApiLog::new();
     let writing = tokio::spawn(api_log::write_all(data.db.clone(), calls));
@@ -119,7 +119,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     let following = Running::start(followers, Duration::from_secs(app.config.chains.poll_seconds))?;
     tokio::spawn(service::chain_watch::run(Arc::clone(&app)));
     tokio::spawn(service::nodes::run(Arc::clone(&app)));
-    // Heard from now on, or a request to stop that comes at once would be the end without an ending.
+    // The handler is installed before serving starts. Otherwise an early SIGTERM would end the process
+    // without a clean shutdown.
     let terminate = signal(SignalKind::terminate())?;
     let serving = tokio::spawn(accept(listener, terminate, Arc::clone(&app)));
     tracing::info!(%address, "listening");
@@ -133,7 +134,7 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     serving.await?;
     app.api_log.stop();
     writing.await?;
-    // Models that are being loaded while the process ends would take it down with a fault.
+    // The process would crash if it ended while models are being loaded.
     let engines = app.engines.clone();
     tokio::task::spawn_blocking(move || engines.wait()).await?;
     tokio::task::spawn_blocking(move || following.stop()).await?;
@@ -145,7 +146,8 @@ async fn serve(config: ServeConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where nobody keeps the installation yet, somebody is shown how to become the first operator: loudly, and not in the log.
+/// If the installation has no operator, prints a link for the first one to stderr. The link never goes to the
+/// log.
 async fn show_operator_link(app: &App) -> anyhow::Result<()> {
     if !store::staff::operators(&mut app.db.read().await?)
         .await?
@@ -163,7 +165,7 @@ async fn show_operator_link(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What connections may take.
+/// The limits of connections.
 fn connection_limits(config: &ServeConfig) -> Limits {
     let header = Duration::from_secs(config.header_seconds);
     Limits {
@@ -174,7 +176,7 @@ fn connection_limits(config: &ServeConfig) -> Limits {
     }
 }
 
-/// Who holds connections, and how many each may.
+/// The connections per host.
 fn hosts(config: &ServeConfig) -> Hosts {
     let share = config
         .connections_per_host
@@ -182,7 +184,7 @@ fn hosts(config: &ServeConfig) -> Hosts {
     Hosts::new(share as usize, config.trusted_proxies.clone())
 }
 
-/// Serves until asked to stop; then running requests get their time.
+/// Serves until a signal to stop, then gives running requests time to finish.
 async fn accept(listener: TcpListener, mut terminate: Signal, app: Shared) {
     let grace = Duration::from_secs(app.config.shutdown_seconds);
     let limits = connection_limits(&app.config);
@@ -203,7 +205,7 @@ async fn accept(listener: TcpListener, mut terminate: Signal, app: Shared) {
     let hosts = Arc::new(hosts(&app.config));
     let router = router::router(Arc::clone(&app));
     let served = listener::serve(listener, router, limits, hosts, stop, grace).await;
-    // What a client that has gone began is recorded all the same.
+    // Recordings that a disconnected client started are completed too.
     app.recordings.close();
     if tokio::time::timeout(grace, app.recordings.wait()).await.is_err() || !served {
         tracing::warn!("some requests did not finish in time");

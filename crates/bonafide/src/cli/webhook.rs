@@ -1,4 +1,4 @@
-//! `bonafide webhook …`: a Flow's webhook secret, test messages, deliveries and their replay.
+//! `bonafide webhook …`: manages a Flow's webhook secret, test messages and deliveries.
 
 use clap::{Args, Subcommand};
 use secrecy::ExposeSecret;
@@ -14,7 +14,7 @@ use super::errors::Unusable;
 use super::output::say;
 use super::runtime::block_on;
 
-/// Deliveries that are listed unless told otherwise.
+/// The default number of events listed.
 const LISTED: i64 = 100;
 
 /// `bonafide webhook`.
@@ -50,7 +50,6 @@ enum Action {
     Rotate { flow: Uuid },
 }
 
-/// Runs it.
 pub(super) fn run(command: WebhookCommand) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;

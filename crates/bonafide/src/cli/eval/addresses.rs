@@ -1,4 +1,4 @@
-//! Verdicts on addresses and transaction hashes against a file of vectors.
+//! `bonafide eval addresses`: checks addresses and transaction hashes against a file of test vectors.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `bonafide eval documents`: MRZ, PDF417 and AAMVA readings against a folder's known answers.
+//! `bonafide eval documents`: compares MRZ, PDF417 and AAMVA results with a folder's known answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ impl Documents {
     }
 }
 
-/// A picture and the MRZ printed in it.
+/// An image and the MRZ printed in it.
 #[derive(Debug, PartialEq)]
 struct Row {
     file: String,
@@ -118,7 +118,7 @@ fn mrz(rows: &[Row], read: impl Fn(&str) -> anyhow::Result<Value>) -> anyhow::Re
         } else {
             invalid_exact += u64::from(is_exact);
         }
-        // What does not hold as printed must not be relied on either.
+        // An MRZ whose printed check digits are wrong must not be accepted either.
         if is_accepted && !(is_exact && row.valid) {
             wrong_but_accepted.push(row.file.clone());
         }
@@ -164,7 +164,8 @@ fn pdf417(folder: &Path, read: impl Fn(&Path) -> anyhow::Result<Value>) -> anyho
     )
 }
 
-/// Whether a barcode's text is what was expected: as UTF-8, or byte by byte as Latin-1 where the payload is binary.
+/// Whether a barcode's text is the expected content: as UTF-8, or byte by byte as Latin-1 if the payload is
+/// binary.
 fn holds(text: &str, expected: &[u8], bytes: bool) -> bool {
     text.as_bytes() == expected
         || (bytes

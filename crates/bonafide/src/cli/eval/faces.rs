@@ -1,4 +1,4 @@
-//! `bonafide eval faces`: comparisons within and between people, and counts of faces.
+//! `bonafide eval faces`: compares faces within and between people, and counts faces.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ impl Faces {
     }
 }
 
-/// The faces in a file, or the code of what is wrong with it.
+/// Decodes a file and analyses its faces. The error is the code of the problem.
 pub(super) fn look(engine: &FaceEngine, file: &Path) -> Result<(Picture, FaceReading), &'static str> {
     let bytes = std::fs::read(file).map_err(|_| "unreadable")?;
     let picture = imaging::decode(&bytes, &Limits::default())
@@ -76,7 +76,7 @@ fn comparisons(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
     Ok(report)
 }
 
-/// The distances of all pairs within, and between, people.
+/// The distances of all genuine pairs, and of all impostor pairs.
 fn pairs(people: &[Vec<Embedding>]) -> (Vec<f32>, Vec<f32>) {
     let faces: Vec<(usize, &Embedding)> = people
         .iter()
@@ -97,7 +97,7 @@ fn pairs(people: &[Vec<Embedding>]) -> (Vec<f32>, Vec<f32>) {
     (genuine, impostor)
 }
 
-/// What the default threshold, and the threshold of a FAR of 0.1 %, make of these distances.
+/// The error rates of these distances at the default threshold, and the TAR at a FAR of 0.1 %.
 fn verdicts(genuine: &[f32], impostor: &[f32]) -> Value {
     let matches = |distances: &[f32]| {
         let matched = distances
@@ -152,7 +152,7 @@ fn counts(engine: &FaceEngine, folder: &Path) -> anyhow::Result<Value> {
     }))
 }
 
-/// `…_4.jpg` shows four faces.
+/// The number of faces in a file's name: four for `…_4.jpg`.
 fn count_in_name(file: &Path) -> Option<u64> {
     file.file_stem()?.to_str()?.rsplit_once('_')?.1.parse().ok()
 }

@@ -1,20 +1,21 @@
-//! The figures of the field: precision and recall, error rates with their confidence, TAR at a FAR. Pure.
+//! The usual figures: precision and recall, error rates with their confidence limits, TAR at a FAR. The
+//! functions are pure.
 
 use serde_json::{Map, Value, json};
 
 /// Sections of figures, by name.
 pub(super) type Report = Map<String, Value>;
 
-/// Yes-or-no answers beside the truth.
+/// Counts of yes-or-no predictions compared with the truth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Rightly yes.
+    /// Correct yes.
     pub(super) true_positive: u64,
-    /// Wrongly yes.
+    /// Wrong yes.
     pub(super) false_positive: u64,
-    /// Wrongly no.
+    /// Wrong no.
     pub(super) false_negative: u64,
-    /// Rightly no.
+    /// Correct no.
     pub(super) true_negative: u64,
 }
 
@@ -28,17 +29,17 @@ impl Tally {
         } += 1;
     }
 
-    /// The share of yeses that are right.
+    /// The share of positive predictions that are correct; `None` if there is none.
     pub(super) fn precision(&self) -> Option<f64> {
         share(self.true_positive, self.true_positive + self.false_positive)
     }
 
-    /// The share of truths that were found.
+    /// The share of positive cases that were predicted; `None` if there is none.
     pub(super) fn recall(&self) -> Option<f64> {
         share(self.true_positive, self.true_positive + self.false_negative)
     }
 
-    /// The harmonic mean of both.
+    /// The harmonic mean of precision and recall.
     pub(super) fn f1(&self) -> Option<f64> {
         let wrong = self.false_positive + self.false_negative;
         share(2 * self.true_positive, 2 * self.true_positive + wrong)
@@ -58,12 +59,12 @@ impl Tally {
     }
 }
 
-/// A part of a whole; `None` of nothing.
+/// A part divided by the whole; `None` if the whole is 0.
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Four significant digits are more than any sample supports.
+/// Rounds to four significant digits, which is more precision than any sample supports.
 pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
     let figure = figure?;
     if figure == 0.0 {
@@ -73,7 +74,7 @@ pub(super) fn rounded(figure: Option<f64>) -> Option<f64> {
     Some((figure * scale).round() / scale)
 }
 
-/// The exact (Clopper-Pearson) 95 % upper limit of an error rate of which `errors` of `trials` were seen.
+/// The exact (Clopper-Pearson) one-sided 95 % upper limit of an error rate, after `errors` in `trials`.
 pub(super) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
     if trials == 0 || errors > trials {
         return None;
@@ -90,7 +91,7 @@ pub(super) fn upper_limit(errors: u64, trials: u64) -> Option<f64> {
     Some(high)
 }
 
-/// The probability of at most so many errors at a rate strictly between 0 and 1.
+/// The probability of at most `errors` errors in `trials`, at a rate strictly between 0 and 1.
 fn at_most(errors: u64, trials: u64, rate: f64) -> f64 {
     let (n, odds) = (trials as f64, (rate / (1.0 - rate)).ln());
     let mut log_term = n * (1.0 - rate).ln();
@@ -103,13 +104,13 @@ fn at_most(errors: u64, trials: u64, rate: f64) -> f64 {
     sum
 }
 
-/// The share of `genuine` distances accepted at the largest threshold that accepts at most `far` of the `impostor` ones, and
-/// that threshold.
+/// The true accept rate and its threshold: the largest threshold that accepts at most the share `far` of the
+/// `impostor` distances.
 pub(super) fn tar_at_far(genuine: &[f32], impostor: &[f32], far: f64) -> Option<(f64, f32)> {
     let mut impostor = impostor.to_vec();
     impostor.sort_by(f32::total_cmp);
     let allowed = (impostor.len() as f64 * far).floor() as usize;
-    // Everything strictly below the first impostor too many.
+    // Accepted distances are strictly below the first impostor distance that would exceed `far`.
     let threshold = *impostor.get(allowed)?;
     let accepted = genuine.iter().filter(|distance| **distance < threshold).count();
     Some((share(accepted as u64, genuine.len() as u64)?, threshold))

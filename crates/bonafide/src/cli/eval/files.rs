@@ -1,10 +1,10 @@
-//! Finds the files to measure on. It reads none of them.
+//! Finds the files to evaluate. It reads none of them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The files below a folder, in the order of their names.
+/// The files below a folder, sorted by path.
 pub(super) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -13,7 +13,7 @@ pub(super) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
         for entry in entries {
             let path = entry?.path();
-            // Links are not followed: they may go round.
+            // Symbolic links are not followed, because they can form cycles.
             match std::fs::symlink_metadata(&path)?.file_type() {
                 kind if kind.is_dir() => folders.push(path),
                 kind if kind.is_file() => files.push(path),
@@ -25,7 +25,7 @@ pub(super) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The pictures below a folder, told by their names.
+/// The images below a folder, recognised by their names.
 pub(super) fn pictures_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = files_below(folder)?;
     files.retain(|file| {

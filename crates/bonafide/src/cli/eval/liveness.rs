@@ -1,4 +1,5 @@
-//! `bonafide eval liveness`: error rates as ISO/IEC 30107-3 asks: APCER per attack type, BPCER, and what could not be told.
+//! `bonafide eval liveness`: error rates as defined by ISO/IEC 30107-3: APCER per attack type, BPCER, and
+//! non-response rates.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl Liveness {
     }
 }
 
-/// The folder of an attack, below the folder of all.
+/// The attack type: the name of the file's folder directly below the folder of all attacks.
 fn attack_type(folder: &Path, file: &Path) -> String {
     let below = file.strip_prefix(folder).unwrap_or(file);
     let name = below
@@ -68,7 +69,7 @@ fn attack_type(folder: &Path, file: &Path) -> String {
     format!("attack {}", if name.is_empty() { "(no folder)" } else { &name })
 }
 
-/// `None`: no single usable face, or not a picture.
+/// The outcome of the liveness check; `None` if the file is not an image or has no single usable face.
 fn outcome(engine: &FaceEngine, file: &Path) -> Option<LivenessOutcome> {
     let (picture, reading) = look(engine, file).ok()?;
     reading.main()?;
@@ -95,7 +96,7 @@ impl Outcomes {
         self.live + self.not_live + self.untold
     }
 
-    /// Bona fide presentations called attacks.
+    /// The figures of bona fide presentations. BPCER counts those classified as attacks.
     fn live(&self) -> Value {
         let all = self.presentations();
         json!({
@@ -106,7 +107,7 @@ impl Outcomes {
         })
     }
 
-    /// Attacks called bona fide.
+    /// The figures of attack presentations. APCER counts those classified as bona fide.
     fn attack(&self) -> Value {
         let all = self.presentations();
         json!({

@@ -1,5 +1,5 @@
-//! `bonafide eval …`: measures an engine on files of your own with known answers, and prints a table for people or, with
-//! `--json`, one object. Nothing is sent anywhere or kept, and no figure depends on what was measured before.
+//! `bonafide eval …`: measures an engine on the user's own files with known answers. It prints a table or,
+//! with `--json`, one object. It sends and stores nothing, and no figure depends on an earlier run.
 
 mod addresses;
 mod documents;
@@ -42,7 +42,7 @@ enum Engine {
     Scores(scores::Scores),
 }
 
-/// Measures and prints.
+/// Runs the evaluation and prints the report.
 pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
     let report = match command.engine {
         Engine::Addresses(addresses) => addresses.measure(),
@@ -58,7 +58,7 @@ pub(super) fn run(command: EvalCommand) -> anyhow::Result<()> {
     table(&report).iter().try_for_each(|line| say(line))
 }
 
-/// A report's lines: a heading a section, a line a figure; lists of names one a line.
+/// A report as lines: one heading per section, one line per figure, one line per name in a list.
 fn table(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for (section, figures) in report {

@@ -1,4 +1,5 @@
-//! `bonafide eval sanctions`: labelled pairs of names or entities, and people who are, or are not, on the imported lists.
+//! `bonafide eval sanctions`: evaluates labelled pairs of names or entities, and people who are, or are not,
+//! on the imported lists.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -101,7 +102,7 @@ impl Sanctions {
     }
 }
 
-/// A file's rows by the names in its first line.
+/// A CSV file's rows, by the column names in its first line.
 fn csv_rows(file: &Path) -> anyhow::Result<Vec<Map<String, Value>>> {
     let mut reader = csv::Reader::from_path(file).with_context(|| format!("{}", file.display()))?;
     let rows = reader.deserialize::<std::collections::BTreeMap<String, String>>();
@@ -115,7 +116,7 @@ fn csv_rows(file: &Path) -> anyhow::Result<Vec<Map<String, Value>>> {
     .with_context(|| format!("{}", file.display()))
 }
 
-/// Pairs as lines of `screen --pairs`, each with its truth.
+/// Pairs as lines for `screen --pairs`, each with its true result.
 fn pair_lines(file: &Path) -> anyhow::Result<Vec<(String, bool)>> {
     if file.extension().is_some_and(|extension| extension == "csv") {
         return csv_rows(file)?.iter().map(named_pair).collect();
@@ -144,7 +145,7 @@ fn pair_lines(file: &Path) -> anyhow::Result<Vec<(String, bool)>> {
         .collect()
 }
 
-/// A row of a CSV of names.
+/// Converts a CSV row with two names.
 fn named_pair(row: &Map<String, Value>) -> anyhow::Result<(String, bool)> {
     let cell = |name: &str| {
         let cell = row.get(name).and_then(Value::as_str);
@@ -173,7 +174,7 @@ fn score(pairs: &[(String, bool)], threshold: f64) -> anyhow::Result<Value> {
     Ok(tally.json())
 }
 
-/// People as queries.
+/// People as screening queries.
 fn queries(file: &Path, names_only: bool) -> anyhow::Result<Vec<Query>> {
     let rows = csv_rows(file)?;
     Ok(rows

@@ -1,4 +1,5 @@
-//! Vectors of the scoring engine: shares exactly, scores exactly, points to four places.
+//! `bonafide eval scores`: test vectors of the scoring engine. Shares and scores must match exactly, points
+//! to four decimal places.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What invented applicants are made of: names common around the world, countries by weight. Whoever is called so in the world is meant
-//! by nobody here.
+//! The material of invented applicants: names common around the world, and countries by weight. Any
+//! resemblance to real people is accidental.
 
 /// Given names.
 pub(super) const GIVEN: [&str; 96] = [
@@ -225,7 +225,7 @@ pub(super) const FAMILY: [&str; 120] = [
     "Nkosi",
 ];
 
-/// Countries (alpha-3), the frequent ones more than once.
+/// Countries (alpha-3). Frequent ones appear more than once.
 pub(super) const COUNTRIES: [&str; 48] = [
     "DEU", "DEU", "DEU", "DEU", "FRA", "FRA", "FRA", "ESP", "ESP", "ESP", "ITA", "ITA", "ITA", "GBR", "GBR",
     "GBR", "BRA", "BRA", "BRA", "MEX", "MEX", "IND", "IND", "IND", "TUR", "TUR", "POL", "POL", "NLD", "BEL",
@@ -233,7 +233,7 @@ pub(super) const COUNTRIES: [&str; 48] = [
     "CHL", "COL", "AUS",
 ];
 
-/// Why reviewers decline.
+/// Reasons for declining an applicant.
 pub(super) const REASONS: [&str; 4] = [
     "The listed person was born in the same year and lives in the same country.",
     "The selfie shows somebody else.",

@@ -1,5 +1,5 @@
-//! What may go wrong at an invented applicant's attempt, and what the engines would have found then. It runs no engine and
-//! applies no rule.
+//! The faults of invented applicants' attempts, and the evidence that the engines would have found. It runs
+//! no engine and applies no rule.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use verification::flow::Flow;
 use verification::judge::Judgement;
 use verification::submission::{FileField, Submission};
 
-/// What went wrong at an attempt.
+/// The fault of an attempt.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Fault {
     None,
@@ -37,7 +37,7 @@ pub(super) enum Fault {
     Young,
 }
 
-/// A person before anything happened.
+/// An invented person, before any attempt.
 pub(super) struct Subject {
     pub(super) given: &'static str,
     pub(super) family: String,
@@ -55,7 +55,7 @@ pub(super) fn pick<T: Copy>(rng: &mut StdRng, from: &[T]) -> T {
     from[rng.random_range(0..from.len())]
 }
 
-/// Three of four attempts are faultless.
+/// Draws a fault. About three quarters of the attempts have none.
 pub(super) fn draw_fault(rng: &mut StdRng, subject: &Subject) -> Fault {
     if subject.document.is_none() || rng.random_bool(0.76) {
         return Fault::None;
@@ -80,7 +80,7 @@ pub(super) fn draw_fault(rng: &mut StdRng, subject: &Subject) -> Fault {
     )
 }
 
-/// What the engines would have found.
+/// The evidence that the engines would have found.
 pub(super) fn evidence(rng: &mut StdRng, subject: &Subject, fault: Fault, today: Date) -> Evidence {
     let Some(document_type) = subject.document else {
         return Evidence::default();
@@ -195,7 +195,7 @@ fn comparison(subject: &Subject, read: &DocumentData) -> Comparison {
     }
 }
 
-/// What reviewers are shown of it.
+/// The details that reviewers see.
 pub(super) fn detail(
     rng: &mut StdRng,
     submission: &Submission,
@@ -289,7 +289,7 @@ pub(super) fn detail(
     }
 }
 
-/// A picture of which only the measures are kept: invented applicants have no files.
+/// An image for which only measurements exist, because invented applicants have no files.
 fn picture(rng: &mut StdRng, lines: &[String]) -> PictureSeen {
     let line = |(place, text): (usize, &String)| LineSeen {
         bounds: [0.35, 0.2 + 0.1 * place as f32, 0.4, 0.05],

@@ -1,5 +1,5 @@
-//! One invented applicant after the other: what was submitted, what engines would have found, and what the rules make of it. The rules
-//! are the real ones; only the findings are drawn.
+//! Invents applicants one by one: the submission, the engines' evidence, and the outcome. The real rules
+//! compute the outcome; only the evidence is drawn at random.
 
 use std::collections::BTreeMap;
 
@@ -37,18 +37,18 @@ const HOUR: i64 = 60 * MINUTE;
 
 const DAY: i64 = 24 * HOUR;
 
-/// Applicants are spread over so long a time, which ends now.
+/// Applicants are spread over this period, which ends now (ms).
 const PERIOD: i64 = 730 * DAY;
 
-/// Where invented applicants came through.
+/// The Group and Flows of invented applicants.
 pub(super) struct Places {
     /// The Group.
     pub(super) group_id: Uuid,
-    /// Any document, passport, data only.
+    /// The Flows: any document, passport, data only.
     pub(super) flows: [(Uuid, String, Flow); 3],
 }
 
-/// Makes people up.
+/// Generates invented applicants from a seed.
 pub(super) struct Inventor {
     places: Places,
     seed: u64,
@@ -60,7 +60,7 @@ pub(super) struct Inventor {
     listed: Vec<String>,
 }
 
-/// The label of an invented applicant.
+/// The external user ID of an invented applicant.
 pub(super) fn external_user_id(seed: u64, number: u64) -> String {
     format!("invented-{seed}-{number:08}")
 }
@@ -85,7 +85,7 @@ impl Inventor {
         })
     }
 
-    /// The applicant of a number, from 0: always the same one.
+    /// The applicant with this number, from 0. The same number always gives the same applicant.
     pub(super) fn person(&self, number: u64) -> PastPerson {
         let mut rng = StdRng::seed_from_u64(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ number);
         let share = PERIOD as f64 * (number as f64 + 1.0) / (self.count as f64 + 1.0);
@@ -94,7 +94,7 @@ impl Inventor {
         let mut attempts = Vec::new();
         let mut events = Vec::new();
         let mut at = created_at + rng.random_range(30_000..4 * MINUTE);
-        // Most pass at once; who does not mostly tries again within minutes.
+        // Most applicants pass at once. The others mostly try again within minutes.
         for again in [0.85, 0.6, 0.0] {
             let fault = draw_fault(&mut rng, &subject);
             let (attempt, status) = self.attempt(&mut rng, &subject, fault, at);
@@ -144,7 +144,7 @@ impl Inventor {
             _ => None,
         };
         let (given, mut family) = (pick(rng, &GIVEN), pick(rng, &FAMILY).to_owned());
-        // So that there are as many different names as in a real account.
+        // A second family name gives as many different names as a real account has.
         if rng.random_bool(0.4) {
             family = format!("{family} {}", pick(rng, &FAMILY));
         }
@@ -267,13 +267,13 @@ impl Inventor {
             country: Some(subject.country.to_owned()),
             ..Query::default()
         };
-        // An invented person only: a search that fails shows as a person without hits.
+        // The person is only invented, so a failed search counts as a search without hits.
         self.screener
             .screen(&query, &ScreenOptions::default())
             .map_or_else(|_| Screening::default(), screening_hits::screening)
     }
 
-    /// What reviewers made of it: nearly everything older than two weeks is decided.
+    /// The reviewers' decision. About nine of ten pending attempts older than two weeks are decided.
     fn review(&self, rng: &mut StdRng, status: AttemptStatus, at: i64) -> (AttemptStatus, Option<Decision>) {
         let waits = if self.now - at < 14 * DAY { 0.7 } else { 0.1 };
         if status != AttemptStatus::Pending || rng.random_bool(waits) {

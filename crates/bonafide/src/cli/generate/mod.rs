@@ -1,7 +1,7 @@
-//! `bonafide generate`: fills an account's sandbox with invented applicants, so that the portal can be measured, and hardware sized, with
-//! an account as large as real ones get. Live data is never touched; nothing is announced.
+//! `bonafide generate`: fills an account's sandbox with invented applicants, so that the portal and hardware
+//! can be measured with an account of realistic size. It never changes live data and sends no webhook.
 //!
-//! The same seed invents the same people. A run that was broken off is taken up where it stopped.
+//! The same seed generates the same people. An interrupted run continues where it stopped.
 
 mod cast;
 mod findings;
@@ -26,7 +26,7 @@ use super::runtime::block_on;
 
 /// Applicants written in one transaction.
 const BATCH: u64 = 500;
-/// The Group and the Flows that invented applicants came through.
+/// The name of the Group of invented applicants, and the prefix of its Flows' names.
 const NAME: &str = "Invented applicants";
 
 /// `bonafide generate`.
@@ -45,7 +45,7 @@ pub(crate) struct Generate {
     data: DataConfig,
 }
 
-/// Invents, seals on other threads, writes batch by batch.
+/// Generates the applicants. It seals them on other threads and writes them batch by batch.
 pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
     block_on(async {
         let db = data::open(&command.data).await?.db;
@@ -66,7 +66,7 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
         let mut ahead = None;
         let mut first = written_before(&db, &account, command).await?;
         while first < command.count || ahead.is_some() {
-            // While one batch is being written, the next one is being invented.
+            // The next batch is generated while this one is written.
             let next = (first < command.count).then(|| {
                 let (account, inventor) = (account.clone(), Arc::clone(&inventor));
                 let numbers = first..(first + BATCH).min(command.count);
@@ -100,7 +100,8 @@ pub(super) fn run(command: &Generate) -> anyhow::Result<()> {
     })
 }
 
-/// How many an earlier run with this seed wrote: they come in the order of their numbers.
+/// The number of applicants that an earlier run with this seed wrote. They are written in the order of their
+/// numbers.
 async fn written_before(db: &store::Db, account: &bulk::Account, command: &Generate) -> anyhow::Result<u64> {
     let mut conn = db.read().await?;
     let mut first = 0;
@@ -116,7 +117,7 @@ async fn written_before(db: &store::Db, account: &bulk::Account, command: &Gener
     Ok(first)
 }
 
-/// The Group and its Flows, made at the first run.
+/// The Group and its Flows, which the first run creates.
 async fn places(db: &store::Db, scope: Scope) -> anyhow::Result<Places> {
     let wanted: [(&str, Value); 3] = [
         (
