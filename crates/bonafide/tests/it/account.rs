@@ -1,11 +1,12 @@
-//! Contract §5 and the rows of §7 that concern who calls and how often; `docs/decisions/0001-accounts-and-credentials.md` and `0009-rate-limits-and-capacity.md`.
+//! Contract §5, and the rows of §7 about authentication and rate limits; see
+//! `docs/decisions/0001-accounts-and-credentials.md` and `0009-rate-limits-and-capacity.md`.
 
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 
 use crate::harness::{Key, Server, answer, on_both};
 
-/// A path of each family that takes Basic credentials, with a body that is valid where it needs one.
+/// A path of each family with Basic credentials, and a valid body where one is needed.
 const FAMILIES: [(&str, &str); 4] = [
     ("/v2/public/groups", "groups"),
     (
@@ -192,7 +193,7 @@ on_both!(unknown_paths_and_methods_are_told, |backend| {
     assert_eq!((status, body["message"].is_string()), (405, true));
 });
 
-/// What was acknowledged survives a power cut, and what was not is wholly absent.
+/// Acknowledged writes survive SIGKILL, and unacknowledged ones are entirely absent.
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_groups_survive_a_kill() {
     let server = Server::start(crate::harness::Backend::Sqlite, &[]).await;

@@ -1,4 +1,4 @@
-//! The API log: what is recorded of calls, what never is, and that a stopping server loses none.
+//! The API log: what it records of calls, what it never records, and that a stopping server loses no entry.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::harness::{Key, Server, on_both, wait_until};
 
 pub(crate) const CALLS: &str = "select count(*) from api_log";
 
-/// Waits until so many calls are written: they are beside the requests' own path.
+/// Waits until this many calls are written, because the log is written outside the requests' path.
 pub(crate) async fn written(server: &Server, calls: i64) {
     wait_until(
         async || server.count(CALLS).await >= calls,

@@ -1,4 +1,4 @@
-//! What strangers send to `POST /v2/idv/verify` and other bodies (issue 2, *Bad input*).
+//! Hostile input to `POST /v2/idv/verify` and other endpoints.
 
 use std::io::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::connections::connect;
 use crate::harness::{Backend, Key, Server, answer};
 use crate::verify::verify;
 
-/// The hostile files by which the decoders are tested.
+/// The hostile files that also test the decoders.
 #[path = "../../../imaging/tests/imaging/files.rs"]
 #[expect(dead_code, reason = "the decoders' own tests use more of it")]
 pub(crate) mod files;
@@ -106,7 +106,7 @@ async fn hostile_bodies_get_an_answer_that_names_the_fault() {
             .header(header::CONTENT_TYPE, "application/json");
         assert_eq!(answer(request.body(body).send().await.unwrap()).await.0, status);
     }
-    // A merchant's newer client may send what this version does not know.
+    // A merchant's newer client may send members that this version does not know.
     let unknown = json!({"name": "A", "flowIds": [flow], "future": {"a": 1}});
     assert_eq!(server.post("/v2/public/groups", &key, unknown).await.0, 201);
     let request = server
@@ -126,8 +126,9 @@ async fn hostile_bodies_get_an_answer_that_names_the_fault() {
     );
 }
 
-/// Sends a request as it is, as far as the server takes it; the beginning of the answer. Nothing, where the server hung up with
-/// bytes still on their way: the answer may then be lost with the connection.
+/// Sends a raw request as far as the server accepts it, and returns the start of the response. The text is
+/// empty if the server closed the connection while bytes were still being sent, because the response may then
+/// be lost.
 async fn raw(server: &Server, request: &[u8]) -> String {
     let mut stream = connect(server).await;
     let (mut reads, mut writes) = stream.split();
@@ -183,7 +184,7 @@ async fn hostile_headers_are_refused() {
             "{what}: {answer:?}"
         );
     }
-    // HTTP/2 without TLS is hung up on.
+    // HTTP/2 without TLS is refused by closing the connection.
     assert_eq!(raw(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await, "");
     assert!(
         raw(&server, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -192,14 +193,14 @@ async fn hostile_headers_are_refused() {
     );
 }
 
-/// A page whose content is half a gigabyte of spaces, in half a megabyte.
+/// A PDF page whose content is half a gigabyte of spaces, compressed to half a megabyte.
 fn pdf_bomb() -> Vec<u8> {
     let mut content = ZlibEncoder::new(Vec::new(), Compression::best());
     for _ in 0..512 {
         content.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
     let content = content.finish().unwrap();
-    // Read as text, so that the file's offsets stay right: an ASCII filter in front carries the bytes.
+    // The ASCII filter keeps the file a text, so that its offsets remain valid.
     let content = hex::encode(content);
     files::pdf(&[
         "<< /Type /Catalog /Pages 2 0 R >>".into(),
@@ -212,7 +213,8 @@ fn pdf_bomb() -> Vec<u8> {
     ])
 }
 
-/// Each costs at most its own request an answer: 200 with 2003 where no picture comes of it, 400 where it is no file of ours.
+/// Each file affects at most its own request: 200 with code 2003 if it cannot be decoded, 400 if its format
+/// is not supported.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_files_are_answered() {
     let (server, demo) = Server::demo(Backend::Sqlite, &["--decode-seconds", "5"]).await;
@@ -276,7 +278,7 @@ async fn hostile_files_are_answered() {
         let codes = body["idvResult"]["codes"].as_array().unwrap();
         assert_eq!(!codes.contains(&json!(2003)), is_readable, "{what}: {body}");
     }
-    // A busy machine may not get through its work in time.
+    // A busy machine may not finish in time.
     let (status, body) = loop {
         let answer = send(pdf_bomb()).await;
         if answer.0 != 503 {
@@ -311,7 +313,7 @@ async fn hostile_files_are_answered() {
     assert_eq!(alive.status(), 200);
 }
 
-/// The processes that a process started.
+/// The child processes of a process.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("task")).unwrap();
     threads
@@ -349,7 +351,8 @@ fn a_decoder_that_dies_costs_one_file_its_answer() {
     );
 }
 
-/// Memory of a process and its children, in MiB, what they share counted once; of one that has gone, none.
+/// Memory of a process and its children, in MiB, with shared memory counted once. A process that has ended
+/// counts as 0.
 fn memory(pid: u32) -> u64 {
     let resident = |pid: u32| {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
@@ -396,7 +399,7 @@ async fn uploads_of_eighty_megabytes_at_once_take_less_than_a_gigabyte() {
     }
     body.extend_from_slice(b"--X--\r\n");
     let body = Bytes::from(body);
-    // Four: twenty take minutes without optimisation (docs/measurements.md has them).
+    // Four uploads, because twenty take minutes without optimisation (`docs/measurements.md` has them).
     let uploads: Vec<_> = (0..4)
         .map(|_| {
             let request = server
@@ -415,7 +418,7 @@ async fn uploads_of_eighty_megabytes_at_once_take_less_than_a_gigabyte() {
     let answers = uploads.await.unwrap();
     println!("{most} MiB at most, {:.1} s", begun.elapsed().as_secs_f32());
     for (status, body) in &answers {
-        // A slow machine may refuse some: the queue is short.
+        // A slow machine may refuse some uploads, because the queue is short.
         assert!(matches!(status, 200 | 503), "{status}: {body}");
     }
     assert!(

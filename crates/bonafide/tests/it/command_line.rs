@@ -1,4 +1,4 @@
-//! What commands print about people and accounts, and how they refuse.
+//! The output of commands about people and accounts, and their refusals.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ on_both!(an_erasure_names_the_mode_that_it_searched, |backend| {
     let ada = ["--sandbox", "--external-user-id", "ada"];
     server.bonafide(&[&erase[..], &ada].concat());
     assert_eq!(server.count(count).await, 0);
-    // Erasing somebody again by the facemap id is no error.
+    // Erasing the same person again by facemap ID is not an error.
     let again = server.bonafide(&[&erase[..], &["--sandbox", "--facemap", facemap]].concat());
     assert!(again.contains("\"attempts\":0"), "{again}");
 });
@@ -92,7 +92,8 @@ on_both!(an_account_is_shown_with_its_settings, |backend| {
     assert!(said.contains("no such merchant"), "{said}");
 });
 
-// Nothing of the stored settings is known, so whatever decides must be set, and two people may be required.
+// The stored settings cannot be parsed. All settings that affect decisions must be set again, and two people
+// may be required.
 on_both!(settings_that_are_no_object_are_replaced, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let id = demo["merchantId"].as_str().unwrap();

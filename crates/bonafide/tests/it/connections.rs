@@ -1,4 +1,4 @@
-//! The accept loop under clients that are slow, silent or many (`http_server::listener`).
+//! The accept loop with slow, silent and many clients (`http_server::listener`).
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ pub(crate) async fn connect(server: &Server) -> TcpStream {
         .unwrap()
 }
 
-/// Sends a request and reads its (short) answer.
+/// Sends a request and reads its (short) response.
 async fn ask(stream: &mut TcpStream, request: &[u8]) -> String {
     stream.write_all(request).await.unwrap();
     let mut answer = vec![0; 4_096];
@@ -31,7 +31,7 @@ async fn metrics(server: &Server) -> String {
     metrics.text().await.unwrap()
 }
 
-/// A request that lacks the last byte, `}`, of its body.
+/// A request whose body lacks its last byte, `}`.
 fn half_a_post(server: &Server) -> Vec<u8> {
     let key = server.merchant(true).sandbox;
     let basic = base64::engine::general_purpose::STANDARD.encode(format!("{}:{}", key.key, key.secret));
@@ -42,7 +42,7 @@ fn half_a_post(server: &Server) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Whether the server closes the connection in this time; what it says before is ignored.
+/// Whether the server closes the connection within this time. Earlier bytes are ignored.
 async fn is_closed_within(stream: &mut TcpStream, seconds: u64) -> bool {
     let mut rest = Vec::new();
     timeout(Duration::from_secs(seconds), stream.read_to_end(&mut rest))
@@ -55,7 +55,7 @@ async fn a_header_that_trickles_in_is_cut_off() {
     let server = Server::start(Backend::Sqlite, &["--header-seconds", "2"]).await;
     let mut slow = connect(&server).await;
     let begun = Instant::now();
-    // One byte at a time would take ten seconds.
+    // At one byte at a time, the header would take ten seconds.
     for byte in GET.iter().cycle() {
         if slow.write_all(&[*byte]).await.is_err() || begun.elapsed() > Duration::from_secs(10) {
             break;
@@ -99,7 +99,7 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     for _ in 0..3 {
         silent.push(connect(&server).await);
     }
-    // Accepted in their order, so the others have their places by now.
+    // Connections are accepted in order, so the earlier ones have their places.
     let mut waiting = connect(&server).await;
     waiting.write_all(GET).await.unwrap();
     let mut answer = [0; 12];
@@ -133,7 +133,7 @@ async fn no_host_holds_all_places() {
     for _ in 0..3 {
         silent.push(connect_from("127.0.0.2", &server).await);
     }
-    // Accepted in their order, so the others have their places by now.
+    // Connections are accepted in order, so the earlier ones have their places.
     let mut fourth = connect_from("127.0.0.2", &server).await;
     assert!(is_closed_within(&mut fourth, 20).await, "it has its share");
     assert!(
@@ -159,7 +159,7 @@ async fn no_host_holds_all_places() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_stop_others() {
-    // As a proxy may hold them: many hosts' in one.
+    // Many clients' connections can come from one proxy.
     let server = Server::start(Backend::Sqlite, &["--trusted-proxies", "127.0.0.1"]).await;
     let mut silent = Vec::new();
     for _ in 0..500 {
@@ -182,10 +182,10 @@ async fn a_client_that_does_not_read_is_given_up() {
     let server = Server::start(Backend::Sqlite, &patience).await;
     let mut greedy = connect(&server).await;
     let request = b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);
-    // More answers than any socket's buffer holds; none is read until the server's patience has ended.
+    // The responses exceed every socket buffer. The client reads none until the server's timeout has passed.
     let _ = timeout(Duration::from_secs(1), greedy.write_all(&request)).await;
     let is_given_up = async || {
-        // The other one is that of this request.
+        // The remaining open connection is that of this request.
         metrics(&server).await.contains("bonafide_open_connections 1\n")
     };
     wait_until(is_given_up, "the server gives it up").await;

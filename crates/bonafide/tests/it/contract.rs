@@ -1,4 +1,4 @@
-//! `docs/contract.md` names a test for every row of the contract; here it is checked that they exist.
+//! Checks that the tests that `docs/contract.md` names for the contract's rows exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// A name's parts lead to a file whose path holds all but the last, and which defines the last as a test.
+/// Whether a test exists: a file's path must contain all parts of the name except the last, and define the
+/// last as a test.
 fn exists(name: &str, sources: &[(PathBuf, String)]) -> bool {
     let (place, test) = name.rsplit_once("::").unwrap_or(("", name));
     let definitions = [format!("fn {test}("), format!("on_both!({test},")];

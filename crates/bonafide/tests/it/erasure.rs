@@ -1,6 +1,8 @@
-//! Erasing a person leaves nothing: not in the database, its log, its dump, the objects, the folders and logs of the server, nor behind an
-//! endpoint that opens sealed data. [`STORES`] lists the places. A new store of personal data gets what it holds into
-//! [`Person::leave_traces`], and its own way of reading, if it has one, into [`STORES`].
+//! Erasing a person leaves no trace: not in the database, its log or its dump, the objects, the server's
+//! folders and logs, nor behind a page that opens sealed data.
+//!
+//! [`STORES`] lists the places. For a new store of personal data, add its content to [`Person::leave_traces`]
+//! and, if it is read differently, its reader to [`STORES`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -23,14 +25,14 @@ use crate::verify::specimen;
 
 const VERIFY: &str = "/v2/idv/verify";
 const MONITORING: &str = "/v2/public/transaction-monitoring";
-/// The person's label in the merchant's system.
+/// The person's external user ID in the merchant's system.
 const LABEL: &str = "quillfeather-7f31@marker.example";
-/// A wallet of the demo list that is screened under the label.
+/// A wallet of the demo list that is screened under that ID.
 const WALLET: &str = "0xDE00000000000000000000000000000000000DE0";
 const NOTE: &str = "markernote-31c7 she called twice";
 const REASON: &str = "markerreason-58d2 the picture is blurred";
 
-/// What names the person: from the request, from the document, from what others wrote.
+/// Texts that identify the person: from the request, from the document, and from what others wrote.
 const MARKERS: [&str; 10] = [
     LABEL,
     "quillfeather",
@@ -44,12 +46,12 @@ const MARKERS: [&str; 10] = [
     REASON,
 ];
 
-/// A store's name, and how its content is read.
+/// A store's name, and the function that reads its content.
 type Store = (&'static str, fn(Reader) -> Found);
 
-/// Everything that a place holds, piece by piece, each with a name for the failure's message.
+/// The content of a store, piece by piece, each with a name for the failure's message.
 type Found = Pin<Box<dyn Future<Output = Vec<(String, Vec<u8>)>> + Send>>;
-/// The places that are searched.
+/// The stores that are searched.
 const STORES: [Store; 3] = [
     ("files of the data folder", |reader| Box::pin(files(reader))),
     ("rows of the database", |reader| Box::pin(rows(reader))),
@@ -58,7 +60,7 @@ const STORES: [Store; 3] = [
     }),
 ];
 
-/// What a store needs to be read.
+/// The access that reading a store needs.
 #[derive(Clone)]
 struct Reader {
     folder: PathBuf,
@@ -66,7 +68,7 @@ struct Reader {
     browser: std::sync::Arc<Browser>,
 }
 
-/// Database, write-ahead log, objects, spill folder, lists, logs.
+/// Files: database, write-ahead log, objects, spill folder, lists, logs.
 async fn files(reader: Reader) -> Vec<(String, Vec<u8>)> {
     fn walk(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -83,13 +85,13 @@ async fn files(reader: Reader) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Every row of every table, bytes in hexadecimal digits, as a dump has them.
+/// Every row of every table, with bytes as hexadecimal digits, as in a dump.
 async fn rows(reader: Reader) -> Vec<(String, Vec<u8>)> {
     let rows = reader.rows.into_iter();
     rows.map(|row| ("row".to_owned(), row.into_bytes())).collect()
 }
 
-/// The pages that a list of the portal leads to.
+/// The pages that a list of the portal links to.
 async fn opened(reader: Reader, list: &str) -> Vec<(String, Vec<u8>)> {
     let page = reader.browser.get(list).await.page();
     let mut links: Vec<&str> = page
@@ -106,12 +108,12 @@ async fn opened(reader: Reader, list: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// What is searched for: a name for the failure's message, and the bytes.
+/// A text to search for: a name for the failure's message, and the bytes.
 type Needle = (String, Vec<u8>);
 
-/// Where needles occur, as they are, in hexadecimal digits or in base64: pairs of needle and place.
+/// The places where needles occur as they are, in hexadecimal digits or in base64: pairs of needle and place.
 fn occurrences(stores: &[(String, Vec<u8>)], needles: &[Needle]) -> BTreeSet<(String, String)> {
-    // By their first two bytes, so that one pass over the stores looks for all.
+    // Needles are indexed by their first two bytes, so that a single pass over the stores finds all.
     let mut by_beginning: Vec<Vec<(&str, Vec<u8>)>> = vec![Vec::new(); 1 << 16];
     let beginning = |bytes: &[u8]| usize::from(u16::from_be_bytes([bytes[0], bytes[1]]));
     for (name, needle) in needles {
@@ -138,7 +140,7 @@ fn occurrences(stores: &[(String, Vec<u8>)], needles: &[Needle]) -> BTreeSet<(St
     found
 }
 
-/// Somebody with an account's sandbox, who leaves traces wherever there is a place for them.
+/// A person in an account's sandbox who leaves traces in every store.
 struct Person<'a> {
     server: &'a Server,
     demo: &'a Value,
@@ -190,10 +192,10 @@ impl Person<'_> {
         body
     }
 
-    /// Uses everything that records something of a person; the facemap.
+    /// Uses every feature that records something about a person. Returns the facemap ID.
     async fn leave_traces(&self) -> String {
         let flow = self.demo["flows"]["any-document"].as_str().unwrap();
-        // Nobody listens there, so the events wait.
+        // No receiver listens there, so the events remain pending.
         let hook = json!({"webhookUrl": "http://127.0.0.1:9/hook"});
         let (status, body) = self
             .server
@@ -210,7 +212,7 @@ impl Person<'_> {
         let (status, body) = answer(request.multipart(self.form()).send().await.unwrap()).await;
         let code = &body["idvResult"]["code"];
         assert_eq!((status, code), (200, &json!(2307)), "the same face again: {body}");
-        // A session without an attempt, and a link that was not used.
+        // A session without an attempt, and an unused link.
         self.session().await;
         self.link().await;
 
@@ -237,7 +239,8 @@ impl Person<'_> {
         let export = export.send().await.unwrap();
         assert_eq!(export.status(), 200);
         assert!(export.bytes().await.unwrap().len() > 10_000);
-        // The log is written beside the requests: flow, two verifications, three links, monitoring, applicant.
+        // The log is written outside the requests' path: flow, two verifications, three links, monitoring,
+        // applicant.
         wait_until(async || self.server.count(CALLS).await >= 8, "the API log").await;
         facemap
     }
@@ -250,7 +253,7 @@ impl Person<'_> {
         }
     }
 
-    /// All that all stores hold.
+    /// The content of all stores.
     async fn everything(&self) -> Vec<(String, Vec<u8>)> {
         let reader = self.reader().await;
         let mut everything = Vec::new();
@@ -275,11 +278,12 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
         key: Key::of_demo(&demo),
         browser: std::sync::Arc::new(Browser::sign_up(&server, merchant, "compliance").await),
     };
-    // The demo's own link is another person's.
+    // The demo's own link belongs to another person.
     let others = server.bytes("select user_id_sealed from link_tokens").await;
     let facemap = person.leave_traces().await;
 
-    // What the person's and the account's keys seal, and the wrapped keys themselves: all of it is found now.
+    // The values sealed with the person's and the account's keys, and the wrapped keys themselves. All of
+    // them are found before the erasure.
     let mut sealed: Vec<Needle> = Vec::new();
     for (table, column) in [
         ("people", "wrapped_key"),
@@ -312,7 +316,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
             !values.is_empty(),
             "{table}.{column} holds nothing, so this test proves nothing of it"
         );
-        // Long values are cut into pages.
+        // SQLite splits long values across pages.
         let beginnings = values
             .into_iter()
             .map(|value| value[..value.len().min(200)].to_vec());
@@ -347,7 +351,7 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
             "{name}: the search does not find what is there"
         );
     }
-    // The portal opens what is sealed; on a disk nothing is ever in the clear.
+    // The portal opens sealed data. On disk, nothing is ever in clear text.
     let on_disk = |place: &str| place.starts_with("files") || place.starts_with("rows");
     let clear = occurrences(&before, &markers)
         .into_iter()
@@ -371,13 +375,13 @@ on_both!(nothing_of_an_erased_person_is_left, |backend| {
     assert!(left.is_empty(), "{left:#?}");
     assert_eq!(attempt_folders(&server).len(), 0);
 
-    // A repetition neither gets the answer nor brings the person back.
+    // A repeated request neither gets the stored response nor creates the person again.
     for (status, body) in [person.verify().await, person.monitor().await] {
         assert_eq!(status, 409, "{body}");
         assert!(body["message"].as_str().unwrap().contains("was erased"), "{body}");
     }
     assert_eq!(server.count("select count(*) from people").await, 0);
-    // The journal names the destroyed keys and nobody.
+    // The journal names only the destroyed keys.
     let entries = std::fs::read_dir(server.dir.path().join("objects/erasures")).unwrap();
     let entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 1);
@@ -414,7 +418,7 @@ on_both!(an_erasure_without_the_object_store_erases_nobody, |backend| {
     };
     let people = async || server.count("select count(*) from people").await;
 
-    // A file where the journal's folder would be.
+    // A file blocks the path of the journal's folder.
     let journal = server.dir.path().join("objects/erasures");
     std::fs::write(&journal, "in the way").unwrap();
     let refused = erase().await;
@@ -424,7 +428,7 @@ on_both!(an_erasure_without_the_object_store_erases_nobody, |backend| {
     assert_eq!(server.count("select count(*) from erasures").await, 0);
     std::fs::remove_file(&journal).unwrap();
 
-    // The rows go, and the files cannot be listed.
+    // The rows are deleted, but the files cannot be listed.
     let (folder, _) = attempt_folders(&server).pop_first().unwrap();
     let stray = folder.join(OsStr::from_bytes(b"\xff"));
     std::fs::write(&stray, "no object has such a name").unwrap();

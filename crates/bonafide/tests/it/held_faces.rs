@@ -1,5 +1,5 @@
-//! A copied portrait as a selfie (`docs/decisions/0021-held-for-review.md` and `0024-copies.md`): it waits for a person, and until one
-//! approves it the face belongs to no one.
+//! A copied portrait as a selfie (`docs/decisions/0021-held-for-review.md` and `0024-copies.md`). The attempt
+//! is held for review, and its face is registered for no person until a reviewer approves it.
 
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{Key, Server, on_both, workspace};
 use crate::verify::{codes, specimen, verify};
 
-/// The form of the first specimen with the portrait cut from the passport's picture as its selfie.
+/// The first specimen's form, with the portrait cut from the passport's image as its selfie.
 fn with_the_portrait(demo: &Value, user: &str) -> Form {
     let specimen = specimen("pass-passport");
     let file = |field: &str| {
@@ -40,7 +40,7 @@ fn with_the_portrait(demo: &Value, user: &str) -> Form {
         .part("selfie", picture(portrait))
 }
 
-/// Submits the portrait; the number of the attempt that is held.
+/// Submits the portrait. Returns the number of the held attempt.
 async fn held(server: &Server, demo: &Value, user: &str) -> String {
     let faces = server.count("select count(*) from faces").await;
     let (status, body) = verify(server, demo, with_the_portrait(demo, user)).await;
@@ -86,7 +86,7 @@ on_both!(
         let real = send("real").await;
         assert_eq!(real["success"], true, "{real}");
         assert_eq!(status(&server, &demo, "real").await, "approved");
-        // By now the face is the real person's.
+        // The face has meanwhile been registered for the real person.
         let (approved, said) = approve(&server, &attempt);
         assert!(!approved && said.contains("2307"), "{said}");
         assert_eq!(
@@ -144,7 +144,7 @@ on_both!(an_approval_proves_a_held_face, |backend| {
     assert_eq!(status(&server, &demo, "ada").await, "approved");
     assert_eq!(server.count("select count(*) from faces").await, 1);
     assert_eq!(server.count("select count(*) from people where proven").await, 1);
-    // The running server knows the face although another process proved it.
+    // The running server knows the face, although another process registered it.
     let form = specimen("pass-passport").form(&demo, &json!({"externalUserId": "other"}));
     assert_eq!(codes(&verify(&server, &demo, form).await.1), [2307]);
     for decision in ["reopen", "approve"] {
@@ -170,7 +170,7 @@ on_both!(an_approval_screens_under_every_known_name, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     server.engines().await;
     let attempt = held(&server, &demo, "ada").await;
-    // The same person is known by another name by the time that somebody approves.
+    // The same person was registered under another name before the review.
     let flow = json!({"externalUserId": "ada", "flowId": demo["flows"]["passport"], "lastName": "Quill"});
     let (status, body) = verify(&server, &demo, specimen("pass-passport").form(&demo, &flow)).await;
     assert_eq!(status, 200, "{body}");

@@ -1,5 +1,5 @@
-//! `Idempotency-Key` and its lease (`docs/decisions/0008-idempotency.md`): one key leads to one effect, however long the request takes and whatever happens
-//! to the process that carries it out.
+//! `Idempotency-Key` and its lease (`docs/decisions/0008-idempotency.md`): one key leads to one effect,
+//! however long the request takes and whether or not its process survives.
 
 use reqwest::Method;
 use rustix::process::{Pid, Signal};
@@ -23,14 +23,14 @@ fn decoders(server: &Server) -> Vec<Pid> {
     found
 }
 
-/// Sends a signal to all decoders: without them a verification stands still.
+/// Sends a signal to all decoders. While they are stopped, verifications cannot proceed.
 fn signal(decoders: &[Pid], signal: Signal) {
     for decoder in decoders {
         rustix::process::kill_process(*decoder, signal).unwrap();
     }
 }
 
-/// A server whose decoders stand still; and they.
+/// A server whose decoders are stopped, and those decoders.
 async fn at_a_standstill(backend: crate::harness::Backend, arguments: &[&str]) -> (Server, Value, Vec<Pid>) {
     let (server, demo) = Server::demo(backend, arguments).await;
     let form = specimen("pass-passport").form(&demo, &json!({}));
@@ -44,7 +44,7 @@ async fn at_a_standstill(backend: crate::harness::Backend, arguments: &[&str]) -
     (server, demo, decoders)
 }
 
-/// A verification with the key `once`, under way.
+/// Starts a verification with the key `once`.
 fn begin(server: &Server, demo: &Value) -> tokio::task::JoinHandle<(u16, Value)> {
     let form = specimen("pass-id-card-td1").form(demo, &json!({}));
     let request = server.request(Method::POST, "/v2/idv/verify", &Key::of_demo(demo));
@@ -57,7 +57,7 @@ on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
     let first = begin(&server, &demo);
     let claimed = async || server.count("select count(*) from idempotency_keys").await == 1;
     wait_until(claimed, "the first request's lease").await;
-    // As if the process had stood still for longer than its lease.
+    // Simulates that the process was stopped for longer than its lease.
     server.sql("update idempotency_keys set lease_until = 0").await;
     let second = begin(&server, &demo);
     let taken_over = async || {
@@ -79,7 +79,7 @@ on_both!(a_request_that_lost_its_lease_is_rolled_back, |backend| {
         2,
         "one for the key"
     );
-    // The first client gets the answer when it asks again.
+    // The first client gets the response when it repeats the request.
     let (status, repeated) = begin(&server, &demo).await.unwrap();
     assert_eq!((status, repeated), (200, body));
     assert_eq!(server.count("select count(*) from attempts").await, 2);

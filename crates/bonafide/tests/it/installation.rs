@@ -1,5 +1,5 @@
-//! The master key and the database that belongs to it: a key that is missing, wrong or damaged is refused by every command, and
-//! none is made where an installation exists.
+//! The master key and its database: every command refuses a missing, wrong or damaged key, and none creates a
+//! key where an installation exists.
 
 use std::path::Path;
 use std::process::Output;
@@ -13,7 +13,8 @@ fn key(dir: &Path) -> std::path::PathBuf {
     dir.join("master.key")
 }
 
-/// Runs a command on a data folder and a database; what it wrote to both outputs, and whether it succeeded.
+/// Runs a command on a data folder and a database. Returns whether it succeeded, and its output on both
+/// streams.
 fn command(dir: &Path, database: &str, arguments: &[&str]) -> (bool, String) {
     let output: Output = program(database, dir, &Vec::new())
         .args(arguments)
@@ -26,7 +27,7 @@ fn command(dir: &Path, database: &str, arguments: &[&str]) -> (bool, String) {
     )
 }
 
-/// The commands that open the database. `doctor` is tested apart: it answers on stdout.
+/// The commands that open the database. `doctor` has its own test, because it reports on stdout.
 const COMMANDS: [&[&str]; 8] = [
     &["migrate"],
     &["merchant", "list"],
@@ -38,7 +39,7 @@ const COMMANDS: [&[&str]; 8] = [
     &["lists", "remove", "demo"],
 ];
 
-/// Every command and `serve` refuse, with a text that names the reason.
+/// Checks that every command and `serve` refuse with a text that names the reason.
 fn all_refuse(dir: TempDir, database: &str, reason: &str) -> TempDir {
     for arguments in COMMANDS {
         let (success, said) = command(dir.path(), database, arguments);
@@ -70,7 +71,7 @@ on_both!(a_missing_master_key_is_not_replaced, |backend| {
     std::os::unix::fs::symlink("/no/such/volume/master.key", key(dir.path())).unwrap();
     let dir = all_refuse(dir, &database, "is missing");
     std::fs::remove_file(key(dir.path())).unwrap();
-    // The right one comes back, and everything opens.
+    // After the right key is restored, everything opens.
     std::fs::write(key(dir.path()), kept).unwrap();
     let server = Server::try_start_on(dir, &database, &[], &[]).unwrap();
     assert_eq!(server.get("/v2/public/groups", &merchant.live).await.0, 200);
@@ -91,7 +92,7 @@ on_both!(another_installations_key_is_refused, |backend| {
     server.bonafide(&["audit", "verify"]);
 });
 
-/// A key file that is no key file: each is refused, stays as it is, and is not quoted.
+/// Files that are not valid key files: each is refused, not changed, and not quoted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_key_file_is_refused() {
     use base64::Engine as _;
@@ -162,16 +163,16 @@ async fn a_damaged_key_file_is_refused() {
     std::fs::create_dir(&path).unwrap();
     refused("a folder", "it is a folder", "--master-key");
     std::fs::remove_dir(&path).unwrap();
-    // It never ends.
+    // A file that never ends.
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
     refused("a device", "too large", copy);
-    // It cannot be read: also not by root, under whom these tests may run.
+    // A file that cannot be read, even by root, who may run these tests.
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("master.key", &path).unwrap();
     refused("a link to itself", "cannot read it", "--master-key");
 }
 
-/// `doctor` makes neither a key nor a database nor a folder.
+/// `doctor` creates no key, database or folder.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_makes_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +192,7 @@ async fn doctor_makes_nothing() {
     assert_eq!(std::fs::read_dir(&there).unwrap().count(), 0);
 }
 
-/// On PostgreSQL the database is there, and empty.
+/// The PostgreSQL database exists and is empty.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_makes_no_schema() {
     let dir = tempfile::tempdir().unwrap();
@@ -199,7 +200,7 @@ async fn doctor_makes_no_schema() {
     let (_, said) = command(dir.path(), &url, &["doctor"]);
     assert!(said.contains("is empty"), "{said}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-    // The schema without a key: the node that serves makes it.
+    // The schema is created without a key, because the serving node creates the key.
     let (success, said) = command(dir.path(), &url, &["migrate"]);
     assert!(success, "{said}");
     assert!(!key(dir.path()).exists());
@@ -257,7 +258,7 @@ on_both!(of_two_first_starts_with_two_keys_one_serves, |backend| {
 on_both!(an_older_installation_is_adopted_by_its_own_key_alone, |backend| {
     let server = Server::start(backend, &[]).await;
     let merchant = server.merchant(true);
-    // An installation of before there were check values.
+    // An installation from before check values existed.
     server.sql("delete from installation").await;
     let (dir, database) = server.stop();
     let kept = std::fs::read(key(dir.path())).unwrap();
@@ -298,7 +299,7 @@ on_both!(a_check_value_that_was_changed_refuses, |backend| {
     server.bonafide(&["merchant", "list"]);
 });
 
-/// A part of the readiness, once it is not ready: answers may be a second old.
+/// A part of the readiness once it is not ready. Responses may be a second old.
 async fn unready(server: &Server, name: &str) -> (bool, String) {
     eventually(async || match server.part(name).await {
         part if !part.0 => Ok(part),
@@ -314,13 +315,13 @@ on_both!(a_rotation_keeps_the_check_value_right, |backend| {
     server.bonafide(&["keys", "rotate"]);
     let new = std::fs::read(key(server.dir.path())).unwrap();
     assert_ne!(old, new);
-    // A server with the old file still runs: what it cannot open must not be written.
+    // A server with the old key file still runs, so nothing may be written that it cannot open.
     let refused = server.try_bonafide(&["keys", "rewrap"]);
     assert!(!refused.status.success());
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(said.contains("restart"), "{said}");
     let (dir, database) = server.stop();
-    // Interrupted here: both files open everything.
+    // If the rotation stops here, both files open all data.
     for file in [&old, &new] {
         std::fs::write(key(dir.path()), file).unwrap();
         let (success, said) = command(dir.path(), &database, &["merchant", "list"]);
@@ -340,7 +341,7 @@ on_both!(a_rotation_keeps_the_check_value_right, |backend| {
     assert!(said.contains("\"intact\":true"), "{said}");
 });
 
-/// Of two rotations at once neither loses the other's key.
+/// Two simultaneous rotations do not lose each other's key.
 #[tokio::test(flavor = "multi_thread")]
 async fn rotations_at_once_keep_every_key() {
     let server = Server::start(Backend::Sqlite, &[]).await;
@@ -363,7 +364,7 @@ async fn rotations_at_once_keep_every_key() {
     assert_eq!(file["masters"].as_array().unwrap().len(), 5);
 }
 
-/// The tests' own cluster has all three settings off. A role's or a connection's setting outweighs the file's.
+/// The tests' cluster has all three settings off. A role's or connection's setting overrides the file's.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_names_the_settings_of_postgresql_that_lose_writes() {
     let look = |said: &str| {

@@ -1,4 +1,5 @@
-//! Clients that hang up and servers that die in the middle: what is recorded is whole or absent, and nothing stays behind.
+//! Clients that disconnect and servers that die during a request: records are complete or absent, and no
+//! files are left behind.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use uuid::Uuid;
 use crate::harness::{Backend, Server, on_both, wait_until};
 use crate::verify::{specimen, verify};
 
-/// The folders of attempts in the object store, with how many files each has.
+/// The folders of attempts in the object store, with the number of files in each.
 pub(crate) fn attempt_folders(server: &Server) -> BTreeMap<PathBuf, usize> {
     let list = |folder: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(folder)
@@ -24,7 +25,7 @@ pub(crate) fn attempt_folders(server: &Server) -> BTreeMap<PathBuf, usize> {
             let files = list(&attempt).len();
             (attempt, files)
         })
-        // A ping, or what was deleted.
+        // Deleted attempts and the object store's health check leave empty folders.
         .filter(|(_, files)| *files > 0)
         .collect()
 }
@@ -79,7 +80,7 @@ on_both!(objects_that_nothing_refers_to_are_swept, |backend| {
     assert_eq!(verify(&server, &demo, form).await.0, 200);
     let (named, _) = attempt_folders(&server).pop_first().unwrap();
     age(&named);
-    // The first was made before the attempt; the last is newer than any that this database knows.
+    // The first ID is older than the attempt; the last is newer than any that this database contains.
     let (earlier, later) = (
         Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 1_700_000_000, 0)),
         Uuid::now_v7(),

@@ -1,4 +1,4 @@
-//! What ends, and what must outlast it: retention, erasure, key rotation, and the audit trail that tells of them.
+//! Retention, erasure and key rotation, and the audit trail that records them.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::harness::{Backend, Key, Server, on_both, wait_until};
 use crate::interruptions::attempt_folders;
 use crate::verify::{specimen, verify};
 
-/// The trail of the demo's account.
+/// The verification of the demo account's audit trail.
 fn audit(server: &Server, demo: &Value) -> (bool, Value) {
     let merchant = demo["merchantId"].as_str().unwrap();
     let output = server.try_bonafide(&["audit", "verify", "--merchant", merchant]);
@@ -51,7 +51,7 @@ async fn attempts_go_when_their_retention_is_over() {
     assert!(audit(&server, &demo).0);
 }
 
-/// The newer account is swept first; its Flow cannot be read.
+/// The newer account is swept first, and its Flow cannot be parsed.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_that_cannot_be_swept_keeps_no_other_account_s_attempts() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
@@ -158,7 +158,7 @@ async fn the_master_key_is_changed_without_losing_anything() {
         "before the restart"
     );
     let server = server.kill_and_restart(&["--demo"]);
-    // The killed server counts as one with the old key file for a while.
+    // The killed server still counts as one with the old key file for a while.
     let refused = server.try_bonafide(&["keys", "rewrap"]);
     assert!(!refused.status.success());
     server.bonafide(&["keys", "rewrap", "--force"]);
@@ -168,7 +168,7 @@ async fn the_master_key_is_changed_without_losing_anything() {
         "after rewrapping"
     );
 
-    // With the old key alone nothing starts.
+    // The server does not start with only the old key.
     let (dir, database) = server.stop();
     std::fs::write(dir.path().join("master.key"), old).unwrap();
     let Err((_, said)) = Server::try_start_on(dir, &database, &[], &[]) else {

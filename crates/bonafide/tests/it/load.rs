@@ -1,4 +1,4 @@
-//! A busy machine changes how long an answer takes, and nothing else: what cannot be finished is 503.
+//! A busy machine changes only how long a response takes. Work that cannot be finished in time gets 503.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::bad_input::{children, files};
 use crate::harness::{Backend, Server, workspace};
 use crate::verify::{specimen, verify};
 
-/// Processes that take all the processor time they get; ended when dropped.
+/// Processes that use all available processor time. They end when dropped.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -38,7 +38,7 @@ impl Drop for Busy {
     }
 }
 
-/// Every picture of some specimens: a passport, and a licence with its PDF417.
+/// Every image of two specimens: a passport, and a licence with its PDF417.
 fn pictures() -> Vec<String> {
     ["pass-passport", "pass-drivers"]
         .into_iter()
@@ -51,7 +51,7 @@ fn pictures() -> Vec<String> {
         .collect()
 }
 
-/// What `read-document` writes about pictures, without the times.
+/// The output of `read-document` for images, without times.
 fn readings(pictures: &[String]) -> Vec<String> {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bonafide"))
         .args(["read-document", "--batch", "--models"])
@@ -92,7 +92,7 @@ fn readings_are_the_same_on_a_busy_machine() {
     assert_eq!(readings(&pictures), idle);
 }
 
-/// Sends a licence whose back is a PDF that draws without end.
+/// Sends a licence whose back is a PDF that renders forever.
 async fn endless(server: &Server, demo: &Value) -> (u16, Value) {
     let form = specimen("pass-drivers").form_with(
         demo,
@@ -139,7 +139,8 @@ async fn a_request_whose_decoder_is_killed_answers_503_and_leaves_nothing() {
 async fn a_file_that_takes_too_much_work_has_the_verdict_of_one_that_cannot_be_read() {
     let (server, demo) = Server::demo(Backend::Sqlite, &["--decode-seconds", "1"]).await;
     server.engines().await;
-    // On a busy machine the file's second of work may not be done in time: the answer says to try again, and no more.
+    // On a busy machine, the file's second of processor time may not be available in time. Then the response
+    // is 503.
     let (status, body) = loop {
         let (status, body) = endless(&server, &demo).await;
         if status != 503 {
@@ -154,7 +155,7 @@ async fn a_file_that_takes_too_much_work_has_the_verdict_of_one_that_cannot_be_r
 
 #[test]
 fn a_decoder_that_does_not_end_in_time_says_nothing_about_its_file() {
-    // It waits without using the processor, as one does whose machine is busy with others.
+    // The decoder waits without using the processor, like one on a machine that is busy with other work.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("decoder");
     std::fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
@@ -166,7 +167,8 @@ fn a_decoder_that_does_not_end_in_time_says_nothing_about_its_file() {
     assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
 
     let decoders = Decoders::new(env!("CARGO_BIN_EXE_bonafide").into(), Duration::from_secs(1));
-    // On a busy machine a second of work may not be done in time, which says nothing about the file either.
+    // On a busy machine, a second of processor time may not be available in time, which says nothing about
+    // the file.
     let decode = |file: &[u8]| loop {
         match decoders.decode(file, 0) {
             Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}

@@ -1,4 +1,5 @@
-//! The real program on a free port, on SQLite and on PostgreSQL, used as a merchant's developer would.
+//! Integration tests: the real program on a free port, with SQLite and PostgreSQL, used like a merchant's
+//! developer would.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
 

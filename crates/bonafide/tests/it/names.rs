@@ -1,5 +1,5 @@
-//! Ways around the screening of names, tried through the API (decisions §10): what is typed, what a document states, and
-//! what the same face used before.
+//! Attempts to evade name screening through the API (decisions §10): by the typed name, a document's name,
+//! and the earlier names of the same face.
 
 use reqwest::multipart::Form;
 use serde_json::{Value, json};
@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use crate::harness::{Backend, Key, Merchant, Server, on_both};
 use crate::verify::{Specimen, codes, specimen, verify};
 
-/// Holders of specimens, as a list has them.
+/// The holders of specimens, as a list contains them.
 const LISTED: [(&str, &str, &str); 2] = [
     ("x-passport", "Tamsin Iris Velloway", "1991-03-14"),
     ("x-licence", "Isaura Pendrake", "1988-11-22"),
 ];
 
-/// The demo account, a list of specimens' holders if `listed`, and Flows that do not compare, by review policy.
+/// The demo account, a list of the specimens' holders if `listed`, and Flows that do not compare names, one
+/// for each review policy.
 struct Stage {
     server: Server,
     demo: Value,
@@ -33,7 +34,7 @@ impl Stage {
             let file = server.dir.path().join("holders.ftm.json");
             std::fs::write(&file, entities.join("\n")).unwrap();
             server.bonafide(&["lists", "import", file.to_str().unwrap()]);
-            // Lists are read at start: no need to wait until the server looks for new ones.
+            // Lists are read at start, which saves the wait until the server checks for new ones.
             server = server.kill_and_restart(&["--demo"]);
             server.engines().await;
         }
@@ -59,7 +60,7 @@ impl Stage {
         }
     }
 
-    /// A specimen sent under another name; the Flow and the other fields may change, too.
+    /// Submits a specimen under another name, with further changes to its fields.
     async fn send(&self, specimen: &Specimen, flow: &str, (first, last): (&str, &str), more: Value) -> Value {
         let mut changes = json!({
             "flowId": flow, "firstName": first, "lastName": last, "middleName": null, "dob": null,
@@ -74,7 +75,7 @@ impl Stage {
     }
 }
 
-/// Every name that found a hit, by its source.
+/// Every name that found a hit, with its source.
 fn found_by(body: &Value) -> Vec<(String, String)> {
     let hits = body["kycResults"]["results"].as_array().unwrap();
     let names = hits
@@ -122,7 +123,7 @@ async fn a_listed_name_on_a_document_is_found() {
         (&json!("mrz"), &json!("1991-03-14"))
     );
 
-    // Where a document names the very person, one hit has both names.
+    // If the document and the request both name the listed person, one hit has both names.
     let licence = specimen("pass-drivers");
     let body = stage
         .send(&licence, &stage.never, ("Isaura", "Pendrake"), json!({}))
@@ -147,7 +148,7 @@ on_both!(a_face_keeps_the_names_that_it_used, |backend| {
     assert_eq!(codes(&listed), [2702], "{listed}");
     assert_eq!(found_by(&listed), [by("submitted", "Zoltar Quenthabar")]);
 
-    // A retry under another name, and under another user ID in the Group, where the face registers anew.
+    // A retry under another name, and one under another user ID in the Group, where the face registers again.
     let elsewhere = json!({"groupingId": stage.demo["groupId"], "flowId": stage.demo["flows"]["passport"],
         "externalUserId": "another"});
     for more in [json!({}), elsewhere] {
@@ -177,7 +178,7 @@ async fn a_name_unlike_the_document_is_held() {
     let (_, resolved) = stage.server.get(&path, &Key::of_demo(&stage.demo)).await;
     assert_eq!(resolved["applicants"][0]["status"], "pending");
 
-    // The contract lets it pass where nobody reviews.
+    // The contract lets the attempt pass if no one reviews.
     let body = stage
         .send(&passport, &stage.never, ("Ada", "Quill"), json!({}))
         .await;

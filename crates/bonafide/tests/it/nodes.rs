@@ -1,5 +1,5 @@
-//! Several nodes on one database: the lists that all of them screen against, what they register, the operators' trail, and a
-//! readiness check that ends whatever hangs.
+//! Several nodes on one database: the common sanctions lists, registrations, the operators' audit trail, and
+//! readiness checks that end even if a dependency hangs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn import(server: &Server, file: &Path) {
     server.bonafide(&["lists", "import", "--max-shrink", "100", file.to_str().unwrap()]);
 }
 
-/// What [`verify`] wants: an account's sandbox with a Flow without documents.
+/// An account's sandbox with a Flow without documents, in the shape that [`verify`] expects.
 fn account(server: &Server) -> (Merchant, Value) {
     let merchant = server.merchant(true);
     let flow = server.flow(&merchant, &json!({"name": "F"}));
@@ -44,14 +44,14 @@ fn account(server: &Server) -> (Merchant, Value) {
     (merchant, demo)
 }
 
-/// Verifies a listed person; the HTTP status and what the screening said.
+/// Verifies a listed person. Returns the HTTP status and the screening's result.
 async fn screened(server: &Server, demo: &Value, last_name: &str) -> (u16, Value) {
     let known = json!({"firstName": "Zebulon", "lastName": last_name, "dob": "02/03/1961"});
     let (status, body) = verify(server, demo, person(demo, known)).await;
     (status, body["kycResults"]["status"].clone())
 }
 
-/// Waits until a part is (not) ready: answers may be a second old.
+/// Waits until a part is ready or not ready, because responses may be a second old.
 async fn until(server: &Server, name: &str, ready: bool) -> String {
     eventually(async || match server.part(name).await {
         (is_ready, detail) if is_ready == ready => Ok(detail),
@@ -71,21 +71,21 @@ on_both!(a_node_without_the_current_lists_is_not_ready, |backend| {
         screened(&first, &demo, "Quartermain").await,
         (200, json!("match"))
     );
-    // The other node never had a list.
+    // The second node never had a list.
     assert_eq!(screened(&second, &demo, "Quartermain").await.0, 503);
     let detail = until(&second, "sanctions", false).await;
     assert!(
         detail.contains("invented") && detail.contains("bonafide lists import"),
         "{detail}"
     );
-    // It imports the same file: the same answer.
+    // After importing the same file it gives the same response.
     import(&second, &file);
     assert_eq!(
         screened(&second, &demo, "Quartermain").await,
         (200, json!("match"))
     );
     until(&second, "sanctions", true).await;
-    // A newer list on one node alone.
+    // A newer list is imported on one node only.
     let file = list_file(
         files.path(),
         "2026-01-03",
@@ -106,7 +106,7 @@ on_both!(a_node_without_the_current_lists_is_not_ready, |backend| {
     let doctor = String::from_utf8(second.try_bonafide(&["doctor"]).stdout).unwrap();
     let lists = doctor.lines().find(|line| line.starts_with("BAD   lists"));
     assert!(lists.is_some_and(|line| line.contains("2026-01-03")), "{doctor}");
-    // The list of before does not become everybody's again.
+    // The older list cannot replace the newer one.
     let older = list_file(files.path(), "2026-01-02", &["Zebulon Quartermain"]);
     let refused = second.try_bonafide(&["lists", "import", "--max-shrink", "100", older.to_str().unwrap()]);
     assert!(!refused.status.success());
@@ -130,7 +130,7 @@ on_both!(a_node_without_the_current_lists_is_not_ready, |backend| {
         screened(&second, &demo, "Nightingale").await,
         (200, json!("match"))
     );
-    // Removed on one node, no node screens against it any more.
+    // A list removed on one node is no longer used by any node.
     first.bonafide(&["lists", "remove", "invented"]);
     assert_eq!(
         screened(&second, &demo, "Nightingale").await.0,
@@ -144,7 +144,8 @@ on_both!(a_node_without_the_current_lists_is_not_ready, |backend| {
     );
 });
 
-/// While lists come and go, the node that imports them answers every request, each by the list of its moment.
+/// While lists are imported and removed, the importing node answers every request with the list in use at
+/// that moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_importing_node_stays_ready() {
     let server = Arc::new(Server::start(Backend::Sqlite, &[]).await);
@@ -249,7 +250,7 @@ on_both!(
             &server,
             &list_file(files.path(), "2026-01-02", &["Zebulon Quartermain"]),
         );
-        // An installation of before the database named its lists.
+        // An installation from before the database contained the set of lists.
         server.sql("delete from list_set_members").await;
         server.sql("delete from list_sets").await;
         let (dir, database) = server.stop();
@@ -314,24 +315,24 @@ on_both!(nodes_register_with_key_and_lists, |backend| {
         1
     );
     drop(second);
-    // A report that a newer program wrote, or that was cut off.
+    // A report that a newer program wrote, or that was truncated.
     let operator = Browser::operator(&first).await;
     first.sql("update nodes set report = substr(report, 1, 20)").await;
     let page = operator.get("/portal/operator").await.page();
     assert!(page.contains("report cannot be read"), "{page}");
 });
 
-/// How long an answer about readiness may take: two seconds are promised, and a busy machine adds to them.
+/// The longest time for a readiness response. Two seconds are promised, and a busy machine adds to them.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A listener that takes connections and never answers.
+/// A listener that accepts connections and never responds.
 async fn silent() -> (String, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     (format!("http://{}", listener.local_addr().unwrap()), listener)
 }
 
-/// Asks for a part several times at once, until it is not ready and three seconds more, which is longer than an answer is kept. Each answer
-/// must come in time.
+/// Requests a part repeatedly and in parallel until it is not ready, and for three seconds more, which is
+/// longer than responses are cached. Each response must arrive in time.
 async fn answers_in_time(server: &Server, name: &str) {
     let ask = async || {
         let begun = Instant::now();
@@ -355,7 +356,7 @@ async fn answers_in_time(server: &Server, name: &str) {
     assert!(!ask().await.0, "{name} is ready");
 }
 
-/// The object store takes connections and never answers.
+/// The object store accepts connections and never responds.
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_answers_when_the_object_store_hangs() {
     let (endpoint, _listener) = silent().await;
@@ -378,7 +379,7 @@ async fn readiness_answers_when_the_object_store_hangs() {
     assert!(server.part("database").await.0, "the other parts are checked");
 }
 
-/// The database's network swallows everything.
+/// The network to the database drops all data.
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_answers_when_the_database_hangs() {
     let dir = tempfile::tempdir().unwrap();
@@ -391,7 +392,7 @@ async fn readiness_answers_when_the_database_hangs() {
     assert!(server.part("objects").await.0, "the other parts are checked");
 }
 
-/// A database's URL through a proxy that stops to pass anything on when told.
+/// A database URL through a proxy that stops forwarding on request.
 async fn proxy(url: &str) -> (String, Arc<AtomicBool>) {
     let hang = Arc::new(AtomicBool::new(false));
     let target = reqwest::Url::parse(url).unwrap();
@@ -440,7 +441,7 @@ async fn pass(
     }
 }
 
-/// The lists' folder hangs: a file of it is never answered.
+/// The lists' folder hangs: reading a file of it never ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn readiness_answers_when_the_lists_hang() {
     let server = Server::start(Backend::Sqlite, &[]).await;
@@ -451,7 +452,8 @@ async fn readiness_answers_when_the_lists_hang() {
     );
     until(&server, "sanctions", true).await;
     let (_, demo) = account(&server);
-    // Opening a pipe that nobody writes to waits for ever. The database names a list that only this file could be.
+    // Opening a pipe without a writer blocks forever. The database names a list that only this file could
+    // contain.
     import(
         &server,
         &list_file(
@@ -472,7 +474,7 @@ async fn readiness_answers_when_the_lists_hang() {
         server.part("database").await;
         assert!(asked.elapsed() < LONGEST, "{:?}", asked.elapsed());
     }
-    // Screening either answers by the current list or not at all.
+    // Screening either uses the current list or fails.
     let (status, found) = screened(&server, &demo, "Nightingale").await;
     assert!(
         (status, &found) == (200, &json!("match")) || status == 503,

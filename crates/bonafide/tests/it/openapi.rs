@@ -1,4 +1,5 @@
-//! The OpenAPI document is a snapshot, so that every change of the contract is seen; the documentation page is served with it.
+//! The OpenAPI document is a snapshot, so that every change of the API is reviewed. The documentation page is
+//! served with it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ fn the_document_is_as_committed() {
     insta::assert_json_snapshot!(bonafide::router::openapi());
 }
 
-/// The document as clients read it.
+/// The document as clients receive it.
 fn document() -> Value {
     serde_json::to_value(bonafide::router::openapi()).expect("the document is JSON")
 }
@@ -30,7 +31,7 @@ fn operations(document: &Value) -> Vec<(String, &Value)> {
         .collect()
 }
 
-/// Generated clients name their functions after the operations, so each needs an id that no other has.
+/// Generated clients name their functions after the operations, so each operation needs a unique ID.
 #[test]
 fn every_operation_has_a_speaking_id_of_its_own() {
     let document = document();
@@ -49,7 +50,7 @@ fn every_operation_has_a_speaking_id_of_its_own() {
     assert!(ids.len() > 25, "{}", ids.len());
 }
 
-/// What JSON Schema cannot say about the document: what it refers to exists, and what it declares is used.
+/// Checks what JSON Schema cannot: every reference exists, and every component is used.
 #[test]
 fn the_document_is_consistent() {
     let document = document();
@@ -126,7 +127,7 @@ fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The page shares its origin with the portal: nothing on it may use a portal session.
+/// The page shares its origin with the portal, so nothing on it may use a portal session.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_can_reach_the_api_only() {
     let server = Server::start(Backend::Sqlite, &[]).await;

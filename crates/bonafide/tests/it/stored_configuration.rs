@@ -1,5 +1,6 @@
-//! Settings and Flows that cannot be read, because a newer program wrote them or somebody changed them by hand: every request that would
-//! depend on them is refused and records nothing, and doctor, the log and the operator console name the member.
+//! Settings and Flows that cannot be parsed, because a newer program wrote them or a person edited them.
+//! Every request that depends on them is refused and records nothing. `doctor`, the log and the operator
+//! console name the member.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ on_both!(settings_changed_by_hand_refuse_everything, |backend| {
         doctor()
     );
 
-    // Four eyes as a text, and a country that does not exist.
+    // `fourEyes` as a text, and a country that does not exist.
     server
         .sql(r#"update merchants set settings = '{"fourEyes":"quibble","blockedCountries":["Quibble"],"brandName":"Acme"}'"#)
         .await;
@@ -64,7 +65,7 @@ on_both!(settings_changed_by_hand_refuse_everything, |backend| {
         );
     }
 
-    // Mended one by one; what is well stays.
+    // The settings are repaired one by one; valid ones remain.
     let mend = |change: &str| server.try_bonafide(&["merchant", "set", id, change]);
     assert!(
         !mend("maxFlows=3").status.success(),
@@ -181,7 +182,7 @@ on_both!(a_damaged_flow_is_repaired_by_the_command_line, |backend| {
         assert!(repaired, "{said}");
         assert_eq!(verify(&server, &demo, demo_person(&demo, "ada")).await.0, 200);
     }
-    // What can be read still counts, and what cannot counts as required.
+    // Readable members still count, and unreadable ones count as required.
     for sql in [
         r#"update flows set settings = '{"fourEyes":"x","matchThreshold":85}' where name = 'data-only'"#,
         r#"update flows set settings = '{"fourEyes":tr' where name = 'data-only'"#,

@@ -1,4 +1,5 @@
-//! Vendors by configuration (`docs/decisions/0018-transaction-monitoring.md`): a vendor played on a port of its own, with everything that goes wrong.
+//! Configured vendors (`docs/decisions/0018-transaction-monitoring.md`): a simulated vendor on its own port,
+//! with every kind of failure.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,10 +18,10 @@ use crate::portal::Browser;
 
 const PATH: &str = "/v2/public/transaction-monitoring";
 const SECRET: &str = "vendor-secret-7f3a";
-/// On the demo list of sanctions.
+/// A wallet of the demo list of sanctions.
 const LISTED: &str = "0xDE00000000000000000000000000000000000DE0";
 
-/// Addresses that nobody has labelled, one a way to answer.
+/// Addresses without labels, one for each kind of response.
 fn stranger(number: u8) -> String {
     format!("0x{}", hex::encode([number; 20]))
 }
@@ -88,7 +89,7 @@ async fn vendor(
 struct Played {
     origin: String,
     asked: Arc<AtomicUsize>,
-    /// Lets it answer about [`WHEN_TOLD`].
+    /// Lets the vendor respond about [`WHEN_TOLD`].
     tell: Arc<Notify>,
 }
 
@@ -187,7 +188,7 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
             &json!({"source": "riskhouse"})
         )
     );
-    // What a vendor does not say cannot be reckoned again.
+    // A decision cannot be replayed without the details that the vendor omits.
     let demo = std::fs::read(server.dir.path().join("demo.json")).unwrap();
     let demo: Value = serde_json::from_slice(&demo).unwrap();
     let auditor = Browser::sign_up(&server, demo["merchantId"].as_str().unwrap(), "auditor").await;
@@ -227,7 +228,7 @@ on_both!(a_vendor_answers_where_our_own_sources_have_none, |backend| {
         }
     }
 
-    // Whoever is on our own list needs no vendor's opinion, and gets none that is lower.
+    // A wallet on our own list needs no vendor, and no vendor can lower its score.
     played.asked.store(0, Ordering::SeqCst);
     let (status, body) = server.post(PATH, &key, detailed(LISTED)).await;
     assert_eq!((status, &body["score"]), (200, &json!(100.0)));
@@ -258,7 +259,7 @@ on_both!(vendors_can_come_first_and_fall_back, |backend| {
         "{body}"
     );
     assert_eq!(first.asked.load(Ordering::SeqCst), 0);
-    // The vendor says 35, the authority's list 100.
+    // The vendor's score is 35, the authority's list gives 100.
     let (status, body) = server.post(PATH, &key, detailed(LISTED)).await;
     assert_eq!((status, &body["score"]), (200, &json!(100.0)));
     assert_eq!(second.asked.load(Ordering::SeqCst), 2);
@@ -266,7 +267,7 @@ on_both!(vendors_can_come_first_and_fall_back, |backend| {
     assert_eq!(status, 503, "one vendor says 404, the other could not be asked");
 });
 
-/// `doctor` and `serve` say what is wrong with the file, and repeat no secret.
+/// `doctor` and `serve` report the file's error without repeating a secret.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_file_is_named() {
     let folder = tempfile::tempdir().unwrap();

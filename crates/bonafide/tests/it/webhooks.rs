@@ -13,7 +13,7 @@ use standardwebhooks::Webhook;
 
 use crate::harness::{Backend, Key, Server, answer, eventually, on_both};
 
-/// A receiver that answers what it is told and remembers what it got.
+/// A receiver that gives configured responses and records the messages.
 #[derive(Clone, Default)]
 struct Receiver {
     got: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
@@ -32,7 +32,7 @@ async fn receive(
 }
 
 impl Receiver {
-    /// Listens on this machine; its address.
+    /// Listens on this machine. Returns its address.
     async fn listen(&self) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,12 +44,12 @@ impl Receiver {
         format!("http://{address}/hook")
     }
 
-    /// The answers to come, first to last; afterwards 204.
+    /// Sets the statuses of the next responses, first to last; afterwards 204.
     fn will_answer(&self, statuses: &[u16]) {
         *self.answers.lock().unwrap() = statuses.iter().rev().copied().collect();
     }
 
-    /// Waits until so many messages have come.
+    /// Waits until this many messages have arrived.
     async fn messages(&self, count: usize) -> Vec<(HeaderMap, Bytes)> {
         eventually(async || {
             let got = self.got.lock().unwrap().clone();
@@ -155,7 +155,7 @@ on_both!(a_verification_is_announced_and_signed, |backend| {
         (&json!("approved"), &json!(1), &json!(true))
     );
 
-    // During a rotation both secrets sign.
+    // During a rotation, both secrets sign.
     let new = webhook(&server, &demo, &["rotate", &flow]);
     assert_ne!(old, new);
     let test = webhook(&server, &demo, &["test", &flow]);
@@ -172,7 +172,7 @@ on_both!(a_verification_is_announced_and_signed, |backend| {
         test["id"].as_str().unwrap()
     );
 
-    // A review asks for a person, and tells of the decision.
+    // A review sends a webhook when it is needed, and another with the decision.
     verify(&server, &demo, &flow, "SANDBOX-2702").await;
     let waiting: Value = serde_json::from_str(&server.bonafide(&["review", "list"])).unwrap();
     server.review("approve", &waiting);
@@ -185,14 +185,14 @@ on_both!(a_verification_is_announced_and_signed, |backend| {
                 .to_owned()
         })
         .collect();
-    // Not in order: neither holds back the other.
+    // The order is not defined, because no delivery waits for another.
     kinds.sort();
     assert_eq!(
         kinds,
         ["verification.review_decided", "verification.review_required"]
     );
 
-    // Sent again it is the same message.
+    // A message that is sent again is identical.
     let first = event(&server, &demo, |event| event["type"] == "verification.completed").await;
     webhook(&server, &demo, &["resend", first["id"].as_str().unwrap()]);
     let (headers, body) = receiver.messages(5).await.remove(4);
@@ -214,7 +214,7 @@ on_both!(what_fails_is_tried_again_and_410_is_the_end, |backend| {
         (&failed["tries"], failed["nextTryAt"].is_string()),
         (&json!(1), true)
     );
-    // The second try, after five seconds, also after a power cut.
+    // The second try comes after five seconds, even after SIGKILL.
     let server = server.kill_and_restart(&["--demo"]);
     let got = receiver.messages(2).await;
     assert_eq!(got[0].0["webhook-id"], got[1].0["webhook-id"], "under one id");
@@ -227,14 +227,15 @@ on_both!(what_fails_is_tried_again_and_410_is_the_end, |backend| {
     webhook(&server, &demo, &["test", &flow]);
     let redirected = event(&server, &demo, |event| event["status"] == 302).await;
     assert!(redirected["error"].as_str().unwrap().contains("not followed"));
-    // What fails does not hold back what follows.
+    // A failed delivery does not delay the following ones.
     webhook(&server, &demo, &["test", &flow]);
     event(&server, &demo, |event| {
         event["type"] == "webhook.test" && event["deliveredAt"].is_string()
     })
     .await;
 
-    // A test that arrives ends a receiver's silence, so the second try of the redirected one must not come after the 410.
+    // A delivered test ends a receiver's pause. The second try of the redirected event must not come after
+    // the 410.
     event(&server, &demo, |event| {
         event["id"] == redirected["id"] && event["deliveredAt"].is_string()
     })
@@ -258,7 +259,7 @@ on_both!(what_fails_is_tried_again_and_410_is_the_end, |backend| {
     receiver.messages(before + 2).await;
 });
 
-/// Nothing is sent to addresses inside the operator's network, nor live events without TLS.
+/// Webhooks are not sent to private addresses of the operator's network, nor live events without TLS.
 #[tokio::test(flavor = "multi_thread")]
 async fn private_addresses_and_plain_http_are_refused() {
     let server = Server::start(Backend::Sqlite, &[]).await;
@@ -308,12 +309,12 @@ async fn private_addresses_and_plain_http_are_refused() {
     assert!(receiver.got.lock().unwrap().is_empty());
 }
 
-/// An event that cannot be opened is given up, and those behind it are delivered.
+/// An event that cannot be decrypted is given up, and later ones are delivered.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreadable_event_holds_back_nobody() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     let receiver = Receiver::default();
-    // Nothing is delivered to the first address, so that the event can be damaged.
+    // Delivery to the first address fails, so that the event can be damaged before it is sent.
     let flow = point(&server, &demo, "http://localhost:9/").await;
     verify(&server, &demo, &flow, "Quill").await;
     event(&server, &demo, |event| {

@@ -1,10 +1,11 @@
-//! Which files of a crate name items of which other files. A path counts where it is used or imported by name; a re-export counts as the
-//! file that defines the item, so a parent that only declares and re-exports its children depends on none of them.
+//! Determines which files of a crate use items of which other files. A path counts where it is used or
+//! imported by name. A re-export counts as the file that defines the item, so a parent that only declares and
+//! re-exports its children depends on none of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A module's path inside its crate, such as `["accounts", "staff"]`; the crate's root is empty.
+/// A module's path inside its crate, such as `["accounts", "staff"]`; empty for the crate's root.
 type Module = Vec<String>;
 
 /// A source file without comments, strings and unit tests.
@@ -52,7 +53,7 @@ fn collect(root: &Path, folder: &Path, found: &mut Vec<Source>) {
     }
 }
 
-/// The text without comments and without what strings hold.
+/// The text without comments and without the content of strings.
 fn plain(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut kept = String::with_capacity(text.len());
@@ -79,7 +80,7 @@ fn plain(text: &str) -> String {
     kept
 }
 
-/// The length of a raw string at the beginning of a text.
+/// The length of the raw string at the start of a text; `None` if there is none.
 fn raw_string(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('b').unwrap_or(text).strip_prefix('r')?;
     let marks = inside.len() - inside.trim_start_matches('#').len();
@@ -89,7 +90,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(text.len() - body.len() + length + end.len())
 }
 
-/// The length of a string at the beginning of a text.
+/// The length of the string at the start of a text.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (place, character) in text.char_indices().skip(1) {
@@ -103,7 +104,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// The length of a character literal at the beginning of a text; a lifetime is none.
+/// The length of the character literal at the start of a text; `None` for a lifetime.
 fn character(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('\'')?;
     if let Some(escape) = inside.strip_prefix('\\') {
@@ -114,7 +115,7 @@ fn character(text: &str) -> Option<usize> {
     inside[first..].starts_with('\'').then_some(first + 2)
 }
 
-/// The text without items behind `#[cfg(test)]`.
+/// The text without items that have `#[cfg(test)]`.
 fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -132,7 +133,7 @@ fn without_tests(text: &str) -> String {
     kept
 }
 
-/// The length of a block in braces.
+/// The length of a block in braces, at the start of a text.
 fn block(text: &str) -> usize {
     let mut depth = 0;
     for (place, character) in text.char_indices() {
@@ -148,7 +149,7 @@ fn block(text: &str) -> usize {
     text.len()
 }
 
-/// A `use` statement's tree as one path for each item: its segments, and the name it has in the file.
+/// Expands a `use` statement's tree to one path per item: its segments, and its name in the file.
 fn expand(tree: &str, before: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let tree = tree.trim();
     let Some(open) = tree.find('{') else {
@@ -189,11 +190,11 @@ fn segments(path: &str) -> Vec<String> {
 }
 
 struct Imports {
-    /// Items by the name that they have in the file.
+    /// Imported items by their names in the file.
     by_name: BTreeMap<String, Vec<String>>,
-    /// Re-exported items.
+    /// Re-exported items by their names.
     exported: BTreeMap<String, Vec<String>>,
-    /// Everything that the file uses by a path.
+    /// All paths that the file uses.
     used: Vec<Vec<String>>,
 }
 
@@ -234,7 +235,7 @@ fn imports(source: &Source) -> Imports {
     all
 }
 
-/// Where a word stands alone.
+/// The position of a whole word.
 fn find_word(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let places = text.match_indices(word).map(|(place, _)| place);
@@ -245,7 +246,7 @@ fn find_word(text: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// Every path of two segments and more.
+/// Every path with at least two segments.
 fn paths(text: &str) -> Vec<Vec<String>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = text.split(|c| !is_part(c));
@@ -262,7 +263,7 @@ struct Crate<'a> {
 }
 
 impl Crate<'_> {
-    /// A path from a module as one from the crate's root; none: it leads out of the crate.
+    /// Resolves a module's path from the crate's root; `None` if it leads out of the crate.
     fn absolute(&self, module: &Module, path: &[String]) -> Option<Vec<String>> {
         let mut base = module.clone();
         let mut rest = path;
@@ -286,7 +287,7 @@ impl Crate<'_> {
         Some([base, rest.to_vec()].concat())
     }
 
-    /// The module that defines what a path from the root names; none: it names a module itself.
+    /// The module that defines the item of a path from the root; `None` if the path names a module.
     fn definition(&self, path: &[String], depth: usize) -> Option<Module> {
         let mut module = Vec::new();
         let mut rest = path;
@@ -311,7 +312,7 @@ impl Crate<'_> {
     }
 }
 
-/// Files that depend on each other, directly or through others; each circle as a list of modules.
+/// Files that depend on each other, directly or through others. Each circle is a list of modules.
 pub(super) fn circles(files: &[Source]) -> Vec<String> {
     let whole = Crate {
         modules: files.iter().map(|file| &file.module).collect(),
@@ -327,7 +328,7 @@ pub(super) fn circles(files: &[Source]) -> Vec<String> {
             .filter(|target| target != module);
         arrows.insert(module.clone(), targets.collect());
     }
-    // A module is in a circle when it reaches itself; small graphs need nothing cleverer.
+    // A module is in a circle if it reaches itself. The graphs are small, so a simple search is enough.
     let reach = |from: &Module| {
         let mut reached = BTreeSet::new();
         let mut open: Vec<&Module> = arrows[from].iter().collect();
@@ -384,7 +385,7 @@ fn circles_are_found_through_imports_paths_and_re_exports() {
         ]),
         [""; 0]
     );
-    // The parent re-exports; the arrow leads to the file that defines.
+    // The parent re-exports, so the dependency is on the file that defines the item.
     assert_eq!(
         circle(&[
             ("p", "pub use self::a::A;"),
@@ -394,7 +395,7 @@ fn circles_are_found_through_imports_paths_and_re_exports() {
         ]),
         ["p/a, p/b"]
     );
-    // Comments, strings and tests name nothing.
+    // Comments, strings and tests create no dependency.
     assert_eq!(
         circle(&[
             (

@@ -1,5 +1,6 @@
-//! Holds the arrows of ARCHITECTURE.md: which crate may depend on which, no circle of files inside a crate, transactions in `service`
-//! alone, and files of a readable length. It reads sources as text and compiles nothing.
+//! Enforces the rules of ARCHITECTURE.md: which crate may depend on which, no circle of files inside a crate,
+//! transactions only in `service`, and files of a readable length. It reads sources as text and compiles
+//! nothing.
 
 mod imports;
 
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use self::imports::{circles, sources};
 
-/// The crates, lowest floor first. A crate depends on lower floors only, never on its own.
+/// The crates, lowest floor first. A crate may depend only on crates of lower floors.
 const FLOORS: &[&[&str]] = &[
     &["reference", "sealing"],
     &["imaging", "inference", "chain"],
@@ -22,11 +23,11 @@ const FLOORS: &[&[&str]] = &[
     &["bonafide"],
 ];
 
-/// Crates that no use case, rule or engine may know.
+/// Crates that no use case, rule or engine may depend on.
 const NO_AXUM: [&str; 6] = ["axum", "axum-extra", "hyper", "tower-http", "utoipa", "askama"];
 
 const MOST_LINES: usize = 600;
-/// Files that are tables: data with its source, in the language's own syntax.
+/// Files that are tables: data with its source, in Rust syntax. They may be longer.
 const TABLES: &[&str] = &[];
 
 fn root() -> PathBuf {

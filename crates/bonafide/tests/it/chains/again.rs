@@ -1,4 +1,4 @@
-//! Decisions that are made again where the graph is.
+//! Replays of decisions, with and without the chain graph.
 
 use serde_json::{Value, json};
 
@@ -24,16 +24,17 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         std::fs::write(&file, row).unwrap();
         server.bonafide(&["labels", "import", file.to_str().unwrap()]);
     };
-    // Before the wait: the server takes up labels and writes down how far it is every few seconds, both at once.
+    // The label comes before the wait, because the server loads labels and records its progress at the same
+    // interval.
     label(0x11, "Mixy", "mixer");
     until(&server, |state| state["tip"]["height"] == 6 && state["lag"] == 0).await;
-    // Who was paid by both; a simple report keeps all that led to the score, too.
+    // The address was paid by both parties. A simple report also stores all evidence for the score.
     let asked = json!({"type": "address", "query": holder(0xaa), "currency": "btc"});
     let first = until_scored(&server, &key, &asked, |score| score > 0.0).await;
     let score = first["score"].as_f64().unwrap();
     let id = first["queryId"].as_str().unwrap();
 
-    // More blocks, and other labels: the same question has another answer now.
+    // With more blocks and other labels, the same query now has another result.
     node.mine(3, 1, 0x33);
     label(0x22, "Scammer", "scam");
     until(&server, |state| state["tip"]["height"] == 9).await;
@@ -81,7 +82,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         "{trail}"
     );
 
-    // A label that a file dates back holds for that day too, and is told member by member.
+    // A label backdated by a file applies to that day too. The page lists the differences member by member.
     let thief = folder.path().join("dated_back.csv");
     let row = format!(
         "currency,address,name,category,confidence,valid_from\nbtc,{},Thief,stolen_funds,90,2020-01-01\n",
@@ -103,7 +104,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         assert!(other.contains(text), "{text}: {other}");
     }
 
-    // Only there: not for another role, account or mode.
+    // Other roles, accounts and modes cannot replay it.
     let developer = Browser::sign_up(&server, merchant, "developer").await;
     assert_eq!(developer.post(&again, &[]).await.status, 403);
     let stranger = Browser::sign_up(&server, &server.merchant(true).id, "owner").await;
@@ -114,7 +115,8 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         .redirect();
     assert_eq!(compliance.post(&again, &[]).await.status, 404);
 
-    // The server holds the graph: the command line says where else to ask, and still does what needs no graph.
+    // The server has the graph open. The command line names the alternative, and still replays what needs no
+    // graph.
     let replay =
         |id: &str| server.try_bonafide(&["monitoring", "replay", id, "--merchant", merchant, "--sandbox"]);
     let at = ["score", "btc", &holder(0xaa), "--at", "2999-01-01"];
@@ -143,7 +145,7 @@ on_both!(a_decision_is_made_again_where_the_graph_is, |backend| {
         "{answered}"
     );
 
-    // Without the graph it is said that it cannot be made again, and why.
+    // Without the graph, the page states that the decision cannot be replayed, and why.
     std::fs::rename(server.dir.path().join("chain"), server.dir.path().join("gone")).unwrap();
     let server = server.kill_and_restart(&["--demo"]);
     let returned = Browser::new(&server);

@@ -1,4 +1,4 @@
-//! An EVM node, played on a port: followed into a graph, and asked on demand.
+//! A simulated EVM node, followed into a graph and queried on demand.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,7 +12,8 @@ fn account(number: u8) -> String {
     format!("0x{}", hex::encode([number; 20]))
 }
 
-/// A node of the EVM family that keeps an index of traces: account 0x11 pays a contract, which pays 0x22 inside.
+/// Responses of an EVM node with an index of traces: account 0x11 pays a contract, which pays 0x22
+/// internally.
 fn ethereum(call: &Value) -> Result<Value, i64> {
     let now = *MINED;
     let (block, id) = (format!("0x{:064x}", 0xb0), format!("0x{:064x}", 0xa0));

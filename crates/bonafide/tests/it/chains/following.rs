@@ -33,7 +33,7 @@ on_both!(
         );
         assert_eq!(body["newAddress"], false);
 
-        // The node's last three blocks turn out not to be the chain's.
+        // The node's last three blocks are reorganised.
         node.forget(3);
         node.mine(4, 2, 0x33);
         let state = until(&server, |state| state["tip"]["height"] == 7).await;
@@ -49,7 +49,7 @@ on_both!(
         let (_, body) = screened(&server, 0x33).await;
         assert_eq!(body["receivedAmount"], "200.00000004");
 
-        // A node that starts again has another password; the file is read again.
+        // A restarted node has a new password, so the file is read again.
         *node.password.lock().unwrap() = "__cookie__:other".to_owned();
         node.mine(1, 2, 0x33);
         let state = until(&server, |state| !state["lastError"].is_null()).await;
@@ -65,7 +65,7 @@ on_both!(
         })
         .await;
 
-        // Killed in between, it goes on where it was.
+        // After SIGKILL, the server continues where it was.
         node.mine(2, 2, 0x44);
         let server = server.kill_and_restart(&flags(&follow, &["--demo"]));
         let state = until(&server, |state| state["tip"]["height"] == 10 && state["lag"] == 0).await;
@@ -80,7 +80,7 @@ on_both!(
     }
 );
 
-/// The same from the command line, and what `doctor` says of nodes.
+/// The same from the command line, and `doctor`'s reports on nodes.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_ingests_from_a_node() {
     let server = Server::start(Backend::Sqlite, &[]).await;

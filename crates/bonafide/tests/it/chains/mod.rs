@@ -1,5 +1,5 @@
-//! Following a chain's node into a graph of the server's own: a bitcoind played on a port, reorganised three blocks deep,
-//! stopped, and asked with the wrong password.
+//! Following a node into the server's own chain graph. The tests simulate a bitcoind, reorganise it three
+//! blocks deep, stop it, and query it with the wrong password.
 
 mod again;
 mod evm;
@@ -20,7 +20,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Key, Server, eventually};
 
-/// When every block here was mined, in seconds: a block keeps its time, however often and by however many servers it is asked for.
+/// The time at which all blocks are mined, in seconds since 1970. A block's time must not change between
+/// queries or servers.
 static MINED: LazyLock<u64> = LazyLock::new(|| {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -32,12 +33,12 @@ const PATH: &str = "/v2/public/transaction-monitoring";
 
 const PASSWORD: &str = "__cookie__:7f3a-node-secret";
 
-/// Blocks by height, each with whom its coinbase pays and whom it pays on.
+/// Blocks by height, each with its hash and the holder that it pays.
 #[derive(Clone, Default)]
 struct Bitcoind {
     blocks: Arc<Mutex<Vec<(String, u8)>>>,
     password: Arc<Mutex<String>>,
-    /// So many seconds ago its blocks were mined.
+    /// The age of its blocks, in seconds.
     age: u64,
 }
 
@@ -56,7 +57,7 @@ fn id(block: &str, number: u8) -> String {
 }
 
 impl Bitcoind {
-    /// Puts blocks at the end, each paying a holder of its own; `fork` makes their hashes other ones.
+    /// Appends blocks that each pay `holder`. Another `fork` gives them other hashes.
     fn mine(&self, count: usize, fork: u8, holder: u8) {
         let mut blocks = self.blocks.lock().unwrap();
         for _ in 0..count {
@@ -116,7 +117,7 @@ async fn answered(State(node): State<Bitcoind>, headers: HeaderMap, body: Bytes)
     match node.answer(&call) {
         Ok(result) => {
             let text = json!({"result": result, "error": null, "id": call["id"]}).to_string();
-            // As bitcoind writes coins: a number with eight places.
+            // bitcoind writes amounts as numbers with eight decimal places.
             text.replace("\"value\":0,", "\"value\":50.00000001,")
                 .into_response()
         }
@@ -127,7 +128,8 @@ async fn answered(State(node): State<Bitcoind>, headers: HeaderMap, body: Bytes)
     }
 }
 
-/// What makes a server follow a played node, and where it is. The node's password lies in the folder's `.cookie`.
+/// The address of a simulated node, and the arguments that make a server follow it. The node's password is in
+/// the folder's `.cookie`.
 async fn followed(node: &Bitcoind, folder: &Path) -> (String, Vec<String>) {
     let cookie = folder.join(".cookie");
     std::fs::write(&cookie, PASSWORD).unwrap();
@@ -165,7 +167,7 @@ fn status(server: &Server) -> Value {
     all[0]["following"].clone()
 }
 
-/// Waits until following is as expected.
+/// Waits until the state of following is as expected.
 async fn until(server: &Server, expected: impl Fn(&Value) -> bool) -> Value {
     eventually(async || {
         let state = status(server);
@@ -177,7 +179,7 @@ async fn until(server: &Server, expected: impl Fn(&Value) -> bool) -> Value {
     .await
 }
 
-/// Waits until a screening answers as expected: labels are looked for every few seconds.
+/// Waits until a screening's score is as expected, because the server loads labels every few seconds.
 async fn until_scored(server: &Server, key: &Key, body: &Value, expected: impl Fn(f64) -> bool) -> Value {
     eventually(async || {
         let (status, answer) = server.post(PATH, key, body.clone()).await;

@@ -1,4 +1,4 @@
-//! A source that has fallen behind.
+//! A chain source that is out of date.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{Bitcoind, PATH, flags, followed, holder, until};
 use crate::harness::{Backend, Key, Server, eventually};
 use crate::portal::Browser;
 
-/// Waits until a text that is asked for again and again holds all of these.
+/// Waits until a repeatedly fetched text contains all of these.
 async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
     eventually(async || {
         let told = ask().await;
@@ -18,8 +18,8 @@ async fn until_told(mut ask: impl AsyncFnMut() -> String, wanted: &[&str]) {
     .await;
 }
 
-/// A chain whose newest block is hours old, and an index that is not there: the answer, its page, the log, `doctor`, the Health page and
-/// the metrics say so.
+/// The newest block is hours old, and an index is unreachable. The response, its page, the log, `doctor`, the
+/// Health page and the metrics all report it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_source_warns_everybody() {
     let folder = tempfile::tempdir().unwrap();

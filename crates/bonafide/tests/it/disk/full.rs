@@ -1,4 +1,5 @@
-//! A full disk: the server refuses writes with 503, says so on `/readyz`, answers reads, and goes on when there is space.
+//! A full disk: the server refuses writes with 503, reports the problem on `/readyz`, continues to answer
+//! reads, and recovers when there is space.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use tempfile::TempDir;
 use super::behind_shim;
 use crate::harness::{Key, Server, try_command, wait_until};
 
-/// A disk that is full while [`Disk::fill`] was called last.
+/// A simulated disk, which is full between [`Disk::fill`] and [`Disk::free`].
 struct Disk {
     tools: TempDir,
 }
@@ -42,7 +43,7 @@ impl Disk {
     }
 }
 
-/// Whether `/readyz` finds a part ready.
+/// Whether `/readyz` reports a part as ready.
 async fn is_ready(server: &Server, part: &str) -> bool {
     let address = format!("{}/readyz", server.base);
     let answer = server.http.get(address).send().await.unwrap();
@@ -131,7 +132,7 @@ fn says_full(answer: &str) {
     );
 }
 
-/// The database is not called well, and each cause is printed once.
+/// `doctor` does not report the database as healthy, and prints each cause once.
 #[tokio::test(flavor = "multi_thread")]
 async fn doctor_reports_a_full_disk() {
     let server = Server::start_in(tempfile::tempdir().unwrap(), Vec::new(), &[]).await;
@@ -160,7 +161,7 @@ async fn doctor_reports_a_full_disk() {
     assert!(!said.contains("BAD   objects"), "{said}");
 }
 
-/// Rate limits alone are written here: they have their own file.
+/// Only rate limits are written here; they have their own file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_refuses_what_cannot_be_counted() {
     let disk = Disk::new();
@@ -175,8 +176,8 @@ async fn a_full_disk_refuses_what_cannot_be_counted() {
     assert_eq!(server.get("/v2/public/groups", &merchant.sandbox).await.0, 200);
 }
 
-/// Runs a command again and again on a disk that is full after ever more writes, until there was enough space. Whenever
-/// it fails, it must say why.
+/// Runs a command repeatedly, with a disk that becomes full after more writes each time, until the command
+/// succeeds. Each failure must state the reason.
 fn until_it_fits(server: &Server, arguments: &[&str]) {
     let tools = tempfile::tempdir().unwrap();
     for writes in [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 10_000] {
@@ -208,9 +209,9 @@ async fn a_disk_that_fills_during_a_rotation_loses_no_key() {
     server.merchant(true);
     server.merchant(false);
     until_it_fits(&server, &["keys", "rotate"]);
-    // The server still works with the file that it read at its start.
+    // The running server still uses the key file that it read at its start.
     until_it_fits(&server, &["keys", "rewrap", "--force"]);
-    // It opens every account's key.
+    // The key file opens every account's key.
     server.bonafide(&["keys", "rewrap", "--force"]);
 }
 

@@ -1,5 +1,5 @@
-//! Disks that lose power and disks that are full: the real server behind `shim.c`, which stands between it and the
-//! system's writes and syncs. SQLite only, because PostgreSQL has its own disk.
+//! Disks that lose power and disks that are full. `shim.c` runs inside the real server and intercepts its
+//! writes and syncs. SQLite only, because PostgreSQL has its own disk.
 
 mod full;
 mod power;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::harness::Environment;
 
-/// The shim, compiled for this test: a test program may be one of several that run at once.
+/// Compiles the shim for this test. The file name is unique, because several test programs can run at once.
 fn shim(folder: &Path) -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/disk/shim.c");
@@ -26,7 +26,8 @@ fn shim(folder: &Path) -> PathBuf {
     library
 }
 
-/// An environment in which what is under `root` lies on such a disk. `tools` must live as long as it is used.
+/// The environment variables that place the files under `root` on such a disk. `tools` must exist as long as
+/// the environment is used.
 fn behind_shim(root: &Path, tools: &Path, variables: &[(&'static str, String)]) -> Environment {
     let mut environment = vec![
         ("LD_PRELOAD", shim(tools).display().to_string()),

@@ -1,4 +1,4 @@
-//! A power cut: the server goes on with the disk as it was last synced.
+//! A power cut: the server restarts with the disk's last synced state.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::behind_shim;
 use crate::harness::Server;
 
-/// A copy of a folder with the files that its links lead to.
+/// Copies a folder. Links are replaced by the files that they lead to.
 fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
@@ -131,7 +131,7 @@ async fn readiness_writes_at_most_once_a_second() {
     let syncs = tools.path().join("syncs");
     let variable = ("DISK_SYNCS", syncs.display().to_string());
     let environment = behind_shim(dir.path(), tools.path(), &[variable]);
-    // No job of the server's own writes within a second of its start but its first report.
+    // Within a second of its start, the server's own jobs write only its first report.
     let server = Server::start_in(dir, environment, &[]).await;
     let address = format!("{}/readyz", server.base);
     let count = || std::fs::metadata(&syncs).map_or(0, |file| file.len());
@@ -150,7 +150,7 @@ async fn readiness_writes_at_most_once_a_second() {
         asked += 1;
     }
     let (written, seconds) = (count() - before, begun.elapsed().as_secs());
-    // Each check writes the database's log and the object store's file.
+    // Each check writes to the database's log and to the object store.
     let most = (seconds + 2) * 6;
     assert!(
         written <= most,

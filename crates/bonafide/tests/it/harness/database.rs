@@ -1,4 +1,4 @@
-//! A fresh database for each server, and what a test does to it behind the server's back.
+//! Creates a fresh database for each server, and reads and changes it without the server's involvement.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,13 +8,13 @@ use sqlx::{Connection as _, PgConnection, SqliteConnection};
 
 use super::{Backend, Server, wait_until};
 
-/// A connection of the test's own.
+/// The test's own connection.
 enum Connection {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
 }
 
-/// The address of a fresh database.
+/// Creates a fresh database and returns its URL.
 pub(crate) async fn database(backend: Backend, dir: &Path) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     match backend {
@@ -43,10 +43,10 @@ pub(crate) async fn database(backend: Backend, dir: &Path) -> String {
 }
 
 impl Server {
-    /// Changes the database behind the server's back, as time would.
+    /// Changes the database without the server, for example to simulate the passing of time.
     pub(crate) async fn sql(&self, sql: &'static str) {
         if sql.contains("rate_limits") && self.database.starts_with("sqlite:") {
-            // SQLite has two tables of them: those of sign-ins are durable, the others are traffic.
+            // With SQLite, the durable limits of sign-ins and the other limits are in two files.
             let traffic = self.database.replace(".db", ".traffic.db");
             let mut connection = SqliteConnection::connect(&traffic).await.unwrap();
             sqlx::query(sql).execute(&mut connection).await.unwrap();
@@ -61,8 +61,8 @@ impl Server {
         }
     }
 
-    /// Runs a statement in a transaction that ends only when something else waits for it. SQLite does not show who waits: there it ends
-    /// after half a second.
+    /// Runs a statement in a transaction that ends only when another one waits for it. SQLite does not show
+    /// waiting transactions, so there it ends after half a second.
     pub(crate) async fn sql_beside<F: Future>(&self, sql: &'static str, other: F) -> F::Output {
         macro_rules! held {
             ($connection:ident, $is_awaited:expr) => {{
@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// The one number that a query answers.
+    /// The single number that a query returns.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         match self.connection(sql).await {
             Connection::Sqlite(mut connection) => {
@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// Copies every table, so that [`Server::fall_back`] can bring this state of the database back.
+    /// Copies every table, so that [`Server::fall_back`] can restore this state of the database.
     pub(crate) async fn remember_database(&self) {
         for table in self.tables().await {
             self.dynamic(&[format!("create table kept_{table} as select * from {table}")])
@@ -108,8 +108,8 @@ impl Server {
         }
     }
 
-    /// Brings the remembered state back behind the running server's back, in one transaction: what a process sees when a
-    /// replica that lagged is promoted or a backup is restored to a point in time.
+    /// Restores the copied state in one transaction while the server runs. A process sees the same when a
+    /// lagging replica is promoted or a backup is restored to a point in time.
     pub(crate) async fn fall_back(&self) {
         let kept: Vec<String> = self
             .tables()
@@ -134,7 +134,7 @@ impl Server {
         self.dynamic(&statements).await;
     }
 
-    /// The tables of the schema, without those of the migrations.
+    /// The schema's tables, except those of the migrations.
     async fn tables(&self) -> Vec<String> {
         let tables: Vec<String> = match self.connection("").await {
             Connection::Sqlite(mut connection) => {
@@ -151,7 +151,7 @@ impl Server {
         tables.into_iter().filter(own).collect()
     }
 
-    /// Statements that a test puts together, on one connection.
+    /// Runs statements built by a test on one connection.
     async fn dynamic(&self, statements: &[String]) {
         let mut connection = self.connection("").await;
         for sql in statements {
@@ -167,7 +167,7 @@ impl Server {
         }
     }
 
-    /// The byte strings that a query answers.
+    /// The byte strings that a query returns.
     pub(crate) async fn bytes(&self, sql: &str) -> Vec<Vec<u8>> {
         let connection = self.connection(sql).await;
         let sql = sqlx::AssertSqlSafe(sql.to_owned());
@@ -181,7 +181,7 @@ impl Server {
         }
     }
 
-    /// The texts that a query answers.
+    /// The texts that a query returns.
     async fn texts(&self, sql: &str) -> Vec<String> {
         let connection = self.connection(sql).await;
         let sql = sqlx::AssertSqlSafe(sql.to_owned());
@@ -195,7 +195,7 @@ impl Server {
         }
     }
 
-    /// Every row of every table as text, bytes in hexadecimal digits: what a dump holds.
+    /// Every row of every table as text, with bytes as hexadecimal digits, as in a dump.
     pub(crate) async fn dump(&self) -> Vec<String> {
         let is_sqlite = self.database.starts_with("sqlite:");
         let tables = match is_sqlite {
@@ -219,7 +219,7 @@ impl Server {
         rows
     }
 
-    /// A connection to what a statement is about: on SQLite the API log has a file of its own.
+    /// A connection to the file that a statement concerns. With SQLite, the API log has its own file.
     async fn connection(&self, sql: &str) -> Connection {
         if self.database.starts_with("sqlite:") {
             let of_traffic = sql.contains("from api_log") || sql.contains("update api_log");
@@ -231,7 +231,7 @@ impl Server {
         }
     }
 
-    /// The SQLite database, for looking at rows.
+    /// A connection to the SQLite database, for inspecting rows.
     pub(crate) async fn sqlite(&self) -> sqlx::SqliteConnection {
         <sqlx::SqliteConnection as sqlx::Connection>::connect(&self.database)
             .await

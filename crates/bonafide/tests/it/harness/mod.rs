@@ -1,4 +1,4 @@
-//! Starts the server with a database of its own and talks to it.
+//! Starts the server with its own database and sends requests to it.
 
 mod database;
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 pub(crate) use self::database::database;
 
-/// Which database.
+/// The database of a test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Backend {
     Sqlite,
@@ -49,12 +49,12 @@ pub(crate) struct Server {
     pub(crate) base: String,
     pub(crate) dir: TempDir,
     database: String,
-    /// Variables of the server's environment and of every command's on its data.
+    /// Environment variables of the server, and of every command on its data.
     environment: Environment,
     pub(crate) http: Client,
 }
 
-/// Variables and their values.
+/// Environment variables and their values.
 pub(crate) type Environment = Vec<(&'static str, String)>;
 
 /// An API key with its secret.
@@ -65,7 +65,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// That of the demo account, from what `serve --demo` said.
+    /// The demo account's key, from the `demo.json` of `serve --demo`.
     pub(crate) fn of_demo(demo: &Value) -> Key {
         let told = |name: &str| demo[name].as_str().unwrap().to_owned();
         Key {
@@ -109,7 +109,8 @@ pub(crate) fn try_command(dir: &Path, environment: &Environment, arguments: &[&s
         .unwrap()
 }
 
-/// Starts the server and waits until it listens; its process and address. Its log goes on into a file of the folder.
+/// Starts the server and waits until it listens. Returns its process and address. Its log goes to a file in
+/// the folder.
 fn spawn(
     dir: &Path,
     database: &str,
@@ -121,7 +122,7 @@ fn spawn(
         .unwrap_or_else(|said| panic!("the server did not start:\n{said}"))
 }
 
-/// The same for a server that may refuse to start: then what it wrote to stderr.
+/// Does the same for a server that may refuse to start. The error is its output on stderr.
 fn try_spawn(
     dir: &Path,
     database: &str,
@@ -154,7 +155,8 @@ fn try_spawn(
     let log = dir.join(log);
     std::thread::spawn(move || {
         use std::io::Write;
-        // The folder may be gone by now; the lines must be read all the same, or the server would block.
+        // The folder may already be deleted. The lines must be read nevertheless, because a full pipe would
+        // block the server.
         let mut file = std::fs::File::create(log).unwrap_or_else(|_| tempfile::tempfile().unwrap());
         for line in lines.map_while(Result::ok) {
             let _ = writeln!(file, "{line}");
@@ -164,14 +166,14 @@ fn try_spawn(
 }
 
 impl Server {
-    /// A server without data; accounts are made with the command line.
+    /// A server without data. Tests create accounts with the command line.
     pub(crate) async fn start(backend: Backend, arguments: &[&str]) -> Server {
         let dir = tempfile::tempdir().unwrap();
         let database = database(backend, dir.path()).await;
         Server::start_on(dir, database, Vec::new(), arguments)
     }
 
-    /// A server on SQLite in a folder, which may hold data, with variables in its environment.
+    /// A server on SQLite in a folder that may contain data, with environment variables.
     pub(crate) async fn start_in(dir: TempDir, environment: Environment, arguments: &[&str]) -> Server {
         let database = database(Backend::Sqlite, dir.path()).await;
         Server::start_on(dir, database, environment, arguments)
@@ -186,7 +188,7 @@ impl Server {
         (server, demo)
     }
 
-    /// A second process on the same data; to be dropped first.
+    /// A second process on the same data. It must be dropped first.
     pub(crate) fn beside(&self, arguments: &[&str]) -> Server {
         let (child, base) = spawn(
             self.dir.path(),
@@ -205,7 +207,8 @@ impl Server {
         }
     }
 
-    /// A server with its own data folder on a database; or the folder, and what it wrote to stderr when it refused.
+    /// A server with its own data folder on an existing database. If it refuses to start, the error has the
+    /// folder and its output on stderr.
     pub(crate) fn try_start_on(
         dir: TempDir,
         database: &str,
@@ -230,7 +233,7 @@ impl Server {
         }
     }
 
-    /// Another node: its own data folder with a copy of the master key, on the same database.
+    /// Another node on the same database: its own data folder with a copy of the master key.
     pub(crate) fn another_node(&self, arguments: &[&str], environment: &[(&'static str, &str)]) -> Server {
         let dir = tempfile::tempdir().unwrap();
         std::fs::copy(self.dir.path().join("master.key"), dir.path().join("master.key")).unwrap();
@@ -238,7 +241,7 @@ impl Server {
             .unwrap_or_else(|(_, said)| panic!("the node did not start:\n{said}"))
     }
 
-    /// Stops it as an operator would; its data folder and its database.
+    /// Stops the server like an operator would. Returns its data folder and its database URL.
     pub(crate) fn stop(mut self) -> (TempDir, String) {
         self.ask_to_stop();
         assert!(self.wait().success());
@@ -246,7 +249,7 @@ impl Server {
         (dir, self.database.clone())
     }
 
-    /// A part of the answer of `/readyz`: whether it is ready, and why not.
+    /// A part of the response of `/readyz`: whether it is ready, and the details.
     pub(crate) async fn part(&self, name: &str) -> (bool, String) {
         let ready = self
             .http
@@ -278,7 +281,7 @@ impl Server {
         }
     }
 
-    /// Kills the server as a power cut would and starts it again on the same data.
+    /// Kills the server with SIGKILL and starts it again on the same data.
     pub(crate) fn kill_and_restart(mut self, arguments: &[&str]) -> Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -286,30 +289,30 @@ impl Server {
         Server::start_on(dir, self.database.clone(), self.environment.clone(), arguments)
     }
 
-    /// Kills the server as a power cut would; its data folder.
+    /// Kills the server with SIGKILL. Returns its data folder.
     pub(crate) fn kill(mut self) -> TempDir {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap())
     }
 
-    /// The server's process.
+    /// The ID of the server's process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM.
     pub(crate) fn ask_to_stop(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     }
 
-    /// Waits for the server's end.
+    /// Waits until the server's process ends.
     pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
         self.child.wait().unwrap()
     }
 
-    /// Runs a command of the command line on the server's data; its stdout.
+    /// Runs a command on the server's data, which must succeed. Returns its stdout.
     pub(crate) fn bonafide(&self, arguments: &[&str]) -> String {
         let output = self.try_bonafide(arguments);
         assert!(
@@ -320,7 +323,7 @@ impl Server {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Decides on an attempt, a line of `review list`, on the command line. Its hits, if any, mean another person.
+    /// Decides on an attempt from a line of `review list`. Any hits are recorded as another person.
     pub(crate) fn review(&self, decision: &str, waiting: &Value) {
         let number = waiting["logId"].to_string();
         let hits = waiting["hits"].as_array().unwrap();
@@ -335,7 +338,7 @@ impl Server {
         self.bonafide(&arguments);
     }
 
-    /// The same, for commands that may fail.
+    /// Does the same for a command that may fail.
     pub(crate) fn try_bonafide(&self, arguments: &[&str]) -> std::process::Output {
         program(&self.database, self.dir.path(), &self.environment)
             .args(arguments)
@@ -359,7 +362,7 @@ impl Server {
         }
     }
 
-    /// A new sandbox Flow of an account; its id.
+    /// Creates a sandbox Flow for an account. Returns its ID.
     pub(crate) fn flow(&self, merchant: &Merchant, flow: &Value) -> String {
         let file = self.dir.path().join("flow.json");
         std::fs::write(&file, flow.to_string()).unwrap();
@@ -386,7 +389,7 @@ impl Server {
             .basic_auth(&key.key, Some(&key.secret))
     }
 
-    /// Sends a JSON body (or none) and reads a JSON answer.
+    /// Sends a JSON body (or none) and reads a JSON response.
     pub(crate) async fn json(
         &self,
         method: Method,
@@ -426,7 +429,7 @@ impl Server {
         .await;
     }
 
-    /// The server's log, with everything up to now.
+    /// The server's log, including every line written before this call.
     pub(crate) async fn log(&self) -> String {
         let id = uuid::Uuid::new_v4().to_string();
         let last = self.http.get(format!("{}/healthz", self.base));
@@ -443,7 +446,8 @@ impl Server {
     }
 }
 
-/// Waits until a question has an answer. Until then it gives the reason why not, with which the test fails after two minutes.
+/// Waits until `ask` succeeds. Its error states why it does not yet; after two minutes the test fails with
+/// that.
 pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Result<T, String>) -> T {
     let deadline = Instant::now() + Duration::from_secs(120);
     let mut pause = Duration::from_millis(5);
@@ -453,12 +457,12 @@ pub(crate) async fn eventually<T>(mut ask: impl AsyncFnMut() -> Result<T, String
             Err(reason) => assert!(Instant::now() < deadline, "{reason}"),
         }
         tokio::time::sleep(pause).await;
-        // Seldom after a while: some questions start a program.
+        // The pause grows, because some questions start a program.
         pause = (pause * 2).min(Duration::from_millis(160));
     }
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition is true.
 pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool, what: &str) {
     eventually(async || match holds().await {
         true => Ok(()),
@@ -467,7 +471,7 @@ pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool, what: &str)
     .await;
 }
 
-/// Status and JSON body; every answer carries a request id.
+/// The status and JSON body of a response. Every response must have a request ID.
 pub(crate) async fn answer(response: Response) -> (u16, Value) {
     let status: StatusCode = response.status();
     assert!(response.headers().contains_key("x-request-id"), "no X-Request-Id");

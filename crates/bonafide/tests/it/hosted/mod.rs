@@ -1,4 +1,4 @@
-//! The hosted page: what is served to browsers, and what only it calls.
+//! The hosted page: its files, and the API that only it calls.
 
 mod page;
 mod session;
@@ -10,7 +10,7 @@ use crate::harness::{Merchant, Server, answer};
 
 const SESSION: &str = "/v2/sdk/session";
 
-/// An account with a Group of one Flow that asks for a document, and links to it.
+/// An account with a Group, whose one Flow requires a document, and links to it.
 struct Account {
     merchant: Merchant,
     flow: String,
@@ -43,7 +43,7 @@ impl Account {
         }
     }
 
-    /// A fresh link's token.
+    /// A new link's token.
     async fn token(&self, server: &Server) -> String {
         let body = json!({"userId": "user-1", "groupId": self.group, "flowId": self.flow});
         let (status, link) = server
@@ -54,7 +54,7 @@ impl Account {
         token.to_owned()
     }
 
-    /// A fresh session's exchange.
+    /// A new session, as its exchange returns it.
     async fn session(&self, server: &Server) -> Value {
         let token = self.token(server).await;
         let (status, session) = anonymous(server, "exchange", json!({"token": token})).await;
@@ -109,7 +109,7 @@ async fn page(server: &Server, query: &str) -> Response {
         .unwrap()
 }
 
-/// What the page's scripts begin with, and the page.
+/// The initial data of the page's scripts, and the page's HTML.
 async fn boot(response: Response) -> (Value, String) {
     let html = response.text().await.unwrap();
     let (_, rest) = html

@@ -1,4 +1,4 @@
-//! What a browser is served: the page for a link, its texts, its languages, who may embed it, its files.
+//! The hosted page as browsers get it: content by link, texts, languages, embedding, and files.
 
 use reqwest::header;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ on_both!(a_link_is_shown_without_being_used, |backend| {
         assert_eq!(response.status(), status, "{query}");
         let (boot, html) = boot(response).await;
         assert_eq!(boot["state"], state, "{query}");
-        // A reload says nothing of links before the browser has said where it was.
+        // On a reload, the page mentions no link until the browser has restored the visitor's position.
         let asks = html.contains("<h1 tabindex=\"-1\">Please open your link");
         assert_eq!(asks, ["", "?m=zzzzzzzz"].contains(&query), "{query}");
     }

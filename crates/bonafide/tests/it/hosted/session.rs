@@ -1,4 +1,4 @@
-//! The requests that only the page makes while a person goes through a session.
+//! The requests that only the hosted page sends during a session.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -286,7 +286,7 @@ on_both!(page_events_are_words_of_fixed_lists, |backend| {
 });
 
 on_both!(an_ended_session_still_tells_its_outcome, |backend| {
-    // The sandbox has a sanctions list, without which nobody is verified.
+    // The demo server has a sanctions list; without one, no person can be verified.
     let (server, _) = Server::demo(backend, &[]).await;
     let account = Account::with(&server, server.merchant(true), &json!({"name": "Data"})).await;
     let session = account.session(&server).await;

@@ -1,4 +1,4 @@
-//! Requests and what is answered: validation, fixed outcomes, labels and delistings, secrets that were pasted.
+//! Requests and responses: validation, fixed outcomes, labels and delistings, and pasted secrets.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
             }
         }
     }
-    // The invented list's wallet, whatever its case.
+    // The wallet of the invented list, in any letter case.
     let (status, body) = server.post(PATH, &key, detailed("eth", LISTED)).await;
     assert_eq!(
         (status, &body["score"], &body["label"]),
@@ -126,7 +126,7 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
     let (status, _) = server.post(PATH, &key, ask("transaction", "btc", hash)).await;
     assert_eq!(status, 404);
 
-    // Everything is kept: by id, by address, by label; failures too.
+    // Every screening is stored, failed ones too, and can be found by ID, address and label.
     let list = |arguments: &[&str]| {
         let merchant = demo["merchantId"].as_str().unwrap();
         let all = [
@@ -161,7 +161,7 @@ on_both!(sandbox_addresses_have_fixed_outcomes, |backend| {
 on_both!(a_score_is_drawn_for_its_account, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let key = crate::harness::Key::of_demo(&demo);
-    // A simple report is drawn too.
+    // The picture of a simple report can be drawn too.
     let (_, body) = server.post(PATH, &key, ask("address", "eth", LISTED)).await;
     let id = body["queryId"].as_str().unwrap();
     let get = async |key: &crate::harness::Key, path: &str| {
@@ -212,7 +212,7 @@ on_both!(a_score_is_drawn_for_its_account, |backend| {
     assert_eq!(server.post(PATH, &key, unknown).await.0, 404);
 });
 
-/// The same request's answer under the kept one's id.
+/// The response to a repeated request, with the ID of the stored one.
 async fn body_of(server: &Server, key: &crate::harness::Key, body: Value, kept: &Value) -> Value {
     let (_, mut again) = server.post(PATH, key, body).await;
     again["queryId"] = kept["queryId"].clone();
@@ -255,7 +255,7 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     server.bonafide(&["labels", "import", file.to_str().unwrap()]);
     assert!(server.bonafide(&["labels", "status"]).contains("mine"));
 
-    // Delisted: the authority's word is gone, other labels stay.
+    // After a delisting, the authority's label is gone and other labels remain.
     import_list(
         &server,
         "invented.ftm.json",
@@ -293,7 +293,7 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     );
     assert!(body.get("organizationLabelName").is_none());
 
-    // An account's own book is its own.
+    // An account's own address book applies to that account only.
     let other = server.merchant(true);
     let own = server.dir.path().join("own.csv");
     let stranger = "3P14159f73E4gFr7JterCCQh9QjiTjiZrG";
@@ -320,7 +320,7 @@ on_both!(labels_and_delistings_are_seen_at_once, |backend| {
     assert_eq!(status, 404);
 });
 
-/// A secret that someone pastes is in no answer, no log and no file.
+/// A pasted secret appears in no response, no log and no file.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pasted_private_key_leaves_no_trace() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;

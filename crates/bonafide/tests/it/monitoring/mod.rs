@@ -1,4 +1,5 @@
-//! Contract §2.7, §4.9 and the transaction monitoring part of §7; `docs/decisions/0018-transaction-monitoring.md`.
+//! Contract §2.7, §4.9 and the transaction monitoring part of §7; see
+//! `docs/decisions/0018-transaction-monitoring.md`.
 
 mod answers;
 mod records;
@@ -9,12 +10,12 @@ use crate::harness::{Merchant, Server, eventually};
 
 const PATH: &str = "/v2/public/transaction-monitoring";
 
-/// Nobody has labelled it.
+/// An address without labels.
 const UNKNOWN: &str = "1BoatSLRHtKNngkdXEeobR76b53LETtpyT";
 
 const SATOSHI: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
-/// On the demo list of sanctions.
+/// A wallet of the demo list of sanctions.
 const LISTED: &str = "0xDE00000000000000000000000000000000000DE0";
 
 fn ask(kind: &str, currency: &str, query: &str) -> Value {
@@ -25,7 +26,7 @@ fn detailed(currency: &str, query: &str) -> Value {
     json!({"type": "address", "query": query, "currency": currency, "report": "detailed", "label": "Order 7"})
 }
 
-/// An invented list, so that lists are there.
+/// Imports a list, so that sanctions lists are available.
 fn import_list(server: &Server, name: &str, lines: &[Value]) {
     let file = server.dir.path().join(name);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -43,7 +44,7 @@ fn wallet(address: &str, seen: &str) -> Value {
         {"publicKey": [address], "topics": ["sanction"]}, "last_seen": seen})
 }
 
-/// Waits until the running server's answer is as expected: it looks at its folders every few seconds.
+/// Waits until the running server's response is as expected, because it checks its folders every few seconds.
 async fn until(
     server: &Server,
     merchant: &Merchant,

@@ -1,4 +1,4 @@
-//! Screenings as they are stored: decided again, carried out once, limited, and listed on the command line.
+//! Screenings as they are stored: replayed, carried out once, rate-limited, and listed on the command line.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ on_both!(an_old_decision_is_made_again, |backend| {
     let first = until(&server, &merchant, &mixed, |_, body| body["score"] == 60.0).await;
     assert_eq!(sanctioned["exposures"]["profileVersion"], 0);
 
-    // The account thinks less of mixers from now on.
+    // The account now gives mixers a lower severity.
     let run = |arguments: &[&str]| {
         let all = [arguments, &["--merchant", &merchant.id]].concat();
         server.try_bonafide(&[&["monitoring"], all.as_slice()].concat())
@@ -86,7 +86,7 @@ on_both!(an_old_decision_is_made_again, |backend| {
         );
     }
 
-    // Delisted, and called otherwise: what was decided is decided again.
+    // The listed wallet is delisted and the mixer is relabelled. Replays still give the original decisions.
     let delisted = [
         people,
         vec![json!({"id": "x", "schema": "Person",
@@ -123,7 +123,7 @@ on_both!(an_old_decision_is_made_again, |backend| {
     let unknown = run(&["replay", "00000000-0000-7000-8000-000000000000"]);
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("no screening"));
 
-    // The same question without an account.
+    // The same query without an account.
     let at = |time: &str| -> Value {
         let arguments = ["score", "btc", UNKNOWN, "--report", "simple", "--at", time];
         serde_json::from_str(&server.bonafide(&arguments)).unwrap()
@@ -158,7 +158,7 @@ on_both!(a_screening_is_carried_out_once, |backend| {
 });
 
 on_both!(too_many_screenings_are_told_so, |backend| {
-    // An index that takes connections and never answers.
+    // An index that accepts connections and never responds.
     let index = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let chain_index = format!("btc=http://{}", index.local_addr().unwrap());
     let flags = [
@@ -189,7 +189,7 @@ on_both!(too_many_screenings_are_told_so, |backend| {
         (status, &body["message"]),
         (503, &json!("The server is busy; please try again shortly"))
     );
-    // Making an old decision again waits in the same queue.
+    // Replays wait in the same queue as screenings.
     let again = labelled["queryId"].as_str().unwrap();
     let busy = auditor
         .post(&format!("/portal/monitoring/{again}/again"), &[])
@@ -256,7 +256,7 @@ on_both!(the_command_line_says_what_it_did, |backend| {
         assert!(said.contains(&format!("{picture} was not written")), "{said}");
     }
 
-    // The sandbox's addresses, there and elsewhere.
+    // Demo addresses of the sandbox, with and without `--sandbox`.
     let demo = |outcome| {
         let address = chain::sandbox::address(chain::currency::Currency::Btc, outcome);
         address.unwrap().canonical
@@ -269,7 +269,7 @@ on_both!(the_command_line_says_what_it_did, |backend| {
     assert_eq!(score(&demo(45), &["--sandbox"]).1["score"], 45.0);
     assert_eq!(score(&demo(504), &["--sandbox"]).1["error"]["status"], 504);
 
-    // What the API says of a key among a label's words, and that nothing of it is kept.
+    // The API reports a key inside a label, and stores nothing of it.
     let merchant = server.merchant(true);
     let mut body = ask("address", "btc", SATOSHI);
     body["label"] = format!("key {key}").into();

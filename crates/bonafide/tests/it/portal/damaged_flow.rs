@@ -1,4 +1,5 @@
-//! A Flow that cannot be read, in the portal: the others stay in use, and the page says what to do about the damaged one.
+//! A Flow that cannot be parsed, in the portal: the other Flows still work, and a page states how to repair
+//! the damaged one.
 
 use super::Browser;
 use super::review::{conclude, decide, listed, merchant, newest, status_of};
@@ -57,7 +58,7 @@ on_both!(a_damaged_flow_hides_no_other_and_says_what_to_do, |backend| {
             !page.contains("quibble") && !list.contains("quibble"),
             "no value is repeated"
         );
-        // Another Flow is edited as before.
+        // Another Flow can still be edited.
         let other = names.iter().find(|name| **name != "data-only").unwrap();
         let other = demo["flows"][*other].as_str().unwrap();
         ada.get(&format!("/portal/flows/{other}")).await.page();
@@ -78,7 +79,7 @@ on_both!(
         listed(&server, &demo, "one").await;
         let log_id = newest(&server).await;
         conclude(&ada, log_id).await;
-        // The attempt's own Flow: whether it requires two people cannot be read.
+        // The Flow of an attempt: it cannot be determined whether it requires two people.
         server
             .sql(r#"update flows set settings = '{"fourEyes":qu' where name = 'data-only'"#)
             .await;

@@ -1,5 +1,6 @@
-//! Every form of the portal, sent twice by one person of each role with whatever lets an applicant pass: where two people
-//! are required, nothing that decides about an applicant changes. The forms are the code's own (`portal::table`).
+//! Sends every form of the portal twice, by one person of each role, with values that would let an applicant
+//! pass. Where two people are required, nothing that decides about an applicant may change. The forms come
+//! from the code's table (`portal::table`).
 
 use portal::table;
 use reqwest::Method;
@@ -13,10 +14,10 @@ use super::setup::send;
 use super::{Answer, Browser};
 use crate::harness::{Backend, Server};
 
-/// Forms that end the session of whoever goes through the table.
+/// Forms that end the tester's session.
 const ENDS_THE_SESSION: [&str; 2] = ["/portal/sign-out", "/portal/account/sessions/end-all"];
 
-/// What lets applicants pass; each number may fall, and none may rise.
+/// Measures of how strict the account is. Each number may fall, and none may rise.
 async fn laxity(server: &Server) -> [i64; 6] {
     [
         server
@@ -36,7 +37,7 @@ async fn laxity(server: &Server) -> [i64; 6] {
         server
             .count("select count(*) from merchants where not settings like '%\"screeningThreshold\":0.7%'")
             .await,
-        // Members who decide, less those in doubt.
+        // Members who may decide, without unconfirmed ones.
         server
             .count(
                 "select (select count(*) from memberships where disabled_at is null
@@ -47,19 +48,19 @@ async fn laxity(server: &Server) -> [i64; 6] {
     ]
 }
 
-/// What one person tries.
+/// The data with which one person tries every form.
 struct Attack<'a> {
     browser: &'a Browser,
     flow: &'a str,
     attempt: i64,
     hit: &'a str,
     colleague: &'a str,
-    /// Proposals of other people, of which this person is the second.
+    /// Proposals of other people, which this person could confirm.
     others: Vec<String>,
 }
 
 impl Attack<'_> {
-    /// A form's path, with what is there to be changed.
+    /// A form's path, filled with existing IDs.
     fn path(&self, form: &str, proposal: Option<&str>) -> String {
         let nobody = uuid::Uuid::nil().to_string();
         let part = |part: &str| match part {
@@ -136,7 +137,7 @@ impl Attack<'_> {
         ids
     }
 
-    /// Takes back what was proposed, so that the next person is no second one.
+    /// Withdraws this person's proposals, so that the next person cannot confirm them.
     async fn withdraw(&self) {
         for id in self.proposals().await {
             answer(self.browser, &id, "reject").await;
@@ -145,13 +146,13 @@ impl Attack<'_> {
     }
 }
 
-// On one database: the rules do not differ, and the sweep takes long.
+// One database is enough: the rules do not differ, and the sweep takes long.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_form_lets_an_applicant_pass_alone() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
     let id = merchant(&demo).to_owned();
     let flow = demo["flows"]["data-only"].as_str().unwrap();
-    // Who is there before two people are required counts.
+    // Members from before two people are required count as confirmed.
     let mut people = Vec::new();
     for role in Role::ALL {
         people.push((role, Browser::sign_up(&server, &id, role.as_str()).await));
@@ -178,7 +179,7 @@ async fn no_form_lets_an_applicant_pass_alone() {
 
     let mut forms = table();
     forms.retain(|row| row.method == Method::POST && !ENDS_THE_SESSION.contains(&row.path));
-    // What a form deletes, nobody could try to change later.
+    // Forms that delete are omitted, because later people could not change what was deleted.
     forms.retain(|row| !row.path.ends_with("/delete"));
     for (role, browser) in &people {
         let mut attack = Attack {
@@ -192,7 +193,7 @@ async fn no_form_lets_an_applicant_pass_alone() {
         attack.others = attack.proposals().await;
         let mut proposed = 0;
         for row in &forms {
-            // The second time, whoever proposed may try to be the second person.
+            // The second time, the proposer may try to be the second person.
             for _ in 0..2 {
                 let answer = attack.send(row.path).await;
                 let what = format!("{} as {role:?}: {} {}", row.path, answer.status, answer.body);

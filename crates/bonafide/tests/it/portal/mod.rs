@@ -1,4 +1,5 @@
-//! The portal, used with a browser's manners but without a browser: cookies, forms, redirects. Scripts and looks are tested in `web/tests`.
+//! The portal over plain HTTP with a browser's behaviour: cookies, forms, redirects. `web/tests` covers
+//! scripts and appearance.
 
 mod accounts;
 mod damaged_flow;
@@ -21,7 +22,7 @@ use serde_json::Value;
 
 use crate::harness::Server;
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -31,20 +32,20 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The page, whose status must be 200.
+    /// The page of a response, whose status must be 200.
     pub(crate) fn page(self) -> String {
         assert_eq!(self.status, 200, "{:?}: {}", self.location, self.body);
         self.body
     }
 
-    /// Where it leads, which must be a redirect after a form (303).
+    /// The target of a redirect after a form, whose status must be 303.
     pub(crate) fn redirect(self) -> String {
         assert_eq!(self.status, 303, "{}", self.body);
         self.location.expect("a redirect has a Location")
     }
 }
 
-/// Somebody's browser, without scripts.
+/// A browser without scripts.
 pub(crate) struct Browser {
     base: String,
     http: Client,
@@ -52,7 +53,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// One that is not signed in.
+    /// A browser that is not signed in.
     pub(crate) fn new(server: &Server) -> Browser {
         let http = Client::builder()
             .redirect(redirect::Policy::none())
@@ -65,7 +66,7 @@ impl Browser {
         }
     }
 
-    /// A new member of an account with a role, signed in, looking at the sandbox.
+    /// A new member of an account with a role, signed in and viewing the sandbox.
     pub(crate) async fn sign_up(server: &Server, merchant_id: &str, role: &str) -> Browser {
         let made = server.bonafide(&[
             "portal",
@@ -89,7 +90,7 @@ impl Browser {
         browser
     }
 
-    /// Somebody new, who joins by the link that a page shows.
+    /// A new member who joins by the link on a page.
     pub(crate) async fn join_by(server: &Server, page: &str, name: &str, email: &str) -> Browser {
         let link = page[page.find("/portal/join/").expect("a link")..]
             .split(['"', '<'])
@@ -136,13 +137,13 @@ impl Browser {
         self.send(self.form(path, form)).await
     }
 
-    /// Sends a form that succeeds, and goes where it leads; the page there.
+    /// Sends a form that succeeds, and follows the redirect to a page.
     pub(crate) async fn submit(&self, path: &str, form: &[(&str, &str)]) -> String {
         let next = self.post(path, form).await.redirect();
         self.get(&next).await.page()
     }
 
-    /// Sends a form that leads to a page, and goes there.
+    /// Sends a search form and follows the redirect. The address must not contain the form's values.
     pub(crate) async fn search(&self, path: &str, form: &[(&str, &str)]) -> Answer {
         let found = self.post(path, form).await.redirect();
         for (_, value) in form.iter().filter(|(_, value)| value.trim().len() > 4) {
@@ -151,7 +152,7 @@ impl Browser {
         self.get(&found).await
     }
 
-    /// A form's request, to be changed before it is sent.
+    /// A form's request, which the caller can change before it is sent.
     pub(crate) fn form(&self, path: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
         let encoded = form
             .iter()

@@ -1,4 +1,4 @@
-//! The operator console: processes, merchants and their plans, lists, jobs, operators.
+//! The operator console: processes, merchants and their plans, lists, jobs, and operators.
 
 use super::Browser;
 use crate::harness::{Server, eventually, on_both};
@@ -7,7 +7,7 @@ on_both!(operators_see_every_process_and_what_it_found, |backend| {
     let server = Server::start(backend, &[]).await;
     let operator = Browser::operator(&server).await;
     let page = operator.get("/portal/operator").await.page();
-    // Without lists no verification is answered, and the page says what to do.
+    // Without lists every verification is refused, and the page states how to fix that.
     assert!(page.contains("bonafide lists import"), "{page}");
     assert!(page.contains("schema up to date"), "{page}");
     assert!(page.contains("workers busy"), "{page}");
@@ -100,7 +100,7 @@ on_both!(merchants_are_found_decided_and_limited, |backend| {
         201
     );
 
-    // The account's own rate, at once; 0 is off.
+    // The account's own rate limit applies at once; 0 turns it off.
     let read = server.request(reqwest::Method::GET, "/v2/public/flows", &merchant.sandbox);
     let first = read.send().await.unwrap();
     assert_eq!(first.headers()["ratelimit-limit"], "300", "the server's own");
@@ -206,7 +206,7 @@ on_both!(jobs_and_imports_are_seen, |backend| {
     assert_eq!(server.try_bonafide(&import).status.code(), Some(1), "it shrinks");
     let page = operator.get("/portal/operator/lists").await.page();
     assert!(page.contains("the list shrinks from 20 to 3"), "{page}");
-    // The lists are looked at every five seconds, the outbox every second.
+    // Lists are checked every five seconds, and the outbox every second.
     let page = eventually(async || {
         let page = operator.get("/portal/operator/jobs").await.page();
         match page.matches("badge good").count() >= 4 {

@@ -1,12 +1,12 @@
-//! Acts on the installation that need two operators: no operator confirms an act with a second login, and nobody
-//! empties a list alone.
+//! Acts on the installation that need two operators. No operator can confirm an act with a second login, or
+//! empty a list alone.
 
 use serde_json::{Value, json};
 
 use super::Browser;
 use crate::harness::{Server, on_both};
 
-/// The ids of the proposals on a page of the console.
+/// The IDs of the proposals on a page of the console.
 pub(super) fn proposals(page: &str) -> Vec<String> {
     let mut ids: Vec<String> = page
         .split("/portal/operator/proposals/")
@@ -17,7 +17,7 @@ pub(super) fn proposals(page: &str) -> Vec<String> {
     ids
 }
 
-/// Answers a proposal in the state in which `reader` sees it on a page of the console.
+/// Answers a proposal in the state that `reader` sees on a page of the console.
 pub(super) async fn answer(
     browser: &Browser,
     (reader, page): (&Browser, &str),
@@ -37,7 +37,7 @@ fn lists(server: &Server) -> Vec<Value> {
     serde_json::from_str(&server.bonafide(&["lists", "status", "--json"])).unwrap()
 }
 
-/// Imports a list of so many invented entities; what the command printed, and whether it succeeded.
+/// Imports a list with this many invented entities. Returns the command's output and whether it succeeded.
 fn import(server: &Server, entities: u32, arguments: &[&str]) -> (String, bool) {
     let file = server.dir.path().join("invented.ftm.json");
     let line = |n: u32| {
@@ -53,7 +53,7 @@ fn import(server: &Server, entities: u32, arguments: &[&str]) -> (String, bool) 
     (String::from_utf8(said).unwrap(), output.status.success())
 }
 
-/// A new operator by a link that another one made in the console.
+/// A new operator who joins by a link that another operator made in the console.
 async fn invited(by: &Browser, server: &Server) -> Browser {
     let page = by.submit("/portal/operator/operators/invite", &[]).await;
     let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
@@ -67,7 +67,7 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
     server.bonafide(&["merchant", "set", &merchant.id, "fourEyes=true"]);
     let ada = Browser::operator(&server).await;
     let bob = Browser::operator(&server).await;
-    // The command line's link and the console's: neither login counts before the proposal is made.
+    // Logins made by the command line's link and by the console's do not count before the proposal is made.
     let console = invited(&ada, &server).await;
     let command_line = Browser::operator(&server).await;
     let list = lists(&server)[0]["list"].as_str().unwrap().to_owned();
@@ -84,7 +84,7 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
     }
     assert_eq!(lists(&server).len(), 1);
 
-    // A login that is in doubt lets nobody in who counts.
+    // An unconfirmed operator cannot let in a login that counts.
     let chained = invited(&console, &server).await;
     let doubts = ada.get("/portal/operator/operators").await.page();
     let of_command_line = proposals(&doubts);
@@ -102,7 +102,7 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
     answer(&bob, (&bob, "operators"), of_console, "confirm")
         .await
         .redirect();
-    // Whom the command line let in, two confirm.
+    // An operator let in by the command line needs two confirmations.
     let by = (&ada, "operators");
     answer(&bob, by, &of_command_line[0], "confirm").await.redirect();
     assert_eq!(answer(&bob, by, &of_command_line[0], "confirm").await.status, 403);
@@ -110,7 +110,7 @@ on_both!(a_second_login_of_one_operator_is_no_second_operator, |backend| {
     assert_eq!(refused.status, 403);
     answer(&ada, by, &of_command_line[0], "confirm").await.redirect();
 
-    // A dismissed operator's place is not filled alone.
+    // One operator alone cannot replace a dismissed one.
     let page = ada.get("/portal/operator/operators").await.page();
     let access: Vec<&str> = page
         .match_indices("/portal/operator/operators/")
@@ -185,7 +185,7 @@ on_both!(a_password_link_makes_no_second_operator_of_one, |backend| {
     let ada = Browser::operator(&server).await;
     let bob = Browser::operator(&server).await;
     server.bonafide(&["merchant", "set", &merchant.id, "fourEyes=true"]);
-    // Bob types the command and could sign in as Ada from now on.
+    // Bob types the command, and could sign in as Ada afterwards.
     let page = bob.get("/portal/operator/operators").await.page();
     let addresses: Vec<&str> = page
         .split("<td>")

@@ -1,4 +1,4 @@
-//! Privacy: retention, everything about a person as a file, forgetting a person.
+//! Privacy: retention, the export of a person's data, and the erasure of a person.
 
 use std::io::Read as _;
 
@@ -8,14 +8,14 @@ use super::Browser;
 use super::review::{conclude, decide, listed, newest};
 use crate::harness::{Key, Server, on_both};
 
-/// An account with some invented applicants in its sandbox; its id.
+/// Creates an account with invented applicants in its sandbox. Returns its ID.
 fn account(server: &Server, count: &str) -> String {
     let merchant = server.merchant(true);
     server.bonafide(&["generate", "--merchant", &merchant.id, "--count", count]);
     merchant.id
 }
 
-/// What stands behind a mark on a page, up to the next quote or tag.
+/// The text after a mark on a page, up to the next quote or tag.
 fn after<'a>(page: &'a str, mark: &str) -> &'a str {
     let rest = &page[page.find(mark).unwrap_or_else(|| panic!("no {mark}: {page}")) + mark.len()..];
     &rest[..rest.find(['"', '<']).unwrap()]
@@ -24,7 +24,7 @@ fn after<'a>(page: &'a str, mark: &str) -> &'a str {
 on_both!(a_person_is_exported_and_forgotten, |backend| {
     let server = Server::start(backend, &[]).await;
     let merchant = account(&server, "7");
-    // A run that was broken off is taken up.
+    // An interrupted run continues where it stopped.
     server.bonafide(&["generate", "--merchant", &merchant, "--count", "12"]);
     assert_eq!(server.count("select count(*) from people").await, 12);
     let officer = Browser::sign_up(&server, &merchant, "compliance").await;
@@ -64,7 +64,7 @@ on_both!(a_person_is_exported_and_forgotten, |backend| {
     assert_eq!(attempt["request"]["externalUserId"], "invented-1-00000003");
     assert!(attempt["response"]["kycResults"].is_object(), "{attempt}");
 
-    // A wrong confirmation erases nobody.
+    // A wrong confirmation text erases no data.
     let wrong = officer
         .post(
             "/portal/privacy/erase",

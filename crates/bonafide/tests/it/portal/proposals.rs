@@ -1,4 +1,4 @@
-//! Proposals that wait for a second person: what becomes of them while others are made.
+//! Pending proposals while further ones are made.
 
 use super::Browser;
 use super::four_eyes::{answer, proposal, waiting};
@@ -10,12 +10,12 @@ on_both!(a_pending_proposal_is_not_replaced_by_another_person, |backend| {
     let ada = Browser::sign_up(&server, &id, "admin").await;
     let bob = Browser::sign_up(&server, &id, "admin").await;
     server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
-    // The command line may replace its own.
+    // A proposal of the command line may replace an earlier one of the command line.
     server.bonafide(&["merchant", "set", &id, "screeningThreshold=0.95"]);
     server.bonafide(&["merchant", "set", &id, "screeningThreshold=0.9"]);
     let first = proposal(&waiting(&ada).await);
     answer(&ada, &first, "confirm").await.redirect();
-    // Ada stands behind it now.
+    // Ada supports it now.
     let second = server.try_bonafide(&["merchant", "set", &id, "fourEyes=false"]);
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success() && said.contains("pending"), "{said}");

@@ -1,4 +1,5 @@
-//! Every role on every route of the portal, as its table says: allowed or refused. The table is the code's own (`portal::table`).
+//! Every role on every route of the portal: allowed or refused, as the code's own table (`portal::table`)
+//! states.
 
 use portal::routes::Row;
 use portal::table;
@@ -8,10 +9,10 @@ use service::permissions::{Action, Role, Who, may};
 use super::{Answer, Browser};
 use crate::harness::{Server, on_both};
 
-/// What would end the session that goes through the table; tested with the accounts.
+/// Forms that would end the tester's session. The tests of accounts cover them.
 const ENDS_THE_SESSION: [&str; 2] = ["/portal/sign-out", "/portal/account/sessions/end-all"];
 
-/// A route's path, with ids that nobody has.
+/// A route's path, with IDs that do not exist.
 fn nobodys(row: &Row) -> String {
     row.path
         .split('/')
@@ -103,7 +104,7 @@ on_both!(operators_see_no_account, |backend| {
         let answer = ask(&operator, &row).await;
         let what = format!("{} {} {}: {}", row.method, row.path, answer.status, answer.body);
         match row.action.who() {
-            // Without an account there is nothing to show: on to the choice of one.
+            // Without an account there is nothing to show, so the page leads to the choice of one.
             Who::Roles(_) => assert_eq!(answer.location.as_deref(), Some("/portal/account"), "{what}"),
             _ => assert!(![401, 403, 500].contains(&answer.status), "{what}"),
         }

@@ -1,5 +1,6 @@
-//! Whatever belongs to another account does not exist (404), on every route of the portal that takes an id. The ids are found as a member
-//! would: by following every link and form of an account that has some of everything. A route that nothing leads to fails the test.
+//! Records of another account do not exist (404), on every route of the portal that takes an ID. The IDs are
+//! found like a member would: by following every link and form of an account that has records of every kind.
+//! The test fails for a route that nothing links to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +13,17 @@ use service::permissions::{Action, Who};
 use super::Browser;
 use crate::harness::{Backend, Key, Server, on_both};
 
-/// Routes with an id whose owner is no account.
+/// Routes with an ID that belongs to no account.
 fn belongs_to_no_account(row: &Row) -> bool {
-    // Links are for whoever holds them; the console is the installation's, and members' own sessions are tested with the accounts.
+    // One-time links are for their recipients, and the console is for the installation. The tests of accounts
+    // cover members' own sessions.
     row.action == Action::Public
         || row.action.who() == Who::Operators
         || row.path.starts_with("/portal/join/")
         || row.path.starts_with("/portal/account/")
 }
 
-/// What any form here may ask for, so that the id is what is wrong.
+/// Valid values for any form, so that only the ID is wrong.
 const ANYTHING: [(&str, &str); 11] = [
     ("role", "reviewer"),
     ("access", "off"),
@@ -36,7 +38,7 @@ const ANYTHING: [(&str, &str); 11] = [
     ("list", "demo"),
 ];
 
-/// Every address of the portal that a page names by these attributes.
+/// Every address of the portal in these attributes of a page.
 fn addresses(page: &str, attributes: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for attribute in attributes {
@@ -68,7 +70,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// The route that answers a path: one without placeholders goes before one with.
+/// The route for a path. A route without placeholders precedes one with placeholders.
 fn route<'a>(rows: &'a [Row], method: &Method, path: &str) -> Option<&'a Row> {
     let fitting = rows
         .iter()
@@ -76,7 +78,7 @@ fn route<'a>(rows: &'a [Row], method: &Method, path: &str) -> Option<&'a Row> {
     fitting.min_by_key(|row| row.path.matches('{').count())
 }
 
-/// Follows every link from the side bar's places on; each page once, of many alike only a few.
+/// Follows every link from the side bar's pages on. It opens each page once, and only a few of similar pages.
 async fn crawl(browser: &Browser, rows: &[Row]) -> BTreeSet<String> {
     let mut waiting: Vec<String> = rows
         .iter()
@@ -113,9 +115,9 @@ async fn crawl(browser: &Browser, rows: &[Row]) -> BTreeSet<String> {
     seen
 }
 
-/// A value for each placeholder, from the addresses that were found.
+/// A value for each placeholder, from the addresses found.
 fn ids(rows: &[Row], there: &BTreeSet<String>) -> BTreeMap<&'static str, String> {
-    // A picture of an attempt; this account's attempts have none.
+    // An image of an attempt. This account's attempts have none.
     let mut ids = BTreeMap::from([("{name}", "passportFront".to_owned())]);
     for path in there {
         for method in [Method::GET, Method::POST] {
@@ -132,7 +134,7 @@ fn ids(rows: &[Row], there: &BTreeSet<String>) -> BTreeMap<&'static str, String>
     ids
 }
 
-/// `{id}` means another thing in each area.
+/// `{id}` means something different in each area.
 fn placeholder(pattern: &'static str, name: &'static str) -> &'static str {
     if name == "{id}" {
         pattern.split("/{id}").next().unwrap_or_default()
@@ -141,7 +143,7 @@ fn placeholder(pattern: &'static str, name: &'static str) -> &'static str {
     }
 }
 
-/// A route's address in the account whose ids these are.
+/// A route's address with these IDs.
 fn concrete(row: &Row, ids: &BTreeMap<&'static str, String>) -> String {
     let part = |part: &'static str| {
         if !part.starts_with('{') {
@@ -158,7 +160,7 @@ fn concrete(row: &Row, ids: &BTreeMap<&'static str, String>) -> String {
     row.path.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
-/// An account with some of everything: Flows, Groups, people, queries, webhooks, staff, notes.
+/// Creates records of every kind: Flows, Groups, people, queries, webhooks, staff, notes.
 async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
     let key = Key::of_demo(demo);
     let flow = server.bonafide(&[
@@ -203,7 +205,7 @@ async fn furnish(server: &Server, demo: &Value, owner: &Browser) {
     let account = demo["merchantId"].as_str().unwrap();
     server.bonafide(&["merchant", "set", account, "fourEyes=true"]);
     server.bonafide(&["merchant", "set", account, "screeningThreshold=0.99"]);
-    // One with a score, and so with a picture.
+    // A screening with a score, and therefore with a picture.
     let scored = chain::sandbox::address(chain::currency::Currency::Eth, 80)
         .unwrap()
         .canonical;

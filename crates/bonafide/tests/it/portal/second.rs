@@ -1,4 +1,4 @@
-//! What the pages offer on a proposal: only buttons that work, and a sentence where one is missing.
+//! The buttons that pages offer on a proposal: each of them works, and a sentence explains a missing one.
 
 use super::four_eyes::{answer, proposal, waiting};
 use super::operators_second;
@@ -7,14 +7,15 @@ use super::setup::send;
 use super::{Answer, Browser};
 use crate::harness::{Server, on_both};
 
-/// Saves the account's settings on the branding page.
+/// Saves a setting of the account on the branding page.
 async fn set(browser: &Browser, name: &str, value: &str) -> String {
     let page = browser.get("/portal/branding").await.page();
     let saved: Answer = send(browser, "/portal/branding", &page, &[(name, Some(value))]).await;
     saved.redirect()
 }
 
-/// The state of a proposal that a page shows, whether it offers a form or not; of an attempt, where no `id` is given.
+/// The version of a proposal that a page shows, with or without a form. With an empty `id`, that of an
+/// attempt.
 pub(super) fn shown_version(page: &str, id: &str) -> String {
     let start = match id {
         "" => "data-version=\"".to_owned(),
@@ -92,7 +93,7 @@ on_both!(an_outdated_proposal_can_only_be_rejected, |backend| {
     assert!(!offers(&page, "/confirm") && offers(&page, "/reject"), "{page}");
     answer(&bob, &proposal(&page), "reject").await.redirect();
 
-    // A new Flow whose name another one has by now.
+    // A new Flow whose name another Flow has taken meanwhile.
     let made = async || {
         let page = ada.get("/portal/flows/new").await.page();
         let change = [("name", Some("Twice")), ("do", Some("save"))];
@@ -133,7 +134,7 @@ on_both!(a_member_who_may_not_confirm_reads_why, |backend| {
     assert!(!offers(&page, "/confirm") && !offers(&page, "/reject"), "{page}");
     assert_eq!(answer(&reviewer, &change, "confirm").await.status, 403);
 
-    // A decision, for members who come later: first they do not count, then they are too new.
+    // A decision, for members who joined later: first they do not count, then they are too new.
     listed(&server, &demo, "one").await;
     let log_id = newest(&server).await;
     conclude(&ada, log_id).await;
@@ -152,7 +153,7 @@ on_both!(a_member_who_may_not_confirm_reads_why, |backend| {
     }
     assert_eq!(decide(&late, log_id, "confirm", &[]).await.status, 403);
     assert!(waiting(&late).await.contains("This proposal concerns you"));
-    // The command line let that member in: one person supports, another one confirms.
+    // The command line let that member in, so one person supports and another one confirms.
     let member = async |browser: &Browser| {
         let page = waiting(browser).await;
         let form = page
@@ -190,7 +191,7 @@ on_both!(a_member_who_may_not_confirm_reads_why, |backend| {
         "{page}"
     );
 
-    // The proposer leaves.
+    // The proposer loses access.
     server
         .sql("update memberships set disabled_at = 1 where role = 'owner'")
         .await;
@@ -234,7 +235,7 @@ on_both!(a_proposal_that_nobody_can_confirm_says_so, |backend| {
     answer(&ada, &proposal(&waiting(&ada).await), "reject")
         .await
         .redirect();
-    // The command line needs two.
+    // A proposal of the command line needs two people.
     server.bonafide(&["merchant", "set", &id, "fourEyes=false"]);
     let page = waiting(&ada).await;
     assert!(
@@ -242,7 +243,7 @@ on_both!(a_proposal_that_nobody_can_confirm_says_so, |backend| {
         "{page}"
     );
 
-    // A colleague who may makes it possible.
+    // A colleague with the right role makes the confirmation possible.
     let page = ada.submit("/portal/staff/invite", &[("role", "admin")]).await;
     let bob = Browser::join_by(&server, &page, "Bob", "bob@example.com").await;
     assert!(waiting(&ada).await.contains("You gave this member access"));
@@ -275,10 +276,10 @@ on_both!(a_claim_does_not_hold_up_a_second_person, |backend| {
     decide(&ada, log_id, "decline", &[("reason", "forged")])
         .await
         .redirect();
-    // The proposer has nothing to claim it for.
+    // The proposer cannot claim it.
     assert!(!open(&ada, log_id).await.contains(&at("claim")));
     assert!(open(&bob, log_id).await.contains(&at("claim")));
-    // Somebody else's claim: the page says whose it is, and what to do.
+    // If a colleague has claimed it, the page names the colleague and states what to do.
     decide(&carl, log_id, "claim", &[]).await.redirect();
     let page = open(&bob, log_id).await;
     assert!(
@@ -295,7 +296,7 @@ on_both!(a_claim_does_not_hold_up_a_second_person, |backend| {
     assert!(open(&bob, log_id).await.contains(&at("confirm")));
     decide(&bob, log_id, "reject", &[]).await.redirect();
 
-    // Who supports what the command line proposed is done with it: the claim ends.
+    // Supporting a proposal of the command line ends the supporter's claim.
     listed(&server, &demo, "two").await;
     let log_id = newest(&server).await;
     let at = |what: &str| format!("/portal/applicants/{log_id}/{what}\"");
@@ -338,7 +339,7 @@ on_both!(
             page.contains("Withdraw") && !page.contains("Support this proposal"),
             "{page}"
         );
-        // Whoever still sees the support button confirms nothing with it.
+        // An outdated page's support button confirms nothing.
         let path = format!("/portal/second/{change}/confirm");
         let late = bob.post(&path, &[("version", &seen)]).await;
         assert_eq!(late.status, 409, "{}", late.body);
@@ -449,7 +450,7 @@ on_both!(a_decision_says_what_was_reviewed, |backend| {
             "{what}: {}",
             refused.body
         );
-        // The page that is shown instead has it.
+        // The page shown in the refusal contains the version.
         version(&refused.body);
     };
     bare(&ada, "approve").await;

@@ -1,4 +1,5 @@
-//! An attempt that was admitted in time, while its session's time runs out: what a poller reads at every moment.
+//! An attempt that was admitted in time while its session expires: the status that a poller reads at each
+//! moment.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +7,7 @@ use super::*;
 use crate::harness::wait_until;
 use crate::verify::specimen;
 
-/// Waits until a query of the database counts so many.
+/// Waits until a query of the database counts this many.
 async fn until(server: &Server, sql: &'static str, count: i64) {
     wait_until(
         async || server.count(sql).await == count,
@@ -18,7 +19,7 @@ async fn until(server: &Server, sql: &'static str, count: i64) {
 const IN_FLIGHT: &str = "select cast(coalesce(sum(in_flight), 0) as bigint) from sessions";
 
 impl Session<'_> {
-    /// The form of somebody with a passport, whose reading takes a while.
+    /// The form of an applicant with a passport, which takes a while to read.
     fn passport(&self) -> Form {
         let demo = json!({"flows": self.account.flows});
         specimen("pass-passport").form(&demo, &json!({"externalUserId": self.user}))
@@ -74,7 +75,7 @@ on_both!(
         session.time_is_up().await;
         until(&account.server, IN_FLIGHT, 0).await;
         let (status, attempts, stage) = session.stands().await;
-        // Once its recording has begun it is finished, although the client has gone.
+        // A recording that has begun is completed, although the client disconnected.
         let recorded = account.server.count("select count(*) from attempts").await;
         let expected = if recorded == 1 {
             ("success", 1)
@@ -111,7 +112,7 @@ on_both!(a_dead_nodes_attempt_is_settled_when_its_lease_ends, |backend| {
     let (gone, also_gone, ()) = tokio::join!(send(&first), send(&second), dies);
     assert!(gone && also_gone, "the node died in the middle");
     let ids = [first.id.clone(), second.id.clone()];
-    // The token's time is up, the lease's is not.
+    // The session has expired, but the attempt's lease has not.
     let server = &account.server;
     let time_is_up = "update sessions set created_at = created_at - 600000, expires_at = expires_at - 600000,
                           admitted_until = admitted_until + 600000";
@@ -126,7 +127,7 @@ on_both!(a_dead_nodes_attempt_is_settled_when_its_lease_ends, |backend| {
     assert_eq!(settled["status"], "expired", "settled by reading");
     let unread = "select count(*) from sessions where status = 'pending'";
     assert_eq!(account.server.count(unread).await, 1);
-    // No one reads the other one.
+    // No request reads the other session.
     account.server = account.server.kill_and_restart(&["--demo"]);
     until(&account.server, unread, 0).await;
     assert_eq!(status(&account, &ids[1]).await, "expired");

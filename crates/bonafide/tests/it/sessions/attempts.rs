@@ -1,4 +1,4 @@
-//! What a session comes to (contract §2.4, §4.5, §4.6): polls, attempts, reviewers, and time.
+//! The course of a session (contract §2.4, §4.5, §4.6): polls, attempts, reviews, and expiry.
 
 use super::*;
 
@@ -47,7 +47,7 @@ on_both!(polls_answer_in_their_shape, |backend| {
             "{path}: {body}"
         );
     }
-    // A token is the page's; the poll is the merchant's.
+    // The token is for the page; the merchant polls.
     let (status, body) = answer(session.request(Method::GET, &own).send().await.unwrap()).await;
     assert_eq!((status, body["error"].is_string()), (401, true), "{body}");
 });
@@ -82,7 +82,7 @@ on_both!(a_session_passes, |backend| {
     let seconds = polled["duration_seconds"].as_f64().unwrap();
     assert!(seconds > 0.0 && seconds < 300.0);
 
-    // The session has ended: nothing more is taken, and nothing changes.
+    // The session has ended, so further attempts are refused and change nothing.
     let before = session.poll().await;
     let (status, body) = session.attempt("Quill").await;
     assert_eq!(
@@ -113,7 +113,7 @@ on_both!(a_session_passes, |backend| {
     assert!(body["errors"][0].as_str().unwrap().starts_with("sessionId - "));
     assert_eq!(session.poll().await, before);
 
-    // The group is the session's; the record names the session.
+    // The Group comes from the session, and the record names the session.
     let (_, resolved) = account
         .server
         .get("/v2/reports/applicants/byExternalUserId/user%201", &account.key)

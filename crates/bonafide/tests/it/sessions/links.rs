@@ -203,7 +203,7 @@ on_both!(a_bad_token_is_told_why, |backend| {
         .await;
     refused(json!({"token": late}), 410, "token_expired").await;
 
-    // An access token is no link token, and the other way round.
+    // Access tokens and link tokens are not interchangeable.
     let session = account.session("data-only", "ada").await;
     refused(json!({"token": session.token}), 401, "invalid_token").await;
     let link = account.link("data-only", "ada").await;
@@ -314,7 +314,7 @@ on_both!(blocked_countries_are_shut_out, |backend| {
         200,
         "blocked by the Flow only"
     );
-    // What the client writes left of its own address is not believed.
+    // An address that the client put before its own in the header is ignored.
     assert_eq!(
         from(&token, "8.8.8.8, 194.25.0.60").await.0,
         200,
@@ -386,7 +386,7 @@ on_both!(a_thousand_random_tokens_open_nothing, |backend| {
     assert_eq!(exchange(&account.server, json!({"token": real})).await.0, 200);
 });
 
-// 200 clients with one token: on one server, then on two that share the database.
+// 200 clients use one token at once: on one server, then on two that share the database.
 on_both!(one_exchange_wins, |backend| {
     let account = Account::demo(backend, &[]).await;
     let second = account.server.beside(&["--rate-exchange", "0"]);

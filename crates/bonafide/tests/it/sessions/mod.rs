@@ -1,4 +1,5 @@
-//! Hosted sessions (contract §2.3, §2.4, §4.3–§4.5; `docs/decisions/0006-links-and-sessions.md`): link, exchange, attempts, poll, and what ends them.
+//! Hosted sessions (contract §2.3, §2.4, §4.3–§4.5; `docs/decisions/0006-links-and-sessions.md`): link,
+//! exchange, attempts, polls, and their end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const POLL: &str = "/v2/sdk/session/verification-result";
 const VERIFY: &str = "/v2/idv/verify";
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
 
-/// An account with a Group that holds its Flows.
+/// An account with a Group that contains its Flows.
 struct Account {
     server: Server,
     id: String,
@@ -30,7 +31,7 @@ struct Account {
 }
 
 impl Account {
-    /// Of the demo, whose Group gets every Flow.
+    /// The demo account, with every Flow in its Group.
     async fn demo(backend: Backend, arguments: &[&str]) -> Account {
         let (server, demo) = Server::demo(backend, arguments).await;
         let flows: BTreeMap<String, String> = serde_json::from_value(demo["flows"].clone()).unwrap();
@@ -53,14 +54,14 @@ impl Account {
         assert_eq!(status, 200, "{body}");
     }
 
-    /// A further Flow in the Group.
+    /// Adds another Flow to the Group.
     async fn add_flow(&mut self, flow: Value) {
         let name = flow["name"].as_str().unwrap().to_owned();
         self.flows.insert(name, self.create_flow(&flow));
         self.regroup().await;
     }
 
-    /// A Flow by the command line, which knows the private settings; its id.
+    /// Creates a Flow with the command line, which supports the private settings. Returns its ID.
     fn create_flow(&self, flow: &Value) -> String {
         let file = self.server.dir.path().join("flow.json");
         std::fs::write(&file, flow.to_string()).unwrap();
@@ -111,7 +112,7 @@ impl Account {
     }
 }
 
-/// A session as its page knows it.
+/// A session with the data that its page has.
 struct Session<'a> {
     account: &'a Account,
     id: String,
@@ -121,7 +122,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// The form of somebody data-only, with changes (null: left out).
+    /// The form of a data-only applicant with changes (null: omitted).
     fn form(&self, changes: Value) -> Form {
         form(&self.flow, &self.user, &changes)
     }
@@ -131,7 +132,7 @@ impl Session<'_> {
         answer(request.send().await.unwrap()).await
     }
 
-    /// One attempt whose last name is `SANDBOX-<code>`, or none's.
+    /// Submits an attempt. The last name `SANDBOX-<code>` gives that code.
     async fn attempt(&self, last_name: &str) -> (u16, Value) {
         self.send(self.form(json!({"lastName": last_name}))).await
     }
@@ -148,7 +149,7 @@ impl Session<'_> {
         self.account.poll(&self.id).await
     }
 
-    /// `status`, `attempts`, `stage`.
+    /// The session's `status`, `attempts` and `stage`.
     async fn stands(&self) -> (String, i64, String) {
         let body = self.poll().await;
         let metadata = &body["metadata"];
@@ -163,9 +164,9 @@ impl Session<'_> {
         assert_eq!(self.stands().await, (status.into(), attempts, stage.into()));
     }
 
-    /// Lets ten minutes pass for the sessions of the server.
+    /// Makes ten minutes pass for the server's sessions.
     async fn time_is_up(&self) {
-        // The lease of an attempt that is under way runs on.
+        // The lease of an attempt in progress does not expire.
         let sql = "update sessions set created_at = created_at - 600000, expires_at = expires_at - 600000,
                        admitted_until = case when in_flight = 0 then admitted_until - 600000 else admitted_until end";
         self.account.server.sql(sql).await;
@@ -198,7 +199,7 @@ async fn exchange(server: &Server, body: Value) -> (u16, Value) {
     answer(exchange_from(server, body, None).await).await
 }
 
-/// An exchange through the trusted proxy, from an address.
+/// An exchange through the trusted proxy, from this address.
 async fn exchange_from(server: &Server, body: Value, address: Option<&str>) -> Response {
     let mut request = server.http.post(format!("{}{EXCHANGE}", server.base)).json(&body);
     if let Some(address) = address {

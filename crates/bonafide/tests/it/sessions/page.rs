@@ -1,4 +1,5 @@
-//! What the hosted page relies on: repeated uploads, what it is not told, its limits, and connections that survive a refusal.
+//! The server behaviour that the hosted page relies on: repeated uploads, withheld data, limits, and
+//! connections that remain usable after a refusal.
 
 use super::*;
 
@@ -77,7 +78,7 @@ on_both!(the_browser_need_not_see_sanctions_hits, |backend| {
     );
 });
 
-/// Link and access tokens, and what came with them, reach no log line.
+/// Neither link and access tokens nor the data with them appear in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_holds_no_token() {
     let account = Account::demo(Backend::Sqlite, &[]).await;
@@ -109,7 +110,8 @@ async fn the_log_holds_no_token() {
     }
 }
 
-/// A `liveness` Flow through a page needs its passed challenge (2105); through a key the passive check stands alone.
+/// A `liveness` Flow requires a passed challenge from a page (2105). With a key, the passive check alone
+/// applies.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_liveness_flow_wants_its_challenge_from_a_page() {
     let account = Account::demo(Backend::Sqlite, &[]).await;
@@ -197,7 +199,7 @@ on_both!(live_and_sandbox_sessions_stay_apart, |backend| {
     assert_eq!(server.get(&path, &merchant.sandbox).await.0, 404);
 });
 
-/// A refusal before the body was read leaves the connection usable: a client that keeps it open loses nothing.
+/// A refusal before the body was read leaves the connection usable for further requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_keep_the_connection() {
     let server = Server::start(Backend::Sqlite, &["--rate-failed-auth", "0"]).await;

@@ -1,4 +1,5 @@
-//! `POST /v2/idv/verify` with what it records (contract §4.6, §2.5, §2.6, §4.8), on specimens that the project renders.
+//! `POST /v2/idv/verify` and its records (contract §4.6, §2.5, §2.6, §4.8), with specimens that the project
+//! renders.
 
 mod outcomes;
 mod registration;
@@ -39,12 +40,12 @@ pub(crate) fn specimen(name: &str) -> Specimen {
 }
 
 impl Specimen {
-    /// Its form, with text fields replaced (null: left out).
+    /// Its form, with text fields replaced (null: omitted).
     pub(crate) fn form(&self, demo: &Value, changes: &Value) -> Form {
         self.form_with(demo, changes, &[])
     }
 
-    /// The same, with other files in the place of some.
+    /// Its form, with some files replaced too.
     pub(crate) fn form_with(&self, demo: &Value, changes: &Value, others: &[(&str, Vec<u8>)]) -> Form {
         let mut fields = self.0["fields"].as_object().unwrap().clone();
         let flow = self.0["flow"].as_str().unwrap();
@@ -97,7 +98,7 @@ pub(crate) fn person(demo: &Value, changes: Value) -> Form {
         })
 }
 
-/// A data-only submission of somebody on the sandbox's invented sanctions list.
+/// A data-only submission of a person on the sandbox's invented sanctions list.
 pub(crate) fn demo_person(demo: &Value, user: &str) -> Form {
     let listed = json!({"firstName": "Zoltar", "lastName": "Quenthabar", "externalUserId": user});
     person(demo, listed)

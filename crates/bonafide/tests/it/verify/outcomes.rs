@@ -1,11 +1,11 @@
-//! What is answered and recorded for each kind of applicant.
+//! The response and the record for each kind of applicant.
 
 use serde_json::{Value, json};
 
 use super::{all, codes, person, specimen, verify};
 use crate::harness::{Backend, Key, Server, eventually, on_both};
 
-/// Every specimen has the outcome that its entry promises, all of them sent to one account.
+/// Every specimen has the outcome that its entry states, with all of them sent to one account.
 #[tokio::test(flavor = "multi_thread")]
 async fn specimens_have_their_outcomes() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;
@@ -121,7 +121,7 @@ on_both!(a_passing_person_is_recorded_and_found_again, |backend| {
     );
     assert!(attempt["logId"].is_number() && attempt.get("sessionId").is_none());
 
-    // The same face again: under the same id after approval, under another id, and the id with another face.
+    // The same face again: under the same ID after approval, under another ID, and the ID with another face.
     let (_, again) = verify(&server, &demo, passing.form(&demo, &changes)).await;
     assert_eq!(
         (codes(&again), &again["success"]),
@@ -160,7 +160,7 @@ on_both!(a_passing_person_is_recorded_and_found_again, |backend| {
         "newest first, the duplicate included"
     );
 
-    // What is stored survives a kill, and another account sees nothing of it.
+    // The records survive SIGKILL, and another account sees none of them.
     let stranger = server.merchant(true).sandbox;
     assert_eq!(
         server
@@ -268,7 +268,7 @@ on_both!(a_sanctions_match_waits_for_a_person, |backend| {
     assert_eq!(status().await, json!("pending"));
 });
 
-/// Without a usable list nobody is verified, and nothing is recorded.
+/// Without a usable list, no person is verified and nothing is recorded.
 #[tokio::test(flavor = "multi_thread")]
 async fn screening_fails_closed() {
     let server = Server::start(Backend::Sqlite, &[]).await;
@@ -286,7 +286,8 @@ async fn screening_fails_closed() {
     );
 }
 
-/// A list of many sources, whose entities name those, is screened against like any other; a removed one no longer.
+/// A list that combines many sources, whose entities name them, is used like any other. After its removal it
+/// is not.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_imported_list_is_screened_against() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;

@@ -1,4 +1,4 @@
-//! Faces that are registered: once each, and again under a new model.
+//! Registration of faces: once for each face, and again under a new model.
 
 use reqwest::multipart::Part;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::harness::{Backend, Server, on_both};
 use crate::interruptions::attempt_folders;
 
 on_both!(one_face_sent_twice_at_once_registers_once, |backend| {
-    // A worker for each, so that none waits in vain on a slow machine.
+    // One worker for each request, so that none times out on a slow machine.
     let (server, demo) = Server::demo(backend, &["--workers", "3"]).await;
     let passing = specimen("pass-passport");
     let send = |id: &'static str| {
@@ -70,7 +70,7 @@ on_both!(a_new_face_model_forgets_nobody_whose_selfie_is_kept, |backend| {
     assert!(doctor().contains("1 were made by another model"));
 });
 
-/// A document's own picture is nobody in front of a camera.
+/// A document's image is not accepted as a selfie.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_is_no_selfie() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;

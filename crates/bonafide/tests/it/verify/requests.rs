@@ -1,4 +1,4 @@
-//! Requests that are refused or repeated, and what the log holds of them.
+//! Refused and repeated requests, and their traces in the log.
 
 use reqwest::Method;
 use reqwest::multipart::Part;
@@ -105,7 +105,7 @@ on_both!(a_repeated_verification_is_carried_out_once, |backend| {
     );
 });
 
-/// Nothing personal reaches the process's log.
+/// No personal data appears in the process's log.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_holds_no_personal_data() {
     let (server, demo) = Server::demo(Backend::Sqlite, &[]).await;

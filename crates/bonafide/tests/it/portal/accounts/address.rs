@@ -1,4 +1,4 @@
-//! Another address for signing in: who proves what, and who is told.
+//! Changes of the email address for signing in: the proof, and the letters to both addresses.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ on_both!(an_address_changes_when_its_mail_is_read, |backend| {
         let told = ada.post("/portal/account/email", &form).await.redirect();
         (told, letter.await.unwrap())
     };
-    // Another one's address: the same answer here; its owner hears of it, and gets no link.
+    // For an address that is taken, the response is the same. Its owner gets a letter without a link.
     let (taken, letter) = ask("BOB@example.com").await;
     assert!(!letter.contains("/portal/join/"), "{letter}");
     let (free, letter) = ask("new@example.com").await;
@@ -35,7 +35,7 @@ on_both!(an_address_changes_when_its_mail_is_read, |backend| {
     sign_in(&Browser::new(&server), "ada@example.com", PASSWORD)
         .await
         .redirect();
-    // The link is opened where the mail is read, and tells the former address.
+    // The link is opened in the browser of the new address's owner, and the former address gets a letter.
     let elsewhere = Browser::new(&server);
     assert!(elsewhere.get(&link).await.page().contains("new@example.com"));
     let letter = tokio::spawn(one_letter(Arc::clone(&listener)));
@@ -86,7 +86,7 @@ on_both!(an_address_changes_by_a_link_to_copy_without_mail, |backend| {
         !ada.get("/portal/account").await.page().contains(&path),
         "shown once"
     );
-    // A changed password voids it: whoever asked may have been a thief.
+    // A changed password revokes the link, because the request may have come from a thief.
     let change = [("current", PASSWORD), ("password", ANOTHER)];
     ada.post("/portal/account/password", &change).await.redirect();
     assert_eq!(ada.get(&path).await.status, 404);

@@ -1,4 +1,4 @@
-//! Coming in: one-time links, sign-up, the merchant's application, the demo's owner.
+//! Joining: one-time links, sign-up, the merchant's application, and the demo's owner.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ on_both!(links_are_used_once, |backend| {
     );
     assert!(refused.body.contains("value=\"ada\"") && !refused.body.contains("password1234"));
 
-    // Of five at once one comes in.
+    // Of five simultaneous uses, one succeeds.
     let browsers: Vec<_> = (0..5).map(|_| Browser::new(&server)).collect();
     let tries = browsers.iter().enumerate().map(|(n, browser)| {
         let (path, email) = (path.clone(), format!("racer-{n}@example.com"));
@@ -34,7 +34,7 @@ on_both!(links_are_used_once, |backend| {
     assert_eq!(stranger.get(&path).await.status, 410);
     assert_eq!(stranger.get("/portal/join/nobodys").await.status, 404);
 
-    // Somebody who has an account joins another one with it.
+    // A member of one account joins another one with the same login.
     let ada = member(&server, &merchant, "owner", "ada@example.com").await;
     let other = server.merchant(true);
     let path = invitation(&server, &other, "auditor");
@@ -58,7 +58,7 @@ on_both!(links_are_used_once, |backend| {
         404
     );
 
-    // An invitation for an address is for nobody else.
+    // Only the invited address can use the invitation.
     let arguments = [
         "portal",
         "invite",
@@ -84,7 +84,7 @@ on_both!(links_are_used_once, |backend| {
         "the invited address"
     );
 
-    // The command line refuses what makes no sense.
+    // The command line refuses invalid roles.
     for bad in [["--role", "root"], ["--role", ""]] {
         let arguments = [&["portal", "invite", "--merchant", &merchant.id][..], &bad[..]].concat();
         assert_eq!(server.try_bonafide(&arguments).status.code(), Some(2), "{bad:?}");
@@ -98,7 +98,7 @@ on_both!(links_are_used_once, |backend| {
         "owner",
     ];
     assert_eq!(server.try_bonafide(&nobody).status.code(), Some(1));
-    // A later link to become an operator voids the earlier.
+    // A new operator link revokes the earlier one.
     let link_of = |made: String| made[made.find("/portal/").unwrap()..].trim().to_owned();
     let first = link_of(server.bonafide(&["portal", "operator-link"]));
     let second = link_of(server.bonafide(&["portal", "operator-link"]));
@@ -145,7 +145,7 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     );
     drop(closed);
 
-    // Without mail an operator finds the request, and makes the link.
+    // Without mail, an operator sees the request and creates the link.
     let server = Server::start(backend, &["--sign-up", "on"]).await;
     let ada = Browser::new(&server);
     ada.get("/portal/sign-up").await.page();
@@ -166,7 +166,7 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     assert!(!reloaded.contains(&link), "shown once");
     assert_eq!(operator.post(&answer, &[]).await.status, 404, "made once");
 
-    // Where strangers may not open accounts any more, requests and links from before open none.
+    // After sign-up is turned off, earlier requests and links open no account.
     let other = [("company", "Other"), ("email", "eve@example.com")];
     Browser::new(&server).post("/portal/sign-up", &other).await.page();
     let page = operator.get("/portal/operator/sign-ups").await.page();
@@ -207,7 +207,7 @@ on_both!(a_stranger_opens_an_account_and_applies, |backend| {
     assert_eq!(ada.post(&link, &opening).await.redirect(), "/portal/account/totp");
     assert_eq!(Browser::new(&server).get(&link).await.status, 404, "used up");
 
-    // Whoever asks for an address that has an account is told the same; the operator sees it.
+    // If the address already has an account, the response is the same, and the operator sees that it has one.
     let again = Browser::new(&server).post("/portal/sign-up", &form).await.page();
     assert_eq!(again, told, "the answer tells nothing");
     let page = operator.get("/portal/operator/sign-ups").await.page();
@@ -314,7 +314,7 @@ on_both!(sign_up_by_mail_tells_nobody_who_has_an_account, |backend| {
     assert_eq!(first, second, "the answer tells nothing");
     assert!(letter.contains("This address already has an account"), "{letter}");
     assert!(!letter.contains("/portal/sign-up/"), "and no link: {letter}");
-    // A link that was asked for before the address had an account opens no second one.
+    // A link requested before the address had an account opens no second one.
     let (_, letter) = ask("bob@example.com").await;
     let (_, another) = ask("bob@example.com").await;
     let links = [&letter, &another].map(|letter| path_in(letter, "/portal/sign-up/"));

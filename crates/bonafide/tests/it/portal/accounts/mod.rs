@@ -1,4 +1,4 @@
-//! Who enters the portal and how: what the tests of signing in, of joining, of addresses and of staff share.
+//! Access to the portal: shared by the tests of sign-in, joining, addresses and staff.
 
 mod address;
 mod joining;
@@ -19,7 +19,7 @@ use crate::harness::{Backend, Merchant, Server, on_both};
 
 const ANOTHER: &str = "seven green bottles hanging 42";
 
-/// What stands in a page between two texts.
+/// The text of a page between two other texts.
 fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     let from = page
         .find(before)
@@ -29,7 +29,7 @@ fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     &rest[..rest.find(after).unwrap()]
 }
 
-/// The path of the link that a page of the staff shows.
+/// The path of the link that the staff page shows.
 fn link(page: &str) -> String {
     format!("/portal/join/{}", between(page, "/portal/join/", "<"))
 }
@@ -49,7 +49,7 @@ fn invitation(server: &Server, merchant: &Merchant, role: &str) -> String {
     link[link.find("/portal/").unwrap()..].to_owned()
 }
 
-/// The id of whoever has an address, as the staff's page names it to an owner.
+/// The ID of the member with this address, from the staff page that an owner sees.
 fn id_of(page: &str, email: &str) -> String {
     between(&page[page.find(email).unwrap()..], "/portal/staff/", "/role").to_owned()
 }
@@ -79,7 +79,7 @@ async fn sign_in(browser: &Browser, email: &str, password: &str) -> Answer {
         .await
 }
 
-/// The code that an authenticator shows in so many steps from now.
+/// The code that an authenticator shows this many steps from now.
 fn code(key: &str, steps: u64) -> String {
     let secret = Secret::try_from_base32(key).unwrap();
     let totp = Builder::new()
@@ -94,7 +94,7 @@ async fn is_in(browser: &Browser) -> bool {
     browser.get("/portal/account").await.status == 200
 }
 
-/// Where a link of a page or letter leads, on this server.
+/// The path of a link in a page or letter.
 fn path_in<'a>(text: &'a str, begin: &str) -> &'a str {
     let link = &text[text.find(begin).unwrap_or_else(|| panic!("no {begin} in {text}"))..];
     link.split(|c: char| c.is_whitespace() || c == '<')
@@ -102,7 +102,7 @@ fn path_in<'a>(text: &'a str, begin: &str) -> &'a str {
         .unwrap()
 }
 
-/// A mail server for one letter; what it was sent.
+/// A mail server for one letter. Returns what it received.
 async fn one_letter(listener: Arc<TcpListener>) -> String {
     let (stream, _) = listener.accept().await.unwrap();
     let (reading, mut writing) = stream.into_split();
@@ -136,7 +136,7 @@ async fn one_letter(listener: Arc<TcpListener>) -> String {
     text.replace("=\n", "").replace("=3D", "=")
 }
 
-/// A mail server's listener, and a server's arguments that name it.
+/// A mail server's listener, and the server arguments that configure it.
 async fn mail_server() -> (Arc<TcpListener>, [String; 4]) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("smtp://{}", listener.local_addr().unwrap());

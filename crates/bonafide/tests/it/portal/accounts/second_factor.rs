@@ -1,8 +1,9 @@
-//! What the second factor protects: a password proves nothing beside it, and an account can require it of everybody.
+//! The second factor: once it is set up, a password alone proves nothing, and an account can require it of
+//! every member.
 
 use super::*;
 
-/// Sets up a second factor; its recovery codes.
+/// Sets up a second factor. Returns its recovery codes.
 async fn set_up(browser: &Browser) -> Vec<String> {
     let page = browser.get("/portal/account/totp").await.page();
     let key = between(&page, "name=\"key\" value=\"", "\"");
@@ -14,12 +15,12 @@ async fn set_up(browser: &Browser) -> Vec<String> {
         .collect()
 }
 
-/// Every proof so far was given long ago.
+/// Makes every earlier proof of identity too old.
 async fn make_proofs_stale(server: &Server) {
     server.sql("update portal_sessions set proved_at = 0").await;
 }
 
-/// How many invitations were made.
+/// The number of invitations made.
 async fn invited(server: &Server) -> i64 {
     let sql = "select count(*) from audit where action = 'staff.invited'";
     server.count(sql).await
@@ -48,7 +49,7 @@ on_both!(a_password_is_no_proof_beside_a_second_factor, |backend| {
     ] {
         assert_eq!(ada.post(path, &form).await.status, 400, "{path}");
     }
-    // A changed password gives another token, and proves no more than the old one.
+    // A changed password gives a new token, which proves no more than the old one.
     let before = ada.cookie();
     let change = [("current", PASSWORD), ("password", ANOTHER)];
     ada.post("/portal/account/password", &change).await.redirect();
@@ -87,7 +88,7 @@ on_both!(making_an_owner_needs_a_fresh_proof, |backend| {
     let promoted = ada.post(&promote, &[("role", "owner")]).await;
     assert_eq!(promoted.redirect(), asked);
     assert_eq!(bob.get("/portal/staff").await.status, 403, "no owner yet");
-    // Other roles need none.
+    // Other roles need no proof.
     ada.submit("/portal/staff/invite", &[("role", "reviewer")]).await;
     assert_eq!(
         ada.post(&promote, &[("role", "auditor")]).await.redirect(),
@@ -118,7 +119,7 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
     let eve = member(&server, &other, "owner", "eve@example.com").await;
     let codes = set_up(&ada).await;
 
-    // Owners decide it, with a fresh proof.
+    // Owners decide this, with recent proof of identity.
     assert_eq!(admin.post(REQUIRE, &[("required", "true")]).await.status, 403);
     assert_eq!(ada.post(REQUIRE, &[("required", "perhaps")]).await.status, 400);
     make_proofs_stale(&server).await;
@@ -130,7 +131,8 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
     let page = ada.submit(REQUIRE, &[("required", "true")]).await;
     assert!(page.contains("value=\"false\""), "{page}");
 
-    // From the next request on members without one are led there, and can do nothing else.
+    // From the next request on, members without a second factor are redirected to the set-up and can do
+    // nothing else.
     for path in ["/portal", "/portal/queue", "/portal/account", "/portal/prove"] {
         assert_eq!(bob.get(path).await.redirect(), SET_UP, "{path}");
     }
@@ -140,7 +142,7 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
     }
     let page = bob.get(SET_UP).await.page();
     assert!(page.contains("Test requires a second factor"), "{page}");
-    // So are those who sign in, and those who join, by an invitation that says so.
+    // The same applies to members who sign in and to those who join, whose invitation states it.
     let again = Browser::new(&server);
     sign_in(&again, "bob@example.com", PASSWORD).await.redirect();
     assert_eq!(again.get("/portal").await.redirect(), SET_UP);
@@ -159,7 +161,7 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
         .redirect();
     eve.get("/portal/staff").await.page();
 
-    // With one they go on, and cannot turn it off.
+    // After setting it up, members continue and cannot turn it off.
     let bobs = set_up(&bob).await;
     bob.get("/portal/queue").await.page();
     let refused = bob.post("/portal/account/totp/off", &[("proof", &bobs[0])]).await;
@@ -170,7 +172,8 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
         refused.body
     );
 
-    // Requiring it no longer weakens the account: a fresh proof, and a row in the trail.
+    // Ending the requirement weakens the account, so it needs recent proof of identity and a row in the audit
+    // trail.
     make_proofs_stale(&server).await;
     let asked = ada.post(REQUIRE, &[("required", "false")]).await.redirect();
     assert!(asked.starts_with("/portal/prove"), "{asked}");
@@ -187,7 +190,7 @@ on_both!(an_account_can_require_a_second_factor_of_everybody, |backend| {
         .await
         .redirect();
 
-    // The command line can, too.
+    // The command line can change the setting too.
     server.bonafide(&["merchant", "set", &merchant.id, "requireSecondFactor=true"]);
     assert_eq!(carol.get("/portal/account").await.redirect(), SET_UP);
     server.bonafide(&["merchant", "set", &merchant.id, "requireSecondFactor=false"]);

@@ -1,4 +1,4 @@
-//! Signing in and out: passwords, codes, sessions, tries, forgotten passwords.
+//! Sign-in and sign-out: passwords, codes, sessions, failed tries, and forgotten passwords.
 
 use super::*;
 
@@ -36,7 +36,7 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
     assert_eq!(page.matches("<li><code>").count(), 10);
     assert!(is_in(&ada).await && !is_in(&thief).await, "another token");
 
-    // The password alone leads nowhere but to the code.
+    // The password alone leads only to the code.
     let browser = Browser::new(&server);
     let next = sign_in(&browser, " ada@example.COM ", PASSWORD).await.redirect();
     assert_eq!(next, "/portal/sign-in/code?next=/portal");
@@ -55,7 +55,7 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
     old.set_cookie(half);
     assert!(!is_in(&old).await);
 
-    // The code was used up; a recovery code works, once.
+    // The code cannot be used again; a recovery code works once.
     let other = Browser::new(&server);
     sign_in(&other, "ada@example.com", PASSWORD).await.redirect();
     assert_eq!(
@@ -81,7 +81,7 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
         400
     );
 
-    // Off again, with another code only.
+    // Turning it off needs another code.
     for wrong in ["wrong", PASSWORD, &recovery] {
         let refused = ada.post("/portal/account/totp/off", &[("proof", wrong)]).await;
         assert_eq!(refused.status, 400, "{wrong}");
@@ -91,7 +91,7 @@ on_both!(a_code_follows_the_password_and_counts_once, |backend| {
         .redirect();
     sign_in(&again, "ada@example.com", PASSWORD).await.redirect();
     assert!(is_in(&again).await);
-    // Who has lost everything is helped by whoever has the machine.
+    // If a member has lost both factors, an operator of the machine can help.
     let lost = Browser::new(&server);
     let arguments = [
         "portal",
@@ -156,7 +156,7 @@ on_both!(a_session_ends_at_once_and_no_cookie_can_be_made_up, |backend| {
         );
     }
 
-    // A cookie that somebody else planted is not the one that signing in gives.
+    // Signing in does not reuse a cookie that an attacker planted.
     let victim = Browser::new(&server);
     victim.set_cookie(Some("bonafide=planted".into()));
     let answer = sign_in(&victim, "ada@example.com", PASSWORD).await;
@@ -166,7 +166,7 @@ on_both!(a_session_ends_at_once_and_no_cookie_can_be_made_up, |backend| {
     }
     assert!(!set.contains("planted") && is_in(&victim).await);
 
-    // Stolen, noticed, ended: out with the next request.
+    // A stolen session that its owner ends stops with the next request.
     let thief = Browser::new(&server);
     thief.set_cookie(victim.cookie());
     assert!(is_in(&thief).await);
@@ -175,7 +175,7 @@ on_both!(a_session_ends_at_once_and_no_cookie_can_be_made_up, |backend| {
     ada.post("/portal/account/sessions/end-all", &[]).await.redirect();
     assert!(is_in(&ada).await && !is_in(&thief).await && !is_in(&victim).await);
 
-    // A changed password ends the others too; so does signing out one's own.
+    // A changed password ends the other sessions; signing out ends the current one.
     sign_in(&victim, "ada@example.com", PASSWORD).await.redirect();
     let before = ada.cookie();
     let form = [("current", PASSWORD), ("password", ANOTHER)];
@@ -201,7 +201,7 @@ on_both!(a_session_ends_at_once_and_no_cookie_can_be_made_up, |backend| {
     ada.post("/portal/sign-out", &[]).await.redirect();
     assert!(!is_in(&thief).await && !is_in(&ada).await);
 
-    // Half an hour of silence ends a session.
+    // A session ends after half an hour without requests.
     sign_in(&ada, "ada@example.com", ANOTHER).await.redirect();
     assert!(is_in(&ada).await);
     server
@@ -280,7 +280,7 @@ on_both!(nobody_is_led_to_another_site, |backend| {
         "/portal/staff?x=1"
     );
 
-    // A proof brings another token, and is asked for again after ten minutes.
+    // A proof of identity changes the token, and is required again after ten minutes.
     let before = browser.cookie();
     assert_eq!(
         browser.post("/portal/prove", &[("proof", "wrong")]).await.status,
@@ -294,7 +294,7 @@ on_both!(nobody_is_led_to_another_site, |backend| {
     browser.set_cookie(before);
     assert!(!is_in(&browser).await);
 
-    // One mode, then the other, and back to the page's kind.
+    // New members start in the sandbox. They can change to live mode, and other values are refused.
     assert!(
         ada.get("/portal/account").await.page().contains("sandbox-banner"),
         "newcomers begin there"

@@ -1,4 +1,4 @@
-//! An account's staff: roles, access, and what ends with them.
+//! An account's staff: roles, access, and what a change of them ends.
 
 use super::*;
 
@@ -16,7 +16,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
     )
     .to_owned();
 
-    // Somebody is invited by the page, withdrawn, invited again, joins.
+    // The page invites a member, revokes the invitation, and invites again; then the member joins.
     let page = owner
         .submit("/portal/staff/invite", &[("role", "reviewer")])
         .await;
@@ -57,7 +57,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
     )
     .to_owned();
 
-    // The last owner stays; only owners touch owners; nobody reaches into another account.
+    // The last owner cannot be removed, only owners change owners, and no member changes another account.
     let path = |id: &str, what: &str| format!("/portal/staff/{id}/{what}");
     for (browser, id, what, form, status) in [
         (&owner, &owner_id, "role", ("role", "admin"), 409),
@@ -77,7 +77,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         let answer = browser.post(&path(id, what), &[form]).await;
         assert_eq!(answer.status, status, "{what} {form:?}: {}", answer.body);
     }
-    // It is said beside the member, on the same page.
+    // The refusal is next to the member on the same page.
     let refused = owner
         .post(&path(&owner_id, "role"), &[("role", "reviewer")])
         .await
@@ -96,7 +96,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         owner.post(&revoke, &[]).await.redirect();
     }
 
-    // A new role holds with the next request; whoever is shut out is out at once, and comes in again.
+    // A new role applies from the next request. Removed access ends sessions at once, and can be restored.
     assert_eq!(reviewer.get("/portal/staff").await.status, 403);
     owner
         .post(&path(&reviewer_id, "role"), &[("role", "admin")])
@@ -121,7 +121,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         .await
         .redirect();
 
-    // A password link sets a password once, ends every session, and signs nobody in.
+    // A password link sets a password once, ends every session, and signs no one in.
     let page = admin.submit(&path(&reviewer_id, "password"), &[]).await;
     let reset = link(&page);
     let stranger = Browser::new(&server);
@@ -149,7 +149,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         .await
         .redirect();
 
-    // Whoever is at home elsewhere too keeps their password from this account's admins.
+    // Admins of one account cannot reset the password of a member who belongs to another account too.
     reviewer
         .post(&format!("{}/accept", invitation(&server, &other, "owner")), &[])
         .await
@@ -167,7 +167,7 @@ on_both!(staff_are_managed_and_an_owner_stays, |backend| {
         "nor while the other account shuts them out"
     );
 
-    // With two owners either may go, and then no further.
+    // Of two owners one may be removed, but not the last.
     owner
         .post(&path(&admin_id, "role"), &[("role", "owner")])
         .await
@@ -222,7 +222,7 @@ on_both!(whoever_loses_a_right_leaves_no_door_open, |backend| {
     }
     assert!(is_in(&officer).await);
 
-    // A link to set a password ends where its member is at home elsewhere too.
+    // A password link is revoked when its member joins another account too.
     let link = reset(&admin).await;
     assert_eq!(status(&link).await, 200);
     reviewer
@@ -232,7 +232,7 @@ on_both!(whoever_loses_a_right_leaves_no_door_open, |backend| {
     assert_eq!(status(&link).await, 404);
     server.sql("delete from memberships where role = 'auditor'").await;
 
-    // Links go with the right to make them; others' stay.
+    // Links are revoked when their maker loses the right to make them. Others' links remain.
     let kept = invite(&owner).await;
     let links = [invite(&admin).await, reset(&admin).await];
     owner
@@ -281,7 +281,7 @@ on_both!(whoever_is_shut_out_meanwhile_makes_no_link, |backend| {
     let page = owner.get("/portal/staff").await.page();
     let reset = format!("/portal/staff/{}/password", id_of(&page, "reviewer@example.com"));
     let form = [("role", "auditor")];
-    // The page was allowed; before the link is written its maker has lost the right.
+    // The page was still permitted, but its maker lost the right before the link was written.
     let shut_out = "update memberships set disabled_at = 1 where role = 'admin'";
     let invited = admin.post("/portal/staff/invite", &form);
     assert_eq!(server.sql_beside(shut_out, invited).await.status, 403);

@@ -1,4 +1,4 @@
-//! Ways to let an applicant pass alone.
+//! Attempts by one person to let an applicant pass alone.
 
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
         "unclear is no ground to approve"
     );
 
-    // A true match is never approved silently; what was concluded last counts.
+    // A true match is never approved without a disposition, and the last disposition counts.
     let same = [
         ("hit", id),
         ("disposition", "same_person"),
@@ -83,7 +83,7 @@ on_both!(a_hit_needs_a_disposition_and_a_reason, |backend| {
     decide(&ada, log_id, "approve", &form).await.redirect();
     assert_eq!(status_of(&server, &demo, "one").await, "approved");
 
-    // On the command line with the approval, in one transaction.
+    // On the command line, dispositions are recorded with the approval in one transaction.
     let body = listed(&server, &demo, "two").await;
     let number = newest(&server).await.to_string();
     let value = format!("{}=other_person", hit(&body));
@@ -153,7 +153,7 @@ on_both!(nobody_alone_sets_a_hit_aside, |backend| {
     };
     let kyc = async |user: &str| listed(&server, &demo, user).await["kycResults"]["status"].clone();
 
-    // One person is enough while nobody requires two, until somebody does.
+    // One person is enough until the account requires two.
     let body = listed(&server, &demo, "before").await;
     assert!(aside(&ada, &body).await.contains("done=suppressed"));
     assert_eq!(kyc("before").await, "clear");
@@ -191,7 +191,7 @@ on_both!(nobody_alone_sets_a_hit_aside, |backend| {
         "select count(*) from suppressions where confirmed_by is not null and confirmed_by <> staff_id";
     assert_eq!(server.count(both).await, 1);
 
-    // Withdrawn and rejected proposals change nothing, and stay in the trail.
+    // Withdrawn and rejected proposals change nothing, and remain in the audit trail.
     let body = listed(&server, &demo, "third").await;
     aside(&ada, &body).await;
     answer(&ada, &proposal(&waiting(&ada).await), "reject")
@@ -216,7 +216,7 @@ on_both!(nobody_alone_sets_a_hit_aside, |backend| {
         };
         assert_eq!(found, rows, "{action}");
     }
-    // What waits goes with the person.
+    // Erasing the person deletes pending proposals too.
     aside(&ada, &body).await;
     server.bonafide(&[
         "erase",
@@ -241,7 +241,7 @@ on_both!(nobody_alone_decides_by_other_ways, |backend| {
     let bob = Browser::sign_up(&server, &id, "compliance").await;
     server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
 
-    // The command line proposes, and is nobody: one person who agrees becomes the proposer.
+    // The command line proposes without being a person, so the first person who agrees becomes the proposer.
     let body = listed(&server, &demo, "line").await;
     let log_id = newest(&server).await;
     let value = format!("{}=other_person", hit(&body));
@@ -267,7 +267,7 @@ on_both!(nobody_alone_decides_by_other_ways, |backend| {
     );
     assert_eq!(status_of(&server, &demo, "line").await, "pending");
     assert_eq!(decide(&ada, log_id, "confirm", &[]).await.status, 403);
-    // What the second person confirms is what the proposer saw.
+    // The second person confirms exactly the dispositions that the proposer saw.
     let form = [
         ("hit", hit(&body)),
         ("disposition", "unclear"),
@@ -278,7 +278,7 @@ on_both!(nobody_alone_decides_by_other_ways, |backend| {
     decide(&bob, log_id, "confirm", &[]).await.redirect();
     assert_eq!(status_of(&server, &demo, "line").await, "approved");
 
-    // Declined by two, reopened by one: the earlier approval does not come back.
+    // Two people decline and one reopens. The earlier approval does not return.
     listed(&server, &demo, "line").await;
     let declined = newest(&server).await;
     decide(&ada, declined, "decline", &[("reason", "forged")])
@@ -297,7 +297,8 @@ on_both!(nobody_alone_decides_by_other_ways, |backend| {
     assert!(!on_the_line.status.success());
     assert_eq!(status_of(&server, &demo, "line").await, "declined");
 
-    // A proposer who is shut out proposes nothing any more; two answers at once have one effect.
+    // Proposals of a member whose access was removed no longer count. Two simultaneous answers have one
+    // effect.
     listed(&server, &demo, "shut").await;
     let log_id = newest(&server).await;
     conclude(&bob, log_id).await;
@@ -332,7 +333,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
     };
     let (log_id, _) = propose(&ada, "one").await;
 
-    // The owner invites another self, by the portal and by the command line.
+    // The owner invites a second login of their own, with the portal and with the command line.
     let page = ada
         .submit("/portal/staff/invite", &[("role", "compliance")])
         .await;
@@ -352,7 +353,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
         );
     }
     assert_eq!(status_of(&server, &demo, "one").await, "pending");
-    // Neither the inviter nor the invited one vouches.
+    // Neither the inviter nor the invited login can confirm it.
     let page = waiting(&ada).await;
     assert!(page.contains("Ada Again"), "{page}");
     let mine = proposal(&waiting(&bob).await);
@@ -372,7 +373,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
     );
     let (_, proposed) = propose(&other_self, "two").await;
     assert_eq!(proposed.status, 303, "{}", proposed.body);
-    // Whoever typed the command may be whoever confirms first, so another one confirms as well.
+    // The person who typed the command may be the first to confirm, so a second confirmation is needed.
     let theirs = proposal(&waiting(&bob).await);
     answer(&bob, &theirs, "confirm").await.redirect();
     let (_, refused) = propose(&line_self, "three").await;
@@ -384,7 +385,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
 
     decide(&bob, log_id, "confirm", &[]).await.redirect();
     assert_eq!(status_of(&server, &demo, "one").await, "approved");
-    // A colleague's password, set by a link of somebody else: the colleague's word counts no more.
+    // Another person set a colleague's password by link, so the colleague's confirmation no longer counts.
     let (log_id, _) = propose(&ada, "five").await;
     let bobs = server.bonafide(&["portal", "password-link", "--email", &email_of(&bob).await]);
     assert!(bobs.contains("/portal/join/"));
@@ -393,7 +394,7 @@ on_both!(a_second_login_is_no_second_person, |backend| {
     assert_eq!(status_of(&server, &demo, "five").await, "pending");
 });
 
-/// The address that a member signs in with.
+/// The address with which a member signs in.
 async fn email_of(browser: &Browser) -> String {
     let page = browser.get("/portal/account").await.page();
     let at = page.find("@example.com").unwrap();

@@ -1,4 +1,4 @@
-//! Ways to weaken alone what is checked.
+//! Attempts by one person to weaken the configuration of checks.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ on_both!(nobody_alone_weakens_what_is_checked, |backend| {
     };
     let before = settings().await;
 
-    // The portal's form, the command line and the privacy page: each waits.
+    // Changes by the portal's form, the command line and the privacy page all become proposals.
     for change in [
         ("fourEyes", None),
         ("reviewPolicy", Some("never")),
@@ -84,7 +84,7 @@ on_both!(nobody_alone_weakens_what_is_checked, |backend| {
         "one person and the command line are one"
     );
     assert_eq!(settings().await, before);
-    // Stale: the Flow changed since.
+    // The proposal is outdated, because the Flow changed since.
     let page = ada.get(&path).await.page();
     let saved = send(
         &ada,
@@ -102,7 +102,8 @@ on_both!(nobody_alone_weakens_what_is_checked, |backend| {
     assert_eq!(stale.status, 409, "{}", stale.body);
     answer(&bob, &proposed, "reject").await.redirect();
 
-    // A key may weaken by PUT; the trail says by what, and what waits keeps its two people. So does what a deleted Flow leaves.
+    // A key may weaken a Flow by PUT, and the audit trail names the key. Pending attempts still require two
+    // people, also after the Flow is deleted.
     let key = Key::of_demo(&demo);
     let (status, body) = server
         .put(
@@ -130,7 +131,7 @@ on_both!(nobody_alone_weakens_what_is_checked, |backend| {
         assert!(declined.contains("done=proposed"), "{attempt}: {declined}");
     }
 
-    // The account's own settings, where the account requires two people.
+    // The account's own settings, if the account requires two people.
     server.bonafide(&["merchant", "set", &id, "fourEyes=true", "screeningThreshold=0.7"]);
     for change in [
         "fourEyes=false",

@@ -1,4 +1,4 @@
-//! Ways around the second person, and approvals of hits without a word: none passes.
+//! Attempts to evade the second person, and approvals of hits without a disposition. None succeeds.
 
 mod applicants;
 mod configuration;
@@ -10,7 +10,7 @@ use super::review::merchant;
 use super::second::shown_version;
 use crate::harness::Server;
 
-/// The id of the first proposal that a page lists.
+/// The ID of the first proposal on a page.
 pub(super) fn proposal(page: &str) -> String {
     let from = page.find("/portal/second/").expect("a proposal") + "/portal/second/".len();
     page[from..].split('/').next().unwrap().to_owned()
@@ -26,7 +26,7 @@ pub(super) async fn waiting(browser: &Browser) -> String {
     browser.get("/portal/second").await.page()
 }
 
-/// Changes a Flow's settings by the command line.
+/// Changes a Flow's settings with the command line.
 pub(super) fn set_flow(server: &Server, demo: &Value, settings: Value) -> String {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), json!({ "settings": settings }).to_string()).unwrap();

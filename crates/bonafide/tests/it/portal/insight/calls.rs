@@ -1,4 +1,4 @@
-//! The API log: what a call said, to whom it is shown, and its erasure.
+//! The API log: the stored content of a call, who may see it, and its erasure.
 
 use serde_json::json;
 
@@ -142,7 +142,7 @@ on_both!(events_and_calls_name_nobody_to_developers, |backend| {
         assert_eq!(page.contains("ada@example.com"), sees, "{role}: {page}");
         assert_eq!(page.contains("•••"), !sees, "{role}: {page}");
     }
-    // A call is found by its request id, with other filters and without.
+    // A call is found by its request ID, with and without other filters.
     let developer = Browser::sign_up(&server, merchant, "developer").await;
     for (filter, is_found) in [("", true), ("&status=200", true), ("&status=refused", false)] {
         let list = format!("/portal/api-log?request={request_id}{filter}");

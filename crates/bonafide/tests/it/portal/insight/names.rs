@@ -1,4 +1,4 @@
-//! Names that are searched by hand.
+//! Screening of names by hand.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ on_both!(names_are_searched_by_hand, |backend| {
         found.contains("Possible matches: ") && found.contains("Score details and other data"),
         "{found}"
     );
-    // All that the list says, compared or not.
+    // All properties of the listing are shown, compared or not.
     for text in [
         "Soltar Kwentabar",
         "1964-02-29",

@@ -1,4 +1,4 @@
-//! Wallets that are screened by hand, and the limits on that.
+//! Screening of wallets by hand, and its rate limits.
 
 use serde_json::json;
 
@@ -87,7 +87,7 @@ on_both!(wallets_are_screened_by_hand, |backend| {
     );
     let picture = reviewer.get(&format!("{screening}/picture")).await;
     assert_eq!(picture.headers["content-type"], "image/svg+xml");
-    // What was kept explains the score also where the API's caller asked for a simple report.
+    // The stored evidence explains the score even if the API's caller requested a simple report.
     assert!(page.contains("Scam") || page.contains("scam"), "{page}");
     assert!(!page.contains("No exposure to a risk category"), "{page}");
     let drawn = reviewer.get(&format!("{screening}/picture")).await.body;
@@ -189,7 +189,7 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
     let owner = Browser::sign_up(&server, &draft.id, "owner").await;
     let wallet = [("kind", "address"), ("currency", "eth"), ("query", "nonsense")];
     let forms = [("/portal/monitoring", &wallet[..]), ("/portal/screening", &[])];
-    // The gate stands at the form; what is wrong with a name is told by the page that its form leads to.
+    // The form is rate-limited. The page that it leads to reports errors in the name.
     let send = async |who: &Browser, path: &str, form: &[(&str, &str)]| {
         let answer = who.post(path, form).await;
         match &answer.location {
@@ -214,7 +214,7 @@ on_both!(the_gate_stands_before_screening_by_hand_too, |backend| {
     for (path, form) in forms {
         assert_eq!(send(&owner, path, form).await.status, 400, "{path}");
     }
-    // The limit is the account's, whoever of it asks.
+    // The limit applies to the account, whichever member sends the form.
     let admin = Browser::sign_up(&server, &draft.id, "admin").await;
     for (path, form) in forms {
         let refused = send(&admin, path, form).await;

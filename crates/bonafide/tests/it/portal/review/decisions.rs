@@ -1,4 +1,4 @@
-//! Claims and decisions, by one person.
+//! Claims and decisions by one person.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // All that the list says stands beside the applicant, whether it was compared or not.
+    // All properties of the listing are shown next to the applicant, compared or not.
     for text in [
         "Soltar Kwentabar",
         "1964-02-29",
@@ -57,7 +57,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     }
     assert!(page.contains("This attempt still needs a decision"));
     assert!(!page.contains("Undo on the person"), "nothing is set aside yet");
-    // The member must choose what does not match.
+    // The reviewer must choose the detail that does not match.
     assert!(page.contains("<option value=\"\">Choose"), "{page}");
     let form = [("hit", id), ("why", "birth_date")];
     for why in ["", "x"] {
@@ -77,7 +77,7 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     assert!(!page.contains("still needs a decision"), "it is decided");
     assert!(page.contains("Undo on the person"));
 
-    // The same person again: found, set aside, not counted.
+    // For the same person, the hit is found again but suppressed.
     let again = listed(&server, &demo, "listed-1").await;
     assert_eq!(
         (&again["success"], &again["kycResults"]["status"]),
@@ -85,11 +85,11 @@ on_both!(a_hit_is_reviewed_and_remembered_for_its_person, |backend| {
     );
     let page = open(&reviewer, newest(&server).await).await;
     assert!(page.contains("Set aside earlier as a different person"));
-    // Somebody else of the same name waits as ever.
+    // Another person of the same name waits for review as before.
     let stranger = listed(&server, &demo, "listed-2").await;
     assert_eq!(stranger["kycResults"]["status"], "match");
 
-    // Taken back, it counts again.
+    // After the suppression is withdrawn, the listing counts again.
     let facemap = facemap(&server, &demo, "listed-1").await;
     let person = reviewer.get(&format!("/portal/people/{facemap}")).await.page();
     assert!(person.contains("Listings set aside for this person"));
@@ -138,13 +138,13 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     );
     decide(&bob, log_id, "release", &[]).await.redirect();
 
-    // An auditor looks, and changes nothing.
+    // An auditor can view the attempt, but not change anything.
     let page = open(&auditor, log_id).await;
     assert!(!page.contains("/approve") && !page.contains("/notes\""));
     assert_eq!(decide(&auditor, log_id, "approve", &[]).await.status, 403);
 
     conclude(&ada, log_id).await;
-    // A decline needs its reason; what was typed elsewhere is kept.
+    // A decline needs a reason. A rejected form preserves the other typed values.
     let page = open(&ada, log_id).await;
     let now = version(&page);
     let refused = decide(&ada, log_id, "decline", &[("version", &now), ("reason", "  ")]).await;
@@ -167,7 +167,7 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     );
     assert!(!page.contains("<script>alert"));
 
-    // Two at once, both looking at the same state: one wins, the other is told.
+    // Of two simultaneous decisions on the same state, one succeeds and the other is rejected.
     let forms = [("version", now.as_str()), ("reason", "a copy")];
     let (one, two) = tokio::join!(
         decide(&ada, log_id, "approve", &forms),
@@ -183,13 +183,13 @@ on_both!(claims_and_simultaneous_decisions, |backend| {
     );
     assert_eq!(server.count("select count(*) from decisions").await, 1);
 
-    // Reopening is not a reviewer's.
+    // Reviewers may not reopen.
     assert_eq!(decide(&ada, log_id, "reopen", &[]).await.status, 403);
     let compliance = Browser::sign_up(&server, merchant(&demo), "compliance").await;
     decide(&compliance, log_id, "reopen", &[]).await.redirect();
     assert_eq!(status_of(&server, &demo, "one").await, "pending");
 
-    // The next free one is claimed for whoever asks; then nothing is left.
+    // The next unclaimed attempt is claimed for the reader, until none is left.
     let next = ada.post("/portal/queue/next", &[]).await.redirect();
     assert_eq!(next, format!("/portal/applicants/{log_id}"));
     let none = bob
@@ -213,7 +213,7 @@ on_both!(enter_never_approves_and_a_reason_is_for_its_decision, |backend| {
     let kept = page[..at].rsplit("<option value=\"").next().unwrap();
     let kept = kept.split('"').next().unwrap();
 
-    // Where Enter leads: the form's address, and the first of its buttons.
+    // The result of pressing Enter: the form's address and its first button.
     let enter = |page: &str| {
         let form = &page[..page.find("class=\"bar decide\"").unwrap()];
         let action = form
@@ -241,7 +241,7 @@ on_both!(enter_never_approves_and_a_reason_is_for_its_decision, |backend| {
         action == "reopen" && button.contains("/reopen\""),
         "{action}: {button}"
     );
-    // Who may not reopen finds that Enter does nothing.
+    // For readers who may not reopen, Enter does nothing.
     let (_, button) = enter(&open(&reviewer, log_id).await);
     assert_eq!(button, "<button disabled hidden>");
 
@@ -259,7 +259,7 @@ on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
     let (server, demo) = Server::demo(backend, &[]).await;
     let reviewer = Browser::sign_up(&server, merchant(&demo), "reviewer").await;
     let passing = specimen("pass-passport");
-    // One face, two people: the first one's is out of sight while the second one comes.
+    // One face, two people: the first person's face is hidden while the second one is registered.
     let mut proven = Vec::new();
     for (user, after) in [
         ("one", "update faces set seq = -seq"),
@@ -270,7 +270,7 @@ on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
         proven.push(newest(&server).await);
         server.sql(after).await;
     }
-    // Whoever knows their labels sends another's face, and another's name.
+    // Someone who knows their labels submits another face under another name.
     let other = specimen("2201-other-person-passport");
     for user in ["one", "two"] {
         let form = other.form(&demo, &json!({"externalUserId": user, "firstName": "Mallory"}));
@@ -287,7 +287,7 @@ on_both!(a_similar_person_is_shown_as_their_face_proved, |backend| {
     assert!(!near.to_uppercase().contains("MALLORY"), "{near}");
     let mallorys: Vec<i64> = (proven[1] + 1..newest(&server).await).collect();
     assert!(mallorys.len() == 2 && !mallorys.iter().any(selfie), "{near}");
-    // Nothing has proven yet that the third one is somebody else; they have the name that they came with.
+    // Nothing has proven yet that the third one is a different person, so they have the submitted name.
     let third = facemap(&server, &demo, "three").await;
     let person = reviewer.get(&format!("/portal/people/{third}")).await.page();
     let family = passing.0["fields"]["lastName"].as_str().unwrap().to_uppercase();

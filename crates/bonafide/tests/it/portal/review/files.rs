@@ -1,4 +1,4 @@
-//! Pictures and files of an attempt, and what a hostile upload can do: nothing.
+//! Images and files of an attempt, and hostile uploads, which have no effect.
 
 use reqwest::Method;
 use serde_json::json;
@@ -30,7 +30,7 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
         "a Group has a name"
     );
 
-    // A new link is made once, and shown once: on its own attempt's page, to whoever made it.
+    // A new link is shown once, on its own attempt's page, to the member who made it.
     let made = decide(&reviewer, log_id, "link", &[("q", "code=2702")])
         .await
         .redirect();
@@ -77,14 +77,14 @@ on_both!(pictures_are_encoded_anew_and_originals_saved, |backend| {
         let path = format!("/portal/applicants/{log_id}/files/{nothing}");
         assert_eq!(reviewer.get(&path).await.status, 404, "{nothing}");
     }
-    // Another account's reviewer finds nothing of it.
+    // A member of another account cannot find it.
     let other = server.merchant(true);
     let stranger = Browser::sign_up(&server, &other.id, "owner").await;
     for path in [path, format!("/portal/applicants/{log_id}")] {
         assert_eq!(stranger.get(&path).await.status, 404, "{path}");
     }
 
-    // Found by words of the name, by label, number and facemap; never by another account.
+    // A person is found by words of the name, label, number and facemap ID, but never by another account.
     let facemap = body["facemap_id"].as_str().unwrap();
     let name = body["metadata"]["info"]["lastName"].as_str().unwrap();
     let number = log_id.to_string();
@@ -124,7 +124,7 @@ on_both!(hostile_uploads_stay_inert, |backend| {
             .text("documentCountry", "UTO")
     };
     let part = |bytes: &'static [u8]| reqwest::multipart::Part::bytes(bytes).file_name("x.jpg");
-    // What begins like a picture passes the door; what follows is markup.
+    // The file starts like an image, which passes the check of uploads, and continues with markup.
     let polyglot: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF<html><script>alert(1)</script>";
     let (status, body) = verify(
         &server,

@@ -1,4 +1,5 @@
-//! Review through the portal: the queue, claims, decisions by one and by two people, listings set aside, files, people.
+//! Review in the portal: the queue, claims, decisions by one and by two people, suppressed listings, files,
+//! and people.
 
 mod decisions;
 mod files;
@@ -12,12 +13,12 @@ use super::{Answer, Browser};
 use crate::harness::{Key, Server};
 use crate::verify::verify;
 
-/// The sandbox merchant's id.
+/// The ID of the sandbox merchant.
 pub(super) fn merchant(demo: &Value) -> &str {
     demo["merchantId"].as_str().unwrap()
 }
 
-/// A data-only attempt of somebody on the demonstration's sanctions list; its answer.
+/// Submits a data-only attempt of a person on the demo's sanctions list. Returns the response.
 pub(super) async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
     let hit = crate::verify::demo_person(demo, user);
     let (status, body) = verify(server, demo, hit).await;
@@ -25,7 +26,7 @@ pub(super) async fn listed(server: &Server, demo: &Value, user: &str) -> Value {
     body
 }
 
-/// The number of the account's newest attempt.
+/// The number of the newest attempt.
 pub(super) async fn newest(server: &Server) -> i64 {
     server.count("select max(log_id) from attempts").await
 }
@@ -49,7 +50,7 @@ pub(super) async fn open(browser: &Browser, log_id: i64) -> String {
     browser.get(&format!("/portal/applicants/{log_id}")).await.page()
 }
 
-/// Concludes that no hit of an attempt means its applicant.
+/// Records for every hit of an attempt that it does not mean the applicant.
 pub(super) async fn conclude(browser: &Browser, log_id: i64) {
     let page = open(browser, log_id).await;
     let mut hits: Vec<&str> = page

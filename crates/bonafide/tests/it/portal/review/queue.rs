@@ -1,4 +1,4 @@
-//! What waits in the queue, and the reasons and views that are stored for it.
+//! The review queue, with its reason templates and saved views.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ on_both!(what_waits_without_a_fault_says_why, |backend| {
         "{page}"
     );
 
-    // A filter that says nothing keeps the others.
+    // An unknown value of one filter leaves the others unchanged.
     let wrong = officer.get("/portal/queue?country=XX1&order=oldest").await;
     assert_eq!(wrong.status, 400);
     for text in ["Unknown country", "value=\"XX1\"", "value=\"oldest\" selected"] {

@@ -69,7 +69,7 @@ on_both!(
     |backend| {
         let (server, demo) = Server::demo(backend, &[]).await;
         let reviewer = Browser::sign_up(&server, merchant(&demo), "compliance").await;
-        // Nobody's face is known yet: the label is all there is.
+        // No face is registered yet, so only the label identifies the person.
         let first = listed(&server, &demo, "shared").await;
         let hit = first["kycResults"]["results"][0]["id"]
             .as_str()
@@ -91,7 +91,7 @@ on_both!(
             facemap(&server, &demo, "shared").await.as_str()
         );
 
-        // Now the person is proven, and whoever knows the label is not that person.
+        // The person is now proven by a face, so knowing the label alone is not enough.
         let stranger = listed(&server, &demo, "shared").await;
         assert_eq!(
             (&stranger["success"], &stranger["kycResults"]["status"]),
@@ -136,7 +136,7 @@ on_both!(four_eyes_outlive_the_flows_setting, |backend| {
     listed(&server, &demo, "two").await;
     let two = newest(&server).await;
     set(false);
-    // That needs two people itself.
+    // This change itself needs two people.
     let page = ada.get("/portal/second").await.page();
     let proposed = four_eyes::proposal(&page);
     for browser in [&ada, &bob] {
@@ -169,7 +169,7 @@ on_both!(next_passes_over_ones_own_proposals, |backend| {
     server.bonafide(&["merchant", "set", &id, "fourEyes=true"]);
     let ada = Browser::sign_up(&server, &id, "reviewer").await;
     let bob = Browser::sign_up(&server, &id, "reviewer").await;
-    // More than one look into the queue fetches.
+    // More attempts than one query of the queue returns.
     for n in 0..11 {
         listed(&server, &demo, &format!("user-{n}")).await;
         conclude(&ada, newest(&server).await).await;

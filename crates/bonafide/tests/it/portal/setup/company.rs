@@ -1,4 +1,4 @@
-//! Settings for all Flows of an account.
+//! Settings of the whole account.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The editor of Flows, and what it refuses.
+//! The editor of Flows, and the Flows that it refuses.
 
 use serde_json::{Value, json};
 
@@ -33,12 +33,12 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     );
     assert_eq!(made["minAge"], 18);
 
-    // Text is text, wherever it came from.
+    // Text is escaped, whatever its source.
     let path = format!("/portal/flows/{id}");
     let list = owner.get("/portal/flows").await.page();
     assert!(list.contains("Onboarding &#60;b&#62;&#38;amp;") && !list.contains("<b>&amp;"));
 
-    // What the API added and the form does not know stays; an untouched form changes nothing.
+    // Members that the API added and the form does not know remain, and an untouched form changes nothing.
     let body = json!({"defaultFields": {"dob": true, "future": {"a": 1}, "documentCapture": true},
         "countryOverrides": [{"countryAlpha2": "DE", "note": "kept", "defaultFields": {"ssn": true}}]});
     let (status, _) = server
@@ -55,7 +55,7 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     after["updatedAt"] = before["updatedAt"].clone();
     assert_eq!(after, before);
 
-    // Somebody else's change in between is not overwritten.
+    // A colleague's change in between is not overwritten.
     let stale = send(
         &owner,
         &path,
@@ -66,7 +66,7 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
     assert_eq!(stale.status, 409);
     assert!(stale.body.contains("Someone else has changed this Flow"));
 
-    // A country more, a country less, without saving; then saved.
+    // One country is added and one removed without saving; then the form is saved.
     let page = owner.get(&path).await.page();
     let more = send(
         &owner,
@@ -99,7 +99,7 @@ on_both!(a_flow_is_made_changed_and_deleted, |backend| {
         json!([{"countryAlpha2": "FR", "countryAlpha3": "FRA", "countryName": "France", "restricted": true}])
     );
 
-    // A copy, and its deletion.
+    // The copy of a Flow, and its deletion.
     let copy = owner.post(&format!("{path}/duplicate"), &[]).await.redirect();
     let copy = copy.split('?').next().unwrap().to_owned();
     assert!(owner.get(&copy).await.page().contains("(copy)"));
@@ -258,7 +258,7 @@ on_both!(the_editor_says_what_follows, |backend| {
             .contains("choose how applicants send them")
     );
 
-    // The preview is the hosted page itself, for this form, in a frame of the portal only.
+    // The preview is the hosted page itself for this form, and can be shown only in a frame of the portal.
     let shown = send(
         &owner,
         "/portal/flows/preview",
@@ -282,7 +282,7 @@ on_both!(the_editor_says_what_follows, |backend| {
     assert_eq!(server.count(sessions).await, 0, "nothing was made");
     assert_eq!(server.count("select count(*) from flows").await, 0);
 
-    // Trying a Flow out makes a link that works, in the sandbox.
+    // Trying a Flow creates a working link in the sandbox.
     let id = make_flow(&owner, "Try me", &[]).await;
     let tried = owner.submit(&format!("/portal/flows/{id}/try"), &[]).await;
     assert_eq!(
@@ -307,7 +307,7 @@ on_both!(the_editor_says_what_follows, |backend| {
     assert_eq!(body["is_sandbox"], true, "{body}");
     let (_, groups) = server.get("/v2/public/groups", &merchant.sandbox).await;
     assert_eq!(groups["groups"][0]["name"], "Try-outs");
-    // The links page shows the session; for whom it is, to those who see people.
+    // The links page shows the session. Only readers who may see personal data see the user.
     let links = owner.get("/portal/links").await.page();
     assert!(links.contains("In progress") && links.contains(">try-"));
     let developer = Browser::sign_up(&server, &merchant.id, "developer").await;

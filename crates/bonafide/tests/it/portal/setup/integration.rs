@@ -1,4 +1,4 @@
-//! What a developer sets up: Groups, keys, links, webhooks.
+//! The pages that a developer uses: Groups, keys, links, webhooks.
 
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ on_both!(keys_are_made_rotated_and_revoked, |backend| {
             .status,
         404
     );
-    // Another account's key is nobody's.
+    // A key of another account gives 404.
     let other = server.merchant(true);
     for what in ["rotate", "revoke"] {
         let answer = owner
@@ -170,7 +170,7 @@ on_both!(links_are_made_by_hand, |backend| {
 
 on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     let (server, _merchant, owner) = start(backend).await;
-    // Nobody listens there, and the address is not public: a try fails at once.
+    // The address is not public, so each delivery fails at once.
     let id = make_flow(
         &owner,
         "Hears",
@@ -193,7 +193,7 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
     assert!(secret.contains("whsec_"));
     let rotated = owner.submit(&format!("/portal/webhooks/{id}/secret"), &[]).await;
     assert!(rotated.contains("whsec_") && rotated != secret);
-    // The first try is over and the second seconds away: none will write over what is set here.
+    // The first delivery has ended and the second is seconds away, so neither overwrites the values set here.
     wait_until(
         async || {
             server
@@ -204,7 +204,7 @@ on_both!(webhooks_are_tested_seen_and_sent_again, |backend| {
         "the event is tried",
     )
     .await;
-    // Given up, as after four days; then sent again, one and all.
+    // Delivery was given up as after four days. Then one event is sent again, and then all.
     server.sql("update outbox set next_try_at = null, last_status = 500, last_error = 'the receiver answered 500'").await;
     let given_up = owner.get("/portal/webhooks?state=given_up").await.page();
     assert!(given_up.contains("the receiver answered 500") && given_up.contains("Resend all"));

@@ -1,4 +1,5 @@
-//! Set-up in the portal: Flows, Groups, links, keys, webhooks, company-wide settings; what they say afterwards to the API and the page.
+//! Set-up in the portal: Flows, Groups, links, keys, webhooks and the account's settings, and their effects
+//! in the API and the hosted page.
 
 mod company;
 mod flows;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::Browser;
 use crate::harness::{Backend, Key, Merchant, Server};
 
-/// A server, an approved account, and its owner's browser, which looks at the sandbox.
+/// A server, an approved account, and its owner's browser, which views the sandbox.
 async fn start(backend: Backend) -> (Server, Merchant, Browser) {
     let server = Server::start(backend, &[]).await;
     let merchant = server.merchant(true);
@@ -17,7 +18,7 @@ async fn start(backend: Backend) -> (Server, Merchant, Browser) {
     (server, merchant, owner)
 }
 
-/// The fields that a browser would send of a page's forms, in their order: inputs, chosen options, text areas.
+/// The fields of a page's forms that a browser would send, in order: inputs, selected options, text areas.
 fn fields(page: &str) -> Vec<(String, String)> {
     let attribute = |tag: &str, name: &str| {
         let start = tag.find(&format!(" {name}=\""))? + name.len() + 3;
@@ -67,7 +68,7 @@ fn fields(page: &str) -> Vec<(String, String)> {
     sent
 }
 
-/// The form of a page with some fields changed; a change to `None` leaves the field out.
+/// A page's form with some fields changed. `None` removes a field.
 fn changed(page: &str, changes: &[(&str, Option<&str>)]) -> Vec<(String, String)> {
     let mut sent = fields(page);
     sent.retain(|(name, _)| !changes.iter().any(|(changed, _)| changed == name));
@@ -95,7 +96,7 @@ pub(super) async fn send(
     browser.post(path, &borrowed(&changed(page, changes))).await
 }
 
-/// The Flow as the API gives it, its four texts read.
+/// The Flow as the API returns it, with its four JSON texts parsed.
 async fn flow(server: &Server, key: &Key, id: &str) -> Value {
     let (status, mut flow) = server.get(&format!("/v2/public/flows/{id}"), key).await;
     assert_eq!(status, 200, "{flow}");
@@ -110,7 +111,7 @@ async fn flow(server: &Server, key: &Key, id: &str) -> Value {
     flow
 }
 
-/// Makes a Flow in the portal; its id.
+/// Creates a Flow in the portal. Returns its ID.
 async fn make_flow(owner: &Browser, name: &str, changes: &[(&str, Option<&str>)]) -> String {
     let page = owner.get("/portal/flows/new").await.page();
     let changes: Vec<_> = [("name", Some(name)), ("do", Some("save"))]
