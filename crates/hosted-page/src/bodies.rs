@@ -187,7 +187,7 @@ pub struct OutcomeBody {
     /// The failure codes, without those of sanctions screening.
     #[schema(example = json!([2509]))]
     pub codes: Vec<u16>,
-    /// When the attempt was made.
+    /// When the attempt was decided, or when it was made if no decision exists.
     #[schema(example = "2026-11-21T06:01:42.250Z")]
     pub at: String,
 }

@@ -1,4 +1,5 @@
-//! The exchange of a link's token for a session (contract §4.4), which the hosted page calls when the applicant begins.
+//! The exchange of a link's token for a session (contract §4.4), which the hosted page calls when the
+//! applicant begins.
 
 use axum::extract::State;
 use axum::response::Json;

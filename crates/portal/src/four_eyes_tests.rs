@@ -100,7 +100,7 @@ const FORMS: &[Row] = &[
     ("/portal/sign-out", &[]),
     ("/portal/sign-up", &[]),
     ("/portal/sign-up/{token}", &[]),
-    // Keys and webhooks. A key changes Flows as the contract states, and does not affect pending proposals.
+    // Keys and webhooks. A key changes Flows as the contract states, which does not affect pending attempts.
     ("/portal/keys", &[]),
     ("/portal/keys/{key}/revoke", &[]),
     ("/portal/keys/{key}/rotate", &[]),

@@ -17,8 +17,8 @@ use store::merchants::MerchantStatus;
 
 use super::session::{self, Member};
 
-/// The form that switches between live data and the sandbox. It is the only one that a suspended account may
-/// send.
+/// The form that switches between live data and the sandbox. Of the forms that need a role in the account, it
+/// is the only one that works while the account is suspended.
 pub(super) const MODE: &str = "/portal/mode";
 
 /// The page that sets up a second factor.
@@ -43,7 +43,7 @@ pub struct Row {
     pub method: Method,
     /// The path's pattern.
     pub path: &'static str,
-    /// What it does.
+    /// The action, which determines who may use the route.
     pub action: Action,
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct AuditCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Check that no row was changed, removed or cut off. Prints one JSON object for the operator audit trail and one per account.
-    /// The exit status is 1 if a trail was changed.
+    /// Check that no row was changed, removed or cut off. Prints one JSON object for the operator audit trail
+    /// and one per account. The exit status is 1 if a trail was changed.
     Verify {
         /// Check only this account.
         #[arg(long)]

@@ -34,8 +34,8 @@ pub(crate) struct ChainCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Append a chain's blocks from a node's block files or from a node. Run it again to add newer blocks and apply
-    /// reorganisations.
+    /// Append a chain's blocks from a node's block files or from a node. Run it again to add newer blocks and
+    /// apply reorganisations.
     Ingest(Ingest),
     /// Show the contents of the graphs and how far each has followed its chain.
     Status {
@@ -64,8 +64,8 @@ struct Ingest {
     /// Accept an EVM node without traces. Transfers made by contracts are then missing.
     #[arg(long, requires = "node")]
     without_traces: bool,
-    /// The height of the first block, if the graph is empty and does not start with the chain's first block. Block files
-    /// since BIP 34 contain it.
+    /// The height of the first block, if the graph is empty and does not start with the chain's first block.
+    /// Block files since BIP 34 contain it.
     #[arg(long)]
     first_height: Option<u64>,
 }

@@ -24,9 +24,11 @@ pub(crate) struct KeysCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and restart every server.
+    /// Step 1: add a new master key to the key file. All data stays readable. Then back up the file and
+    /// restart every server.
     Rotate,
-    /// Step 2, after every server was restarted: rewrap all account and staff keys with the newest master key.
+    /// Step 2, after every server was restarted: rewrap all account and staff keys with the newest master
+    /// key.
     Rewrap {
         /// Continue even if a server that reported in the last 90 seconds uses another key file.
         #[arg(long)]

@@ -25,7 +25,8 @@ pub(crate) struct LabelsCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Import label files (TagPack YAML, CSV, JSON lines; detected from the content). Each file becomes a set.
+    /// Import label files (TagPack YAML, CSV, JSON lines; detected from the content). Each file becomes a
+    /// set.
     Import {
         /// The files. A file with the name of a set replaces it; labels missing from the new file end today.
         #[arg(required = true)]

@@ -38,8 +38,8 @@ enum Action {
         /// The publisher's SHA-256 of the (single) file.
         #[arg(long)]
         sha256: Option<String>,
-        /// Accept a list that lost up to this share of its entities, in percent. Where two people are required, two operators must
-        /// confirm a loss of more than 20 percent.
+        /// Accept a list that lost up to this share of its entities, in percent. Where two people are
+        /// required, two operators must confirm a loss of more than 20 percent.
         #[arg(long)]
         max_shrink: Option<u8>,
     },

@@ -51,8 +51,9 @@ enum Action {
         #[command(subcommand)]
         action: KeysAction,
     },
-    /// Change settings: `KEY=VALUE …`. A value is JSON, plain text, a list `a,b`, or for `brandLogo` a file `@logo.png`.
-    /// An empty value removes the setting. Example: `brandColor=#0a7 allowedOrigins=https://shop.example`.
+    /// Change settings: `KEY=VALUE …`. A value is JSON, plain text, a list `a,b`, or for `brandLogo` a file
+    /// `@logo.png`. An empty value removes the setting. Example: `brandColor=#0a7
+    /// allowedOrigins=https://shop.example`.
     Set {
         id: Uuid,
         #[arg(required = true)]

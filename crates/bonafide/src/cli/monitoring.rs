@@ -56,8 +56,8 @@ enum ProfileAction {
         #[arg(long)]
         version: Option<u32>,
     },
-    /// Store a file as the newest version. Members missing from `thresholds` and `following` have built-in values; a missing
-    /// category has no weight.
+    /// Store a file as the newest version. Members missing from `thresholds` and `following` have built-in
+    /// values; a missing category has no weight.
     Set {
         /// The file.
         file: PathBuf,

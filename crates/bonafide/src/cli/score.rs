@@ -46,7 +46,8 @@ pub(crate) struct Score {
     /// The last block to use, to repeat an earlier decision.
     #[arg(long)]
     as_of_block: Option<u64>,
-    /// Use the labels and the newest block of an earlier time: an instant (`2026-01-31T12:00:00Z`), or a day for its beginning.
+    /// Use the labels and the newest block of an earlier time: an instant (`2026-01-31T12:00:00Z`), or a day
+    /// for its beginning.
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<i64>,
     /// Score as an account's sandbox does: demo addresses have fixed outcomes.

@@ -1,5 +1,5 @@
-//! Erasing a person leaves no trace: not in the database, its log or its dump, the objects, the server's
-//! folders and logs, nor behind a page that opens sealed data.
+//! Erasing a person leaves no trace. The test searches the database with its log and dump, the objects, the
+//! server's folders and logs, and the pages that open sealed data.
 //!
 //! [`STORES`] lists the places. For a new store of personal data, add its content to [`Person::leave_traces`]
 //! and, if it is read differently, its reader to [`STORES`].

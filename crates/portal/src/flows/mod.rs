@@ -32,7 +32,7 @@ use super::proposal::proposed;
 use super::routes::Routes;
 use super::session::Member;
 
-/// The country that the editor's preview shows first.
+/// The country whose consequences the editor's outlook shows first.
 const LOOK: &str = "DEU";
 
 /// The action that confirms a change of a Flow, and the status message's key for a proposed change.
@@ -56,7 +56,7 @@ pub fn routes(routes: Routes) -> Routes {
 
 struct Row {
     flow: Flow,
-    /// The Flow cannot be parsed, so only its stored name and dates are shown.
+    /// The Flow cannot be parsed, so its rules are not shown.
     is_damaged: bool,
     documents: String,
     biometric: &'static str,

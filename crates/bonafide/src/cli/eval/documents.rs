@@ -16,9 +16,10 @@ use crate::cli::errors::Unusable;
 /// `bonafide eval documents`.
 #[derive(Args)]
 pub(super) struct Documents {
-    /// A folder with any of: `mrz.tsv` (columns `file`, `expected` with `|` between lines, `check_digits` beginning with `all valid`
-    /// if they are correct) next to the pictures in `mrz/`; `pdf417/` with pictures next to `.txt` or `.bin` files of their contents;
-    /// `aamva/` with payloads, of which those in a folder `bad` must be refused.
+    /// A folder with any of: `mrz.tsv` (columns `file`, `expected` with `|` between lines, `check_digits`
+    /// beginning with `all valid` if they are correct) next to the pictures in `mrz/`; `pdf417/` with
+    /// pictures next to `.txt` or `.bin` files of their contents; `aamva/` with payloads, of which those in a
+    /// folder `bad` must be refused.
     folder: PathBuf,
     #[command(flatten)]
     models: ModelsArg,

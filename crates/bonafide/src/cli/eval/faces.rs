@@ -18,7 +18,8 @@ use crate::cli::errors::Unusable;
 pub(super) struct Faces {
     /// A folder of people: each folder in it has pictures of one person, alone.
     folder: Option<PathBuf>,
-    /// A folder of pictures whose names end in the number of faces, as in `group_4.jpg`. Other pictures are only checked for errors.
+    /// A folder of pictures whose names end in the number of faces, as in `group_4.jpg`. Other pictures are
+    /// only checked for errors.
     #[arg(long)]
     counts: Option<PathBuf>,
     #[command(flatten)]

@@ -20,7 +20,8 @@ pub(super) struct Sanctions {
     /// `{"query": entity, "candidate": entity, "match": true/false}` in FollowTheMoney's shape.
     #[arg(long)]
     pairs: Vec<PathBuf>,
-    /// People on the imported lists: CSV with any of `full_name`, `first_name`, `middle_name`, `last_name`, `date_of_birth`, `nationality`.
+    /// People on the imported lists: CSV with any of `full_name`, `first_name`, `middle_name`, `last_name`,
+    /// `date_of_birth`, `nationality`.
     #[arg(long)]
     positives: Vec<PathBuf>,
     /// People who are not on the lists, in the same format.

@@ -1,6 +1,6 @@
-//! Enforces the rules of ARCHITECTURE.md: which crate may depend on which, no circle of files inside a crate,
-//! transactions only in `service`, and files of a readable length. It reads sources as text and compiles
-//! nothing.
+//! Enforces the rules of ARCHITECTURE.md: the permitted dependencies between crates, no circle of files
+//! inside a crate, transactions only in `service`, and files of a readable length. It reads sources as text
+//! and compiles nothing.
 
 mod imports;
 

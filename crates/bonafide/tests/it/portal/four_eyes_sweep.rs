@@ -17,7 +17,7 @@ use crate::harness::{Backend, Server};
 /// Forms that end the tester's session.
 const ENDS_THE_SESSION: [&str; 2] = ["/portal/sign-out", "/portal/account/sessions/end-all"];
 
-/// Measures of how strict the account is. Each number may fall, and none may rise.
+/// Measures of how easily applicants pass. Each number may fall, and none may rise.
 async fn laxity(server: &Server) -> [i64; 6] {
     [
         server
