@@ -1,28 +1,29 @@
-//! Calls on their way to the API log: a bounded queue between requests and the task that writes. `service::api_log` says what is kept.
+//! Queues calls for the API log: a bounded queue between requests and the task that writes them. It decides
+//! nothing about what is recorded; `service::api_log` does.
 
 use store::api_log::Call;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio_util::sync::CancellationToken;
 
-/// Calls that may wait to be written; further ones are counted and dropped.
+/// Calls that may wait to be written. Further calls are counted and dropped.
 const WAITING: usize = 2_048;
 
-/// Where calls are handed in.
+/// The sending end of the queue, for requests.
 pub struct ApiLog {
     sender: Sender<Call>,
     stop: CancellationToken,
 }
 
-/// Where they come out, for the task that writes them.
+/// The receiving end of the queue, for the task that writes the calls.
 pub struct Recorded {
     /// Calls to write.
     pub calls: Receiver<Call>,
-    /// Cancelled when no more will come.
+    /// Cancelled when no more calls will come.
     pub stop: CancellationToken,
 }
 
 impl ApiLog {
-    /// Both ends.
+    /// Creates the queue and returns both ends.
     pub fn new() -> (Self, Recorded) {
         let (sender, calls) = mpsc::channel(WAITING);
         let stop = CancellationToken::new();
@@ -33,14 +34,14 @@ impl ApiLog {
         (ApiLog { sender, stop }, recorded)
     }
 
-    /// Hands a call in; never waits.
+    /// Queues a call without waiting. A call that does not fit is dropped and counted.
     pub fn record(&self, call: Call) {
         if self.sender.try_send(call).is_err() {
             dropped(1);
         }
     }
 
-    /// Lets the writing task end when all that waits is written.
+    /// Lets the writing task end once all queued calls are written.
     pub fn stop(&self) {
         self.stop.cancel();
     }

@@ -1,4 +1,5 @@
-//! The one state that everything shares, and what is wrong with it. It is made of parts; no part knows the whole.
+//! The state of one server process, shared by all its tasks, and the readiness of its parts. No part depends
+//! on the whole.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,68 +23,68 @@ use crate::presence::Presence;
 use crate::recent::Recent;
 use chain_sources::sources::ChainSources;
 
-/// The state, as handlers get it.
+/// The shared state, as handlers receive it.
 pub type Shared = Arc<App>;
 
-/// Everything a request may need.
+/// Everything that a request may need.
 pub struct App {
-    /// How the server runs.
+    /// The process's settings.
     pub config: ServeConfig,
     /// The public address, without a slash at its end.
     pub public_url: String,
-    /// The hosted page's address, as links carry it.
+    /// The hosted page's address, as links contain it.
     pub websdk_url: String,
     /// The database.
     pub db: Db,
-    /// Sealed files.
+    /// The object store, whose files are sealed.
     pub objects: Objects,
-    /// Documents and faces.
+    /// The document and face engines.
     pub engines: Engines,
     /// The sanctions lists in use.
     pub lists: Arc<Lists>,
-    /// What is known about addresses on chains.
+    /// Labels of addresses on chains.
     pub labels: LabelSets,
-    /// What happened on chains.
+    /// The sources of chains' histories.
     pub chains: Arc<ChainSources>,
-    /// The children that decode strangers' files.
+    /// The child processes that decode uploaded files.
     pub decoders: Arc<Decoders>,
-    /// Countries of visitors.
+    /// Finds a visitor's country.
     pub geo: Geo,
     /// Capacity for heavy work.
     pub cpu: CpuPool,
-    /// Capacity for screenings of addresses and transactions, which wait for other servers more than they reckon.
+    /// Capacity for screenings of addresses and transactions, which mostly wait for other servers.
     pub screenings: CpuPool,
     /// Capacity for hashing passwords, each of which takes 19 MiB.
     pub passwords: CpuPool,
     /// The mail server, if one is set.
     pub mailer: Option<Mailer>,
-    /// Each account's proven faces, for identification.
+    /// Each account's proven faces in memory, for identification.
     pub faces: FaceReplicas,
-    /// Verifications that are being recorded: a stopping server waits for them.
+    /// Recordings that are under way. A stopping server waits for them.
     pub recordings: TaskTracker,
-    /// What was asked of the API.
+    /// The queue of the API log.
     pub api_log: ApiLog,
-    /// What runs beside requests.
+    /// Reports of the background jobs.
     pub background: Background,
-    /// This process among those that serve.
+    /// This process's id and name among the serving processes.
     pub presence: Presence,
-    /// What was last found of the parts' readiness.
+    /// The last readiness report.
     pub readiness: Recent<Readiness>,
-    /// Figures.
+    /// The metrics that `/metrics` renders.
     pub metrics: PrometheusHandle,
 }
 
-/// Every part of the server and what is wrong with it, if anything.
+/// Every part of the server, and its fault if it has one.
 pub type Readiness = Vec<(&'static str, Result<(), String>)>;
 
-/// How old an answer about readiness may be: nobody can make the server probe its parts more often than this.
+/// How long a readiness report is reused, so that callers cannot make the server probe its parts more often.
 pub const READINESS_FOR: Duration = Duration::from_secs(1);
 /// How long one part may take to answer.
 const PART_WITHIN: Duration = Duration::from_millis(1_500);
-/// How long a caller waits at most, also for a probe that another caller began.
+/// How long a caller waits at most, also for a probe that another caller started.
 const READINESS_WITHIN: Duration = Duration::from_millis(1_900);
 
-/// A part's answer; one that does not come in time is a failure.
+/// Waits for a part's answer. A part that does not answer within [`PART_WITHIN`] counts as failed.
 async fn in_time(part: impl Future<Output = Result<(), String>>, hangs: &str) -> Result<(), String> {
     tokio::time::timeout(PART_WITHIN, part)
         .await
@@ -91,7 +92,8 @@ async fn in_time(part: impl Future<Output = Result<(), String>>, hangs: &str) ->
 }
 
 impl App {
-    /// Every part and what is wrong with it, at most [`READINESS_FOR`] ago. It answers within two seconds, whatever hangs.
+    /// Every part and its fault, at most [`READINESS_FOR`] old. It returns within two seconds, even if a part
+    /// hangs.
     pub async fn readiness(&self) -> Readiness {
         let found = self.readiness.get(self.probe());
         match tokio::time::timeout(READINESS_WITHIN, found).await {
@@ -124,7 +126,7 @@ impl App {
                 _ => "the object store does not answer".to_owned(),
             })
         };
-        // All at once: together they take no longer than the slowest.
+        // All run at once, so together they take no longer than the slowest.
         let (database, key, objects, sanctions) = tokio::join!(
             in_time(database, "the database does not answer"),
             in_time(self.key_fits(), "the database does not answer"),
@@ -141,7 +143,8 @@ impl App {
         ]
     }
 
-    /// Whether this process's key still belongs to the database: a restore or a rotation may have changed that.
+    /// Checks that this process's key still belongs to the database. A restore or a rotation may have changed
+    /// it.
     async fn key_fits(&self) -> Result<(), String> {
         let verified = async { installation::verify(&mut self.db.read().await?).await };
         match verified.await {
@@ -153,7 +156,8 @@ impl App {
         }
     }
 
-    /// Whether this node has the lists that the installation uses. While it loads newer ones it is ready for a moment: requests wait.
+    /// Checks that this node has the lists that the installation uses. A node that loads newer lists counts
+    /// as ready for a moment, because requests wait for them.
     async fn lists_ready(&self) -> Result<(), String> {
         let hangs = "the sanctions lists cannot be loaded: the database or the lists' folder does not answer";
         let confirmed = async {

@@ -1,5 +1,5 @@
-//! What runs beside requests, on every process: what each job is, how often it runs, and what came of its last run here. The operator
-//! console shows it; nothing is decided by it, and nothing personal is in it.
+//! The background jobs of a process: how often each one runs, and the result of its last run here. The
+//! operator console shows the results. They contain no personal data.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -16,13 +16,13 @@ use super::checks::Check;
 pub enum Job {
     /// Delivers webhook events.
     Webhooks,
-    /// Looks for newer sanctions lists and labels, and at their age.
+    /// Checks for newer sanctions lists and labels, and checks their age.
     Lists,
-    /// Looks at the sources of chains' histories.
+    /// Checks the sources of chains' histories.
     Chains,
-    /// Ends sessions whose time is up, and deletes expired rows.
+    /// Ends sessions that have run out of time, and deletes expired rows.
     Expiry,
-    /// Removes calls past their time from the API log.
+    /// Removes calls past their retention from the API log.
     ApiLog,
     /// Removes attempts past their Flow's retention.
     Retention,
@@ -42,7 +42,7 @@ impl Job {
         Job::Orphans,
     ];
 
-    /// Its name in reports and in the texts' keys.
+    /// The job's name in reports and in text keys.
     pub fn as_str(self) -> &'static str {
         match self {
             Job::Webhooks => "webhooks",
@@ -69,13 +69,13 @@ impl Job {
     }
 }
 
-/// What came of a run.
+/// The result of a job's run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ran {
     /// When it ended (ms).
     pub at: i64,
-    /// How many things it did; of deliveries, how many it began.
+    /// How many items it processed. For deliveries, how many it started.
     pub done: u64,
     /// Why it failed, if it did.
     pub error: Option<String>,
@@ -83,20 +83,20 @@ pub struct Ran {
     pub failed_at: Option<i64>,
 }
 
-/// What the object store holds.
+/// What the object store contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Stored {
-    /// Objects.
+    /// The number of objects.
     pub objects: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
     /// When they were counted (ms).
     pub at: i64,
 }
 
-/// The jobs of this process. It contains only their own reports and no copy of the database, so it stays
-/// valid when the database returns to an earlier state.
+/// The reports of this process's jobs. It contains no copy of the database, so it stays valid when the
+/// database returns to an earlier state.
 #[derive(Debug, Default)]
 pub struct Background(Mutex<Known>);
 
@@ -110,19 +110,19 @@ struct Known {
 }
 
 impl Background {
-    /// Whether the database's write-ahead log may still hold destroyed keys: of this process's retention, or of an erasure by any process,
-    /// the newest of which was at `erased_at` (ms).
+    /// Whether the database's write-ahead log may still contain destroyed keys. They come from this process's
+    /// retention, or from an erasure by any process; the newest erasure was at `erased_at` (ms).
     pub fn log_holds_keys(&self, erased_at: Option<i64>) -> bool {
         let known = self.known();
         known.log_holds_keys || erased_at > known.log_emptied_for
     }
 
-    /// Notes that retention is about to destroy keys.
+    /// Records that retention is about to destroy keys.
     pub fn destroys_keys(&self) {
         self.known().log_holds_keys = true;
     }
 
-    /// Notes that the log was emptied after the newest erasure (ms).
+    /// Records that the write-ahead log was emptied after the newest erasure (ms).
     pub fn log_emptied(&self, erased_at: Option<i64>) {
         let mut known = self.known();
         known.log_holds_keys = false;
@@ -133,7 +133,7 @@ impl Background {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a run that ends now.
+    /// Records a run that ends now.
     pub fn ran<E: Display>(&self, job: Job, outcome: &Result<u64, E>) {
         let at = Timestamp::now().as_millisecond();
         let mut known = self.known();
@@ -147,28 +147,28 @@ impl Background {
         };
     }
 
-    /// The last runs, by the jobs' names.
+    /// The last runs, by job name.
     pub fn runs(&self) -> BTreeMap<String, Ran> {
         self.known().runs.clone()
     }
 
-    /// Remembers how the sources of chains' histories are.
+    /// Records the state of the sources of chains' histories.
     pub fn found_chains(&self, checks: Vec<Check>) {
         self.known().chains = checks;
     }
 
-    /// How the sources of chains' histories were when they were last looked at here.
+    /// The state of the sources of chains' histories at their last check by this process.
     pub fn chains(&self) -> Vec<Check> {
         self.known().chains.clone()
     }
 
-    /// Remembers what the object store holds.
+    /// Records what the object store contains.
     pub fn measured(&self, objects: u64, bytes: u64) {
         let at = Timestamp::now().as_millisecond();
         self.known().stored = Some(Stored { objects, bytes, at });
     }
 
-    /// What the object store held when it was last counted here.
+    /// What the object store contained when this process last counted it.
     pub fn stored(&self) -> Option<Stored> {
         self.known().stored
     }

@@ -1,5 +1,5 @@
-//! Whether everything that the server needs is there and well: the one source of what `bonafide doctor` says and what the operator
-//! console shows of every process. Each check says what to do about what is wrong; nothing here mends anything.
+//! Checks everything that the server needs. `bonafide doctor` and the operator console both report these
+//! checks. Each result states the fix for a fault; no check repairs anything.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -10,13 +10,13 @@ use store::{Db, Objects};
 
 use crate::config::ServeConfig;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// As it should be.
     Ok,
-    /// It works, but somebody should look.
+    /// It works, but it needs attention.
     Look,
     /// It does not work.
     Bad,
@@ -33,29 +33,29 @@ impl State {
     }
 }
 
-/// What a check found.
+/// A check with its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What was looked at.
+    /// The subject of the check.
     pub name: String,
-    /// How it is.
+    /// The result.
     pub state: State,
-    /// What was found and, where something is wrong, what to do.
+    /// What the check found and, if something is wrong, the fix.
     pub text: String,
 }
 
 impl Check {
-    /// As it should be.
+    /// A check that passed.
     pub fn ok(name: &str, text: impl Into<String>) -> Self {
         Self::of(name, State::Ok, text)
     }
 
-    /// Somebody should look.
+    /// A check whose subject works but needs attention.
     pub fn look(name: &str, text: impl Into<String>) -> Self {
         Self::of(name, State::Look, text)
     }
 
-    /// It does not work.
+    /// A check that failed.
     pub fn bad(name: &str, text: impl Into<String>) -> Self {
         Self::of(name, State::Bad, text)
     }
@@ -92,9 +92,9 @@ pub fn machine() -> Check {
     }
 }
 
-/// The system's time.
+/// Checks that the system's clock is plausible.
 pub fn clock() -> Check {
-    // A certificate or token cannot be judged by a clock that stands before this program was written.
+    // Certificates and tokens cannot be checked with a clock that is earlier than this program's release.
     const WRITTEN: Duration = Duration::from_secs(1_793_491_200);
     match SystemTime::now().duration_since(SystemTime::UNIX_EPOCH) {
         Ok(now) if now >= WRITTEN => Check::ok("clock", "plausible"),
@@ -105,20 +105,21 @@ pub fn clock() -> Check {
     }
 }
 
-/// Below this many free bytes a disk counts as full: what a small write still gets, the next upload does not.
+/// Below this many free bytes a disk counts as full. A small write may still succeed, but the next upload may
+/// not.
 const SCARCE: u64 = 512 << 20;
-/// Below this many free bytes somebody should make room.
+/// Below this many free bytes the operator should free space.
 const LITTLE: u64 = 5 << 30;
 /// What to do about a full disk.
 const MAKE_ROOM: &str = "free space on it, or enlarge it";
 
-/// The bytes that this program may still write to a folder's disk.
+/// The bytes that this program may still write to the folder's disk.
 fn free_bytes(folder: &Path) -> rustix::io::Result<u64> {
     let found = rustix::fs::statvfs(folder)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// `12.3 GiB`; less than one of them in MiB.
+/// Formats a size as `12.3 GiB`, or in MiB below one GiB.
 fn size(bytes: u64) -> String {
     match bytes {
         ..0x4000_0000 => format!("{} MiB", bytes >> 20),
@@ -126,7 +127,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Free space where the data lie, and whether other users can open the folder.
+/// Checks the free space on the data folder's disk, and that other users cannot open the folder.
 pub fn disk(folder: &Path) -> Check {
     const NAME: &str = "disk";
     let free = match free_bytes(folder) {
@@ -145,7 +146,7 @@ pub fn disk(folder: &Path) -> Check {
     }
 }
 
-/// Whether the database has this version's schema, takes writes, and has space for more.
+/// Checks that the database has this version's schema, accepts writes and has free space.
 pub async fn database(db: &Db) -> Check {
     const NAME: &str = "database";
     let kind = database_kind(db);
@@ -178,7 +179,7 @@ pub fn database_kind(db: &Db) -> &'static str {
     if db.is_postgres() { "PostgreSQL" } else { "SQLite" }
 }
 
-/// Whether objects can be written and read.
+/// Checks that objects can be written and read within 5 s.
 pub async fn objects(objects: &Objects, url: &str) -> Check {
     const WITHIN: Duration = Duration::from_secs(5);
     let Ok(answer) = tokio::time::timeout(WITHIN, objects.ping()).await else {
@@ -196,7 +197,7 @@ pub async fn objects(objects: &Objects, url: &str) -> Check {
     }
 }
 
-/// Whether every proven face was made by the model in use: no other one is searched.
+/// Checks that the model in use made every proven face. A search compares only faces of the same model.
 pub async fn faces(db: &Db, model: &str) -> Check {
     const NAME: &str = "faces";
     let count = async { store::faces::count_outdated(&mut db.read().await?, model).await };
@@ -212,7 +213,7 @@ pub async fn faces(db: &Db, model: &str) -> Check {
     }
 }
 
-/// Whether the master key is nobody else's to read.
+/// Checks that other users cannot read the master key.
 pub fn keys(file: &Path) -> Check {
     use std::os::unix::fs::PermissionsExt;
     let readable_by_others =
@@ -230,7 +231,7 @@ pub fn keys(file: &Path) -> Check {
     }
 }
 
-/// Whether there are sanctions lists to rely on.
+/// Checks that the sanctions lists are usable.
 pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
     const NAME: &str = "lists";
     let import = "`bonafide lists import FILE…`";
@@ -263,7 +264,7 @@ pub fn lists(found: Result<Vec<ListStatus>, StoreError>) -> Check {
     }
 }
 
-/// Whether phones can use the hosted page.
+/// Checks that phones can use the hosted page.
 pub fn public_url(config: &ServeConfig) -> Check {
     const NAME: &str = "public URL";
     match config.public_url.as_deref() {

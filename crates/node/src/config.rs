@@ -1,6 +1,6 @@
 //! Every setting, in one place: a flag, its environment variable, its default, and what it means.
 //!
-//! Settings of a merchant or a Flow are data, not settings of the program; they live in the store.
+//! A merchant's or a Flow's settings are data. They are in the store, not here.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use chain_sources::sources::ChainConfig;
 
-/// Where the data lives; every command that touches data takes these.
+/// Where the data is. Every command that uses data takes these settings.
 #[derive(Args, Clone, Debug)]
 pub struct DataConfig {
     /// The data folder: the embedded database, objects, lists and the master key, unless stored elsewhere.
@@ -42,7 +42,7 @@ impl DataConfig {
             .unwrap_or_else(|| format!("sqlite:{}", self.data.join("bonafide.db").display()))
     }
 
-    /// The objects' URL.
+    /// The object store's URL.
     pub fn objects_url(&self) -> String {
         self.objects
             .clone()
@@ -56,12 +56,12 @@ impl DataConfig {
             .unwrap_or_else(|| self.data.join("master.key"))
     }
 
-    /// Where large uploads wait, sealed, in files without a name.
+    /// The folder for large uploads in progress: sealed files without a name.
     pub fn spill_dir(&self) -> PathBuf {
         self.data.join("spill")
     }
 
-    /// The labels' folder: of the common sets, or of an account's own address book.
+    /// The folder of the common label sets, or of one account's address book.
     pub fn label_store(
         &self,
         merchant_id: Option<Uuid>,
@@ -73,7 +73,7 @@ impl DataConfig {
         })
     }
 
-    /// What sanctions lists said about wallets on earlier days.
+    /// The wallets that sanctions lists named on earlier days.
     pub fn wallet_history(&self) -> Result<LabelStore, chain::labels::LabelStoreError> {
         LabelStore::open(&self.data.join("labels").join("listed"))
     }
@@ -90,7 +90,7 @@ impl DataConfig {
 /// How the server runs.
 #[derive(Args, Clone, Debug)]
 pub struct ServeConfig {
-    /// Where the data lives.
+    /// Where the data is.
     #[command(flatten)]
     pub data: DataConfig,
     /// Where chains' histories come from.
@@ -211,7 +211,7 @@ pub enum Switch {
     Off,
 }
 
-/// What happens to visitors whose country is not known (`docs/decisions/0007-visitor-country.md`).
+/// Whether visitors from an unknown country can use links (`docs/decisions/0007-visitor-country.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GeoUnknown {
     /// Visitors can use links.
@@ -220,7 +220,7 @@ pub enum GeoUnknown {
     Block,
 }
 
-/// A class of requests that has a limit of its own (`docs/decisions/0009-rate-limits-and-capacity.md`).
+/// A class of requests with a separate limit (`docs/decisions/0009-rate-limits-and-capacity.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateClass {
     /// `POST /v2/idv/verify`.
@@ -237,7 +237,7 @@ pub enum RateClass {
     Page,
     /// Failed authentications.
     FailedAuth,
-    /// Tries to sign in to the portal, a quarter of an hour.
+    /// Sign-in attempts in the portal, per quarter of an hour.
     SignIn,
 }
 
@@ -258,7 +258,7 @@ impl RateClass {
 }
 
 impl ServeConfig {
-    /// Requests a minute for a class (for [`RateClass::SignIn`] a quarter of an hour); `None` is off.
+    /// Requests per minute of a class (for [`RateClass::SignIn`], per quarter of an hour). `None`: no limit.
     pub fn rate(&self, class: RateClass) -> Option<u32> {
         let (set, default) = match class {
             RateClass::Verify => (self.rate_verify, 60),
@@ -274,18 +274,19 @@ impl ServeConfig {
         (rate > 0).then_some(rate)
     }
 
-    /// Whether strangers may open accounts in the portal.
+    /// Whether the portal offers sign-up.
     pub fn sign_up_allowed(&self) -> bool {
         self.sign_up.map_or(self.demo, |switch| switch == Switch::On)
     }
 
-    /// Whether webhooks may be sent to a host wherever its name leads; in the demo also to this machine.
+    /// Whether webhooks may be sent to a host even if its address is not public. The demo also allows this
+    /// machine.
     pub fn webhook_host_allowed(&self, host: &str) -> bool {
         let listed = |allowed: &String| allowed.eq_ignore_ascii_case(host);
         self.webhook_allow_hosts.iter().any(listed) || self.demo && matches!(host, "localhost" | "127.0.0.1")
     }
 
-    /// The hosted page's address, if one is set. Another path than `/verify` needs a proxy that leads there.
+    /// The hosted page's address, if one is set. A path other than `/verify` needs a proxy that forwards it.
     pub fn websdk_url(&self) -> anyhow::Result<Option<String>> {
         let Some(text) = &self.websdk_url else {
             return Ok(None);
@@ -298,7 +299,7 @@ impl ServeConfig {
         Ok(Some(text.clone()))
     }
 
-    /// How many verifications are processed at once.
+    /// How many verifications are processed at once; at least 1.
     pub fn workers(&self) -> usize {
         self.workers
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from))

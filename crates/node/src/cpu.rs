@@ -1,5 +1,6 @@
-//! The node's capacity for heavy work: a few permits, a short bounded queue before them, and then an honest 503
-//! (`docs/decisions/0009-rate-limits-and-capacity.md`: 8 waiting per worker, 5 s).
+//! The node's capacity for heavy work: permits with a short bounded queue, and a 503 when the queue is full.
+//! The queue has 8 places per worker and a wait of at most 5 s
+//! (`docs/decisions/0009-rate-limits-and-capacity.md`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,13 +26,13 @@ pub struct CpuPool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capacity {
-    /// Pieces of work that can run at once.
+    /// How many tasks can run at once.
     pub workers: usize,
-    /// Those that run now.
+    /// How many tasks are running.
     pub running: usize,
-    /// Those that wait.
+    /// How many tasks are waiting.
     pub waiting: usize,
-    /// Those that may wait.
+    /// How many tasks may wait.
     pub most_waiting: usize,
 }
 
@@ -46,7 +47,7 @@ impl CpuPool {
         }
     }
 
-    /// How much of it is in use now.
+    /// How much of the pool is in use now.
     pub fn capacity(&self) -> Capacity {
         let workers = self.most_waiting / QUEUE_PER_WORKER;
         Capacity {
@@ -57,7 +58,7 @@ impl CpuPool {
         }
     }
 
-    /// A place among the running, after a short wait; 503 when the queue is full or the wait was in vain.
+    /// Waits a short time for a permit. Responds 503 if the queue is full or no permit becomes free in time.
     pub async fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(permit);
@@ -69,7 +70,8 @@ impl CpuPool {
         }
     }
 
-    /// Runs blocking work under a permit. The closure gets a flag that says whether the caller has gone.
+    /// Runs blocking work under a permit. The closure receives a flag that states whether the caller has
+    /// gone.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Abandoned) -> T + Send + 'static,
@@ -87,7 +89,8 @@ impl CpuPool {
     }
 }
 
-/// Runs short blocking work (spilled files, hashes, seals) off the runtime's threads, without a permit.
+/// Runs short blocking work (spilled files, hashing, sealing) outside the runtime's threads, without a
+/// permit.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -102,7 +105,7 @@ fn full() -> Problem {
     Problem::unavailable("The server is busy; please try again shortly")
 }
 
-/// One place in the queue, given back when dropped.
+/// A place in the queue, released on drop.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {
@@ -122,12 +125,12 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Whether the caller of some work still waits for it.
+/// Whether the caller of some work has gone.
 #[derive(Clone, Default)]
 pub struct Abandoned(Arc<AtomicBool>);
 
 impl Abandoned {
-    /// Nobody waits any more: stop before the next expensive step.
+    /// True if the caller has gone. The work must then stop before its next expensive step.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

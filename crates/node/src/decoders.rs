@@ -1,11 +1,11 @@
-//! The supervised children that decode strangers' files (`bonafide decode-worker`).
+//! Supervises the child processes that decode uploaded files (`bonafide decode-worker`).
 //!
-//! A decoder that crashes, hangs or eats its memory costs one request its answer: its process is killed and another is started.
-//! This process never decodes a stranger's bytes itself.
+//! A decoder that crashes, hangs or uses too much memory costs one request its response. Its process is
+//! killed and another one is started. This process itself never decodes uploaded bytes.
 //!
-//! A file gets a verdict only from itself: when it makes its decoder fail, or exceeds the limits on memory and processor time, which
-//! are the same on a busy machine. A decoder that is killed or does not end in time says nothing about the file; the request that
-//! brought it answers 503.
+//! A file is refused only for what it causes itself: its decoder fails, or it exceeds the limits on memory
+//! and processor time. Those limits do not depend on how busy the machine is. A decoder that is killed from
+//! outside or does not end in time proves nothing about the file, so the request gets 503.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -20,16 +20,18 @@ use imaging::worker::{self, WorkerError};
 use imaging::{DecodeError, Decoded, Limits};
 use rustix::process::Signal;
 
-/// The longest side the engines get: enough for a whole page's small print, and a bound on memory.
+/// The longest side in pixels that the engines receive: enough for a page's small print, and a bound on
+/// memory.
 const MAX_SIDE: u32 = 4_000;
-/// Pixels beyond which a child is not used again.
+/// A child that decoded a picture with more pixels than this is not reused.
 const LARGE: u64 = 16_000_000;
-/// How many times its processor time a file may take by the clock: a busy machine runs it in turns with others.
+/// The limit of elapsed time, as a multiple of the limit of processor time: on a busy machine a decoder
+/// shares its core.
 const PATIENCE: u32 = 4;
-/// What the child may take beyond its own time limit before it is killed.
+/// How far the child may exceed its time limit before it is killed.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Idle children, and how to start more; as many live as are used at once.
+/// Idle children, and how to start more. There are as many as decode at the same time.
 pub struct Decoders {
     program: PathBuf,
     idle: Mutex<Vec<Worker>>,
@@ -37,7 +39,8 @@ pub struct Decoders {
 }
 
 impl Decoders {
-    /// Children of the given program, each file bounded by `processor` time (whole seconds), and by a multiple of it by the clock.
+    /// Creates decoders that run `program`. Each file is limited to `processor` time (whole seconds) and to a
+    /// multiple of it in elapsed time.
     pub fn new(program: PathBuf, processor: Duration) -> Self {
         let limits = Limits {
             max_side: Some(MAX_SIDE),
@@ -52,9 +55,10 @@ impl Decoders {
         }
     }
 
-    /// Decodes a file; for a PDF the first page from `from_page` on that is not blank. Blocks.
+    /// Decodes a file. For a PDF, decodes the first page from `from_page` on that is not blank. Blocks.
     ///
-    /// The outer error says that the work could not be finished, which says nothing about the file; the inner one is about the file.
+    /// The outer error means that decoding could not finish, which is no fault of the file. The inner error
+    /// is a fault of the file.
     pub fn decode(&self, file: &[u8], from_page: u32) -> io::Result<Result<Decoded, DecodeError>> {
         let limits = Limits {
             from_page,
@@ -66,7 +70,8 @@ impl Decoders {
         {
             return self.keep(worker, answer);
         }
-        // A fresh child decides: an idle one may have been killed for reasons that are not this file's.
+        // A fresh child decides, because an idle child may have been killed for reasons unrelated to this
+        // file.
         let mut worker = Worker::start(&self.program)?;
         if let Ok(answer) = worker.ask(file, &limits) {
             return self.keep(worker, answer);
@@ -78,8 +83,8 @@ impl Decoders {
         }
     }
 
-    /// Passes an answer on. Its child waits for the next file, unless it gave up on one (it ends by itself), or its memory grew with a
-    /// large picture and would stay so.
+    /// Returns an answer and puts its child back for the next file. A child that gave up on a file is not
+    /// reused, because it ends. Neither is one whose memory grew with a large picture and would stay so.
     fn keep(
         &self,
         worker: Worker,
@@ -105,8 +110,9 @@ fn unfinished() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, DecodeError::Unfinished)
 }
 
-/// What the end of a child says about the file that it had. It ends itself where its memory ends or its code fails, and the operating
-/// system ends it where its processor time ends; every other end comes from outside.
+/// What the end of a child proves about its file. The child ends itself when memory runs out or its code
+/// fails, and the operating system ends it when its processor time is used up. Any other end comes from
+/// outside and proves nothing.
 fn verdict(status: ExitStatus) -> Option<DecodeError> {
     let signal = status.signal()?;
     if signal == Signal::XCPU.as_raw() {
@@ -152,7 +158,7 @@ impl Worker {
         })
     }
 
-    /// One question under a watchdog that kills the child when its own time limit did not hold.
+    /// Decodes one file under a watchdog, which kills a child that exceeds its own time limit.
     fn ask(&mut self, file: &[u8], limits: &Limits) -> Result<Result<Decoded, DecodeError>, WorkerError> {
         let Some(mut child) = self.child.take() else {
             return Err(WorkerError::Malformed);
@@ -172,7 +178,7 @@ impl Worker {
         answer
     }
 
-    /// Ends the child, and says how it ended: by itself before, or now.
+    /// Ends the child and returns its exit status. The child may have ended before.
     fn end(mut self) -> Option<ExitStatus> {
         let mut child = self.child.take()?;
         let _ = child.kill();

@@ -1,5 +1,5 @@
-//! The engines that read documents and faces: opened in the background at start, so that the server answers at once and says honestly
-//! what it cannot do yet.
+//! The engines that read documents and faces. They load in the background, so that the server accepts
+//! requests at once; until then their state is an error.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use documents::DocumentEngine;
 use faces::FaceEngine;
 use inference::Models;
 
-/// Both engines over one set of models.
+/// Both engines. They share one set of models.
 pub struct Loaded {
     /// Reads documents.
     pub documents: DocumentEngine,
@@ -17,12 +17,12 @@ pub struct Loaded {
     pub faces: FaceEngine,
 }
 
-/// The engines, once they are loaded, or why they cannot be.
+/// The engines once they are loaded, or the reason why they cannot load.
 #[derive(Clone, Default)]
 pub struct Engines(Arc<OnceLock<Result<Loaded, String>>>);
 
 impl Engines {
-    /// Begins loading.
+    /// Starts loading in the background.
     pub fn load(models: Option<PathBuf>) -> Self {
         let engines = Engines::default();
         let slot = Arc::clone(&engines.0);
@@ -36,7 +36,7 @@ impl Engines {
         engines
     }
 
-    /// The engines, or what is wrong with them.
+    /// The engines, or why they cannot be used.
     pub fn get(&self) -> Result<&Loaded, &str> {
         match self.0.get() {
             None => Err("the models are still being loaded"),
@@ -45,7 +45,7 @@ impl Engines {
         }
     }
 
-    /// Waits until loading has ended, well or not.
+    /// Waits until loading has succeeded or failed.
     pub fn wait(&self) {
         self.0.wait();
     }
@@ -60,7 +60,7 @@ fn open(models: Option<&Path>) -> anyhow::Result<Loaded> {
     })
 }
 
-/// Opens the models, or says where they were looked for.
+/// Opens the models. The error states where the program searched for them.
 pub fn open_models(configured: Option<&Path>, threads: usize) -> anyhow::Result<Models> {
     let dir = inference::find_models_dir(configured)
         .context("no model folder found in BONAFIDE_MODELS, next to the program or at ./models; `make models` downloads the models")?;

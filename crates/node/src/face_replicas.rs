@@ -1,13 +1,15 @@
-//! Each account's proven faces in memory, a replica of the store's sequence of face changes. It decides nothing and keeps
-//! nothing that the database does not have; losing it costs a reload.
+//! Each account's proven faces in memory, a replica of the store's sequence of face changes. It decides
+//! nothing, and all its data is also in the database: a lost replica only has to be loaded again.
 //!
-//! How identification is serialised (`docs/decisions/0013-faces-and-people.md`): [`Replica::catch_up`] brings the replica to sequence N without a
-//! lock. Inside the transaction that holds the account's face lock it is called again and reads only what came after N.
+//! How identification is serialised (`docs/decisions/0013-faces-and-people.md`): [`Replica::catch_up`] first
+//! brings the replica to sequence N without a lock. It runs again inside the transaction that has the
+//! account's face lock, and then reads only the changes after N.
 //!
-//! The database can go back behind a running process: a replica that lagged is promoted, a backup is restored, or a
-//! transaction that was read is rolled back. So each catch-up first checks that the change at the replica's own sequence
-//! is still there, by its random token. If it is not, the replica starts again from nothing. The check inside the lock
-//! is the one that counts: nothing can change between it and the search.
+//! The database can return to an earlier state behind a running process: a replica that lagged is promoted, a
+//! backup is restored, or a transaction that was read is rolled back. So each catch-up first checks, by its
+//! random token, that the change at the replica's own sequence is still there. If it is not, the replica
+//! starts again from nothing. The check inside the lock is the decisive one, because nothing can change
+//! between it and the search.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -19,24 +21,24 @@ use tokio::sync::Mutex;
 
 use crate::problem::Problem;
 
-/// Changes read at once.
+/// Changes that are read at once.
 const PAGE: i64 = 10_000;
 
 /// One account's faces up to a position in its sequence.
 #[derive(Default)]
 pub struct Replica {
-    /// Whose faces these are, among models; empty before the first call.
+    /// The model that made these faces; empty before the first catch-up.
     model: String,
     position: Position,
     index: FaceIndex,
 }
 
-/// The replicas of all accounts that were asked for.
+/// The replicas of all accounts that were used so far.
 #[derive(Default)]
 pub struct FaceReplicas(std::sync::Mutex<HashMap<Scope, Arc<Mutex<Replica>>>>);
 
 impl FaceReplicas {
-    /// The account's replica.
+    /// Returns the account's replica, created empty if necessary.
     pub fn of(&self, scope: Scope) -> Arc<Mutex<Replica>> {
         let mut replicas = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(replicas.entry(scope).or_default())
@@ -44,8 +46,9 @@ impl FaceReplicas {
 }
 
 impl Replica {
-    /// Reads what happened since the last call, up to date within the transaction; everything, if the database went back behind the
-    /// replica. Faces of another model than `model` cannot be compared and are left out until their people return.
+    /// Reads the changes since the last call, so that the replica is up to date within the transaction. If
+    /// the database returned to an earlier state, it reads everything. Faces of another model than `model`
+    /// cannot be compared; they are left out.
     pub async fn catch_up(&mut self, conn: &mut Conn, scope: Scope, model: &str) -> Result<(), Problem> {
         if !store::faces::contains(conn, scope, self.position).await? {
             *self = Replica::default();
@@ -85,7 +88,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The known facemaps near a face, nearest first, the near-duplicates' band included.
+    /// The known facemaps near a face, nearest first, including those that are only near-duplicates.
     pub fn search(&self, face: &Embedding) -> Result<Vec<Hit>, Problem> {
         self.index.search(face, IDENTIFICATION_BAND).map_err(|_| mixed())
     }

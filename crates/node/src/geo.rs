@@ -1,6 +1,6 @@
-//! Which country a visitor's address is in (`docs/decisions/0007-visitor-country.md`): by the operator's database, else by a
-//! built-in table of the registries' allocations. It asks nobody over the network and keeps no address. The
-//! table is read from a file at start and contains no copy of the database.
+//! Finds the country of a visitor's address (`docs/decisions/0007-visitor-country.md`) in the operator's
+//! database, or else in a built-in table of the registries' allocations. It makes no network request and
+//! stores no address. The operator's database is a file that is read at start.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -11,7 +11,7 @@ use reference::{Country, country};
 
 use super::public_address::is_public;
 
-/// The look-up.
+/// Finds countries by IP address.
 pub struct Geo {
     database: Option<Reader<Vec<u8>>>,
 }
@@ -28,7 +28,8 @@ impl Geo {
         Ok(Geo { database })
     }
 
-    /// The address's country. Private and reserved addresses are nowhere, and so is what the database does not know.
+    /// The address's country. `None` for private and reserved addresses, and for those that the database does
+    /// not contain.
     pub fn country(&self, address: IpAddr) -> Option<&'static Country> {
         let address = address.to_canonical();
         if !is_public(address) {
@@ -41,7 +42,8 @@ impl Geo {
     }
 }
 
-/// What a database says of an address: GeoIP2 and GeoLite2 nest the code, others have it flat.
+/// The country code that a database records for an address. GeoIP2 and GeoLite2 nest the code; other
+/// databases have it at the top level.
 fn recorded(database: &Reader<Vec<u8>>, address: IpAddr) -> Option<String> {
     let found = database.lookup(address).ok()?;
     let paths = [

@@ -1,7 +1,8 @@
-//! The labels in use: the imported sets, exchanged for newer ones without a failed request; each account's own address
-//! book; and the sandbox's demo addresses.
+//! The labels in use: the imported sets, each account's address book, and the sandbox's demo addresses. Newer
+//! sets replace older ones without a failed request.
 //!
-//! They are made of files, whose fingerprints are compared every few seconds. A database that goes back does not change the files.
+//! All labels come from files, whose fingerprints are compared every few seconds. They contain no copy of the
+//! database, so they stay valid when it returns to an earlier state.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -28,7 +29,7 @@ pub struct LabelSets {
 }
 
 impl LabelSets {
-    /// Opens the labels folder and loads what is in it.
+    /// Opens the labels folder and loads its sets.
     pub fn open(config: &DataConfig) -> anyhow::Result<Self> {
         let store = config.label_store(None)?;
         let sets = LabelSets {
@@ -41,7 +42,7 @@ impl LabelSets {
         Ok(sets)
     }
 
-    /// Loads the sets anew when the folder changed. Blocks.
+    /// Reloads the sets and address books whose files changed. Blocks.
     pub fn look(&self) {
         let known = read(&self.current).0.clone();
         if self.store.fingerprint().is_ok_and(|now| now != known) {
@@ -61,7 +62,7 @@ impl LabelSets {
         }
     }
 
-    /// An account's own address book, loaded at its first use. May read files.
+    /// An account's address book, loaded at its first use. May read files.
     fn book(&self, merchant_id: Uuid) -> Result<Arc<LabelIndex>, String> {
         if let Some((_, book)) = read(&self.books).get(&merchant_id) {
             return book.clone();
@@ -83,7 +84,7 @@ fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
 }
 
 fn load(store: &LabelStore) -> Current {
-    // The fingerprint first: what is imported while loading is seen as a difference next time.
+    // The fingerprint is read first, so that an import during loading shows as a difference next time.
     let fingerprint = store.fingerprint().unwrap_or_default();
     let index = store.load().map(Arc::new).map_err(|error| error.to_string());
     if let Err(reason) = &index {
@@ -92,7 +93,7 @@ fn load(store: &LabelStore) -> Current {
     (fingerprint, index)
 }
 
-/// Why nothing may be said of any address: what the lists or the labels hold against it is not known.
+/// Why no address can be judged: the sanctions lists or the labels cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum NoLabels {
     /// The sanctions lists.
@@ -104,7 +105,7 @@ pub enum NoLabels {
 }
 
 impl NoLabels {
-    /// Its name in the store and in the texts' keys.
+    /// The reason's name in the store and in text keys.
     pub fn word(&self) -> &'static str {
         match self {
             NoLabels::Lists(NoLists::None) => "no_list",
@@ -131,7 +132,7 @@ impl From<NoLabels> for Problem {
     }
 }
 
-/// All that is known for one account: its own book, the common sets, and the sanctions lists that count for it.
+/// All labels for one account: its address book, the common sets, and the sanctions lists that it uses.
 pub struct AccountLabels {
     wallets: Wallets,
     book: Arc<LabelIndex>,
@@ -139,7 +140,7 @@ pub struct AccountLabels {
 }
 
 impl AccountLabels {
-    /// The same for a question about an earlier day. Reads files.
+    /// As [`AccountLabels::with`], for a query about an earlier day. Reads files.
     pub fn at_past(
         sets: &LabelSets,
         lists: &Lists,
@@ -152,10 +153,10 @@ impl AccountLabels {
         Ok(labels)
     }
 
-    /// What counts for one account now.
+    /// The labels that count for one account now.
     ///
     /// # Errors
-    /// When lists or labels cannot be relied on: nothing may be called clean then.
+    /// When lists or labels cannot be used. No address may then be called clean.
     pub fn with(
         sets: &LabelSets,
         lists: &Lists,
@@ -178,7 +179,8 @@ impl AccountLabels {
 }
 
 impl AccountLabels {
-    /// What the account's own book calls an address, its surest word.
+    /// The name that the account's address book gives an address; of several labels, the one with the highest
+    /// confidence.
     pub fn own_name(&self, chain: Currency, address: &str, at: i64) -> Option<String> {
         let said = self.book.labels(chain, address, at);
         said.into_iter()
@@ -186,9 +188,10 @@ impl AccountLabels {
             .map(|label| label.name)
     }
 
-    /// Whether the account's own book says it of an address.
+    /// Whether a label of an address comes from the account's address book.
     pub fn is_own(&self, chain: Currency, address: &str, at: i64, said: &Label) -> bool {
-        // Not the category: what only an authority may say is taken out of it.
+        // The category is not compared, because categories that only an authority may assign are removed from
+        // the book's labels.
         let of = |label: &Label| {
             (
                 label.name.clone(),

@@ -1,13 +1,16 @@
-//! One process that serves: its settings, the parts that it is made of, and whether they are ready.
+//! One serving process: its settings, its parts, and their readiness.
 //!
-//! Nothing authoritative lives here: engines, indexes and replicas can be rebuilt from the store at any time, so any node may be killed.
-//! It opens no transaction and knows no use case, no HTTP and no page.
+//! Nothing authoritative is stored here. Engines, indexes and replicas can be rebuilt from the store at any
+//! time, so any node may be killed. The crate opens no transaction, and contains no use case, no HTTP and no
+//! page.
 //!
-//! **When the database goes back.** A replica that lagged is promoted, or a backup is restored, behind a running process. Accounts, their
-//! settings, keys, Flows, sessions, rate limits, idempotency keys, suppressions and risk profiles are read from the database for each
-//! request, so none of them can be stale. A request that is under way decides on what it read, and its transaction checks again what must
-//! be unique. Of the state that outlives a request, only [`face_replicas`] copies rows; it checks at each use that they are still there.
-//! The rest is made of files, of the configuration or of the process itself: the comment at each cache says so.
+//! **When the database returns to an earlier state.** This happens behind a running process when a replica
+//! that lagged is promoted or a backup is restored. Accounts and their settings, keys, Flows, sessions, rate
+//! limits, idempotency keys, suppressions and risk profiles are read from the database for each request, so
+//! none of them can be stale. A request that is under way decides by what it read, and its transaction checks
+//! uniqueness again. Of the state that outlives a request, only [`face_replicas`] copies rows; at each use it
+//! checks that they are still there. All other caches are made of files, the configuration or the process
+//! itself, and the comment at each one states which.
 
 pub mod api_calls;
 pub mod app;

@@ -1,8 +1,9 @@
-//! The sanctions lists in use: loaded at start, exchanged for newer ones without a failed request, and refused when too old. On a server
-//! the database names them ([`list_set`](super::list_set)): what this node's folder has differently answers nothing.
+//! The sanctions lists in use. They are loaded at start, replaced by newer ones without a failed request, and
+//! refused when they are too old. On a server the database names the lists ([`list_set`](super::list_set));
+//! other lists in this node's folder are not used.
 //!
-//! The files' fingerprint is compared every few seconds, and the database's set before each screening, so a database that goes back is
-//! followed.
+//! The files' fingerprint is compared every few seconds, and the database's set before each screening. A
+//! database that returns to an earlier state is therefore followed.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
@@ -17,58 +18,58 @@ use store::list_sets::{self, ListSet};
 use super::settings::MerchantSettings;
 use crate::config::DataConfig;
 
-/// Why no list answers.
+/// Why no sanctions list can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoLists {
-    /// There is none for this account and mode.
+    /// There is no list for this account and mode.
     #[error("no sanctions list is imported; run `bonafide lists import FILE`")]
     None,
-    /// Those that there are must not be relied on.
+    /// There are lists, but they must not be used.
     #[error("{0}")]
     Unusable(String),
 }
 
 /// How long a request waits for lists that are being loaded.
 const LOADING_MAY_TAKE: Duration = Duration::from_secs(5);
-/// How long a node whose new lists are being loaded counts as ready.
+/// How long a node that loads new lists counts as ready.
 const LOADING_IS_READY: Duration = Duration::from_secs(20);
 
 /// The current screener, or why there is none.
 pub struct Lists {
     store: ListStore,
-    /// The invented list's name.
+    /// The name of the invented demo list.
     demo: String,
     current: RwLock<Current>,
-    /// One loads, the others wait for it.
+    /// Held while lists are loaded; other callers wait for it.
     loading: Arc<tokio::sync::Mutex<()>>,
 }
 
 struct Current {
     expected: Expected,
-    /// What the last loading found and was to load.
+    /// What the last attempt found in the folder, and what it was meant to load.
     tried: (Fingerprint, Expected),
     loaded: Result<Loaded, String>,
-    /// Since when other lists than the usable ones in memory are being loaded.
+    /// When loading of other lists began, while those in memory are usable.
     loading_since: Option<Instant>,
 }
 
 /// Which lists count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
-    /// All of the folder: for commands that know no database.
+    /// All lists of the folder: for commands without a database.
     Folder,
-    /// Those that the database names, once one was imported; or why that is not known.
+    /// The lists that the database names, if one was ever imported; or why they are unknown.
     Installation(Result<Option<ListSet>, String>),
 }
 
-/// What the lists say: of people and organisations, and of wallets.
+/// The loaded lists, for people and organisations and for wallets.
 #[derive(Clone)]
 struct Loaded {
     screener: Arc<Screener>,
     wallets: Arc<LabelIndex>,
-    /// The set that was loaded; none: the folder's lists.
+    /// The set that was loaded; `None`: the folder's lists.
     set: Option<ListSet>,
-    /// When the oldest of them was imported here (ms).
+    /// When the oldest list was imported into the folder (ms).
     imported_at: i64,
 }
 
@@ -76,16 +77,16 @@ struct Loaded {
 pub struct Wallets {
     /// Labels whose source is the list's name, of all lists.
     pub index: Arc<LabelIndex>,
-    /// The lists that count.
+    /// The names of the lists that count.
     pub lists: Vec<String>,
-    /// Those lists with their versions.
+    /// The lists that count, with their versions.
     pub versions: String,
-    /// What lists said on earlier days, for questions about one.
+    /// The listed wallets of earlier days, for a query about such a day.
     pub past: Option<PastWallets>,
 }
 
 impl Wallets {
-    /// What the lists that count say about an address at a time; without a past, what they say now.
+    /// The labels that the lists that count give an address at a time. Without a past, their current labels.
     pub fn labels(&self, chain: Currency, address: &str, at: i64) -> Vec<Label> {
         let mut found = self.index.labels(chain, address, at);
         if let Some(past) = &self.past {
@@ -97,15 +98,15 @@ impl Wallets {
     }
 }
 
-/// What was remembered of the lists at each of their imports.
+/// The wallets that were recorded at each import of a list.
 pub struct PastWallets {
     index: LabelIndex,
-    /// The lists that were remembered.
+    /// The lists whose wallets were recorded.
     lists: Vec<String>,
 }
 
 impl PastWallets {
-    /// Reads what was remembered.
+    /// Reads the recorded wallets.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -117,8 +118,8 @@ impl PastWallets {
         })
     }
 
-    /// Remembers which wallets the lists in use name, from a time (ms) on. What a list named when it was first remembered
-    /// counts for all the time before, too.
+    /// Records which wallets the lists in use name from a time (ms) on. The wallets of a list's first record
+    /// also count for all time before it.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -128,7 +129,7 @@ impl PastWallets {
         for gone in history.status()?.iter().filter(|set| !lists.contains(&set.set)) {
             history.replace(&gone.set, Vec::new(), now, None)?;
         }
-        // Lists that cannot be relied on say nothing, now and later.
+        // Wallets of lists that cannot be used are not recorded.
         let Ok(screener) = store.load() else { return Ok(()) };
         let rows: Vec<LabelRow> = wallet_rows(&screener)
             .map(|(currency, address, label)| LabelRow {
@@ -146,14 +147,14 @@ impl PastWallets {
 }
 
 impl Lists {
-    /// Opens the lists folder and loads what is in it: for commands that know no database.
+    /// Opens the lists folder and loads all its lists, for commands without a database.
     pub fn open(data: &DataConfig) -> anyhow::Result<Self> {
         let lists = Lists::expecting(data, Expected::Folder)?;
         lists.reload();
         Ok(lists)
     }
 
-    /// Opens the lists folder of a node. Nothing is screened before [`Lists::confirm`].
+    /// Opens the lists folder of a node. It screens nothing before [`Lists::confirm`].
     pub fn of_node(data: &DataConfig) -> anyhow::Result<Self> {
         let unknown = "the database was not asked yet which lists count".to_owned();
         Lists::expecting(data, Expected::Installation(Err(unknown)))
@@ -182,10 +183,11 @@ impl Lists {
         self.current.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the database which lists count, and loads them when they are not the loaded ones: before every screening.
+    /// Reads from the database which lists count, and loads them if others are loaded. Called before every
+    /// screening.
     ///
     /// # Errors
-    /// Why nothing may be screened here now.
+    /// Why nothing can be screened here now.
     pub async fn confirm(self: &Arc<Self>, db: &Db) -> Result<(), NoLists> {
         self.expect(db).await;
         match self.loaded() {
@@ -193,21 +195,22 @@ impl Lists {
             Err(NoLists::None) => return Err(NoLists::None),
             Err(NoLists::Unusable(_)) => {}
         }
-        // The files may be here already: an import has just ended.
+        // The files may be here already, because an import has just ended.
         if tokio::time::timeout(LOADING_MAY_TAKE, self.look()).await.is_err() {
             tracing::warn!("the sanctions lists are still being loaded");
         }
         self.loaded().map(|_| ())
     }
 
-    /// Reads again which lists the installation uses.
+    /// Reads from the database which lists the installation uses.
     pub async fn expect(&self, db: &Db) {
         let set = async { list_sets::current(&mut db.read().await?).await };
         let set = set.await.map_err(|error| error.to_string());
         self.write().expected = Expected::Installation(set);
     }
 
-    /// Loads what changed. Of several callers one loads, and the others wait for it; it goes on when they are gone.
+    /// Loads the lists if they changed. One caller loads and the others wait. Loading continues even if its
+    /// caller has gone.
     pub async fn look(self: &Arc<Self>) {
         let guard = Arc::clone(&self.loading).lock_owned().await;
         let lists = Arc::clone(self);
@@ -220,13 +223,13 @@ impl Lists {
         }
     }
 
-    /// Whether other lists than the usable ones in memory began to be loaded a moment ago.
+    /// Whether other lists than the usable ones in memory began to load less than [`LOADING_IS_READY`] ago.
     pub fn are_loading(&self) -> bool {
         let since = self.read().loading_since;
         since.is_some_and(|since| since.elapsed() < LOADING_IS_READY)
     }
 
-    /// The screener, or why screening cannot answer (then verification is blocked: fail closed).
+    /// The screener, or why screening is unavailable. Verification is then refused (fail closed).
     pub fn screener(&self) -> Result<Arc<Screener>, String> {
         self.loaded()
             .map(|loaded| loaded.screener)
@@ -245,7 +248,7 @@ impl Lists {
         };
         match &current.loaded {
             Ok(loaded) if loaded.is(set) => Ok(loaded.clone()),
-            // It failed for this set, or for the one before.
+            // Loading failed for this set or for the one before.
             Err(reason) => Err(NoLists::Unusable(reason.clone())),
             Ok(_) => Err(NoLists::Unusable(
                 "the lists that the installation uses now are being loaded here".to_owned(),
@@ -253,7 +256,8 @@ impl Lists {
         }
     }
 
-    /// The sanctioned wallets for a merchant, or why the lists cannot answer (then no address may be called clean).
+    /// The sanctioned wallets for a merchant, or why the lists cannot be used. No address may then be called
+    /// clean.
     pub fn wallets(&self, sandbox: bool, settings: &MerchantSettings) -> Result<Wallets, NoLists> {
         let loaded = self.loaded()?;
         let lists = self.usable(&loaded.screener, sandbox, settings)?;
@@ -272,13 +276,13 @@ impl Lists {
         })
     }
 
-    /// The wallets of every list, for a question that no account asks.
+    /// The wallets of every list, for a query without an account.
     pub fn all_wallets(&self, past: Option<PastWallets>) -> Result<Wallets, NoLists> {
         let wallets = self.wallets(true, &MerchantSettings::default())?;
         Ok(Wallets { past, ..wallets })
     }
 
-    /// The lists that count for a merchant. The invented demo list answers in the sandbox only.
+    /// The lists that count for a merchant. The invented demo list is used in the sandbox only.
     fn usable(
         &self,
         screener: &Screener,
@@ -303,7 +307,7 @@ impl Lists {
 
     /// Screens one person with a merchant's settings. Blocks.
     ///
-    /// The outer error: screening is not available.
+    /// The outer error means that screening is unavailable.
     pub fn screen(
         &self,
         query: &Query,
@@ -315,11 +319,11 @@ impl Lists {
         result.ok_or_else(|| "the lists gave no answer".into())
     }
 
-    /// Screens several queries with one state of the lists; answers one result a query. Several results list all of their
-    /// hits, so that the caller can count an entry once that two queries found. Blocks.
+    /// Screens several queries against the same lists and returns one result for each query. Several results
+    /// list all their hits, so that the caller can count an entry once that two queries found. Blocks.
     ///
     /// # Errors
-    /// When the lists cannot answer.
+    /// When the lists cannot be used.
     pub fn screen_all(
         &self,
         queries: &[Query],
@@ -362,7 +366,7 @@ impl Lists {
         Ok(results)
     }
 
-    /// Loads the lists anew. Blocks.
+    /// Reloads the lists. Blocks.
     pub fn reload(&self) {
         let expected = self.read().expected.clone();
         if matches!(expected, Expected::Installation(Err(_))) {
@@ -373,7 +377,7 @@ impl Lists {
             let is_usable = current.loaded.is_ok();
             current.loading_since = is_usable.then(Instant::now);
         }
-        // The fingerprint first: what is imported while loading is seen as a difference next time.
+        // The fingerprint is read first, so that an import during loading shows as a difference next time.
         let fingerprint = self.store.fingerprint().unwrap_or_default();
         let fresh = self.load(&expected);
         if let Err(reason) = &fresh {
@@ -385,7 +389,8 @@ impl Lists {
         current.tried = (fingerprint, expected);
         current.loading_since = None;
         match (&fresh, &current.loaded) {
-            // A newer file that the database does not name yet: what is in memory is still what it names.
+            // The folder has a newer file that the database does not name yet; the lists in memory are still
+            // the ones that it names.
             (Err(SetError::Lacks { .. }), Ok(loaded))
                 if current.tried.1.is(loaded) && self.is_fresh(loaded) => {}
             _ => current.loaded = fresh.map_err(|reason| reason.to_string()),
@@ -428,7 +433,8 @@ impl Lists {
             .fresh(Duration::from_millis(u64::try_from(age).unwrap_or(0)))
     }
 
-    /// Loads the lists anew when the folder or the installation's set changed, and stops using them when they grew too old. Blocks.
+    /// Reloads the lists if the folder or the installation's set changed, and stops using them when they are
+    /// too old. Blocks.
     fn load_changes(&self) {
         let (tried, expected, is_stale) = {
             let current = self.read();
@@ -461,7 +467,7 @@ impl Expected {
     }
 }
 
-/// Labels of every listed wallet, one for each list that it is on.
+/// The labels of every listed wallet, one for each list that contains it.
 pub fn wallet_labels(screener: &Screener) -> LabelIndex {
     LabelIndex::new(wallet_rows(screener))
 }
@@ -476,12 +482,12 @@ fn wallet_rows(screener: &Screener) -> impl Iterator<Item = (Currency, String, L
     })
 }
 
-/// Whether the merchant's choice of lists includes this one.
+/// Whether the merchant uses this list.
 fn chosen(settings: &MerchantSettings, name: &String) -> bool {
     settings.screening_lists.is_empty() || settings.screening_lists.contains(name)
 }
 
-/// The set as the folder's store takes it.
+/// The set in the form that the folder's store requires.
 fn wanted(set: &ListSet) -> std::collections::BTreeMap<String, sanctions::store::Wanted> {
     let wanted = |list: &store::list_sets::ListVersion| sanctions::store::Wanted {
         version: list.version.clone(),

@@ -1,4 +1,5 @@
-//! Mail by SMTP, where an operator has set a server. What a letter says is its caller's; no address reaches a log line.
+//! Sends email by SMTP if the operator has set a mail server. The caller writes the text. No address reaches
+//! a log line.
 
 use std::time::Duration;
 
@@ -12,16 +13,16 @@ use crate::config::ServeConfig;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The way to a mail server.
+/// A connection to a mail server.
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
 }
 
-/// A letter in plain text.
+/// An email in plain text.
 #[derive(Clone, Debug)]
 pub struct Letter {
-    /// To whom.
+    /// The recipient's address.
     pub to: String,
     /// Its subject.
     pub subject: String,
@@ -30,12 +31,12 @@ pub struct Letter {
 }
 
 impl Mailer {
-    /// The mail server that the settings name; `None` without one. It is not asked yet.
+    /// The mail server that the settings name; `None` without one. It does not connect yet.
     pub fn open(config: &ServeConfig) -> anyhow::Result<Option<Self>> {
         let (Some(url), Some(from)) = (&config.smtp_url, &config.mail_from) else {
             return Ok(None);
         };
-        // The address holds a password: nothing of it goes into the error.
+        // The URL contains a password, so the error repeats nothing of it.
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret())
             .map_err(|_| anyhow::anyhow!("BONAFIDE_SMTP_URL is no address like smtps://USER:PASSWORD@HOST"))?
             .timeout(Some(PATIENCE))
@@ -46,7 +47,8 @@ impl Mailer {
         Ok(Some(Mailer { transport, from }))
     }
 
-    /// Sends a letter; whether the server took it. Why it did not is logged, without the address.
+    /// Sends an email and returns whether the server accepted it. The reason for a refusal is logged without
+    /// the address.
     pub async fn send(&self, letter: Letter) -> bool {
         let Ok(to) = letter.to.parse::<lettre::Address>() else {
             return false;

@@ -1,9 +1,9 @@
-//! This process among those that serve: its id and its name. What it reports is `service::nodes`'s.
+//! This process's identity among the serving processes: its id and name. `service::nodes` reports its state.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// This process among the others.
+/// This process's identity.
 #[derive(Clone, Debug)]
 pub struct Presence {
     id: Uuid,
@@ -12,7 +12,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// A process that begins to serve.
+    /// Creates the identity of a process that begins to serve.
     pub fn begin() -> Self {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         Presence {
@@ -22,12 +22,12 @@ impl Presence {
         }
     }
 
-    /// Its id among the others.
+    /// A random id, new at every start.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// What people call it.
+    /// The host name and process id, for people.
     pub fn name(&self) -> &str {
         &self.name
     }

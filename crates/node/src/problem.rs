@@ -1,21 +1,21 @@
-//! What can go wrong with a request: a kind, the client's text, and apart from it the cause for the log.
+//! Why a request fails: a kind, the client's text and, separately, the cause for the log.
 //!
-//! A problem knows its status and word for programs in each family of endpoints (contract §7). It knows nothing of bodies
-//! and headers: the HTTP server renders it, and the portal shows it as a page.
+//! A problem determines its status and error word for each family of endpoints (contract §7). It contains no
+//! body and no header: the HTTP server renders it, and the portal shows it as a page.
 
 use std::time::Duration;
 
 use http::StatusCode;
 use verification::refusal::{Reason, Refusal};
 
-/// A family of endpoints: all of one family answer errors in one shape.
+/// A family of endpoints. All endpoints of a family return errors in the same shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// `/v2/public/groups`, `/v2/public/flows`.
     GroupsAndFlows,
     /// Link generation and polling: the merchant's side of hosted sessions.
     LinkAndPoll,
-    /// The exchange of a link token, and what else only the hosted page calls.
+    /// The exchange of a link token, and the other endpoints that only the hosted page calls.
     Exchange,
     /// Verification and document requirements.
     Verify,
@@ -51,42 +51,42 @@ impl Family {
     }
 }
 
-/// What kind of problem it is; the family decides status and body.
+/// The kind of a problem. The family determines status and body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No credentials, or a header that cannot be read.
+    /// The credentials are missing, or a header cannot be read.
     Unauthenticated,
-    /// Credentials that nobody has.
+    /// The credentials are wrong.
     WrongCredentials,
     /// The merchant may not do this (yet).
     Forbidden,
     /// The request's content breaks a rule.
     Invalid,
-    /// Not there, or another account's.
+    /// It does not exist, or belongs to another account.
     NotFound,
-    /// It was there, and its time is over.
+    /// It has expired or was used.
     Gone,
     /// A name is taken, or the same idempotent request is still running.
     Conflict,
-    /// A method the path does not have.
+    /// The path does not support the method.
     MethodNotAllowed,
     /// The caller stopped sending.
     Timeout,
-    /// More bytes than any valid request has.
+    /// The request is larger than any valid request.
     TooLarge,
-    /// An idempotency key that came with another body.
+    /// The idempotency key was used with another body.
     Mismatch,
     /// Too many requests.
     RateLimited,
     /// A combination that is not supported yet.
     NotSupported,
-    /// An upstream source that answered nonsense.
+    /// An upstream source returned an unusable answer.
     BadGateway,
     /// An upstream source that took too long.
     GatewayTimeout,
-    /// An engine or a store that cannot answer now.
+    /// An engine or a store cannot answer now.
     Unavailable,
-    /// Our fault.
+    /// The server failed.
     Internal,
 }
 
@@ -111,14 +111,14 @@ impl Kind {
             Kind::NotSupported => StatusCode::NOT_IMPLEMENTED,
             Kind::BadGateway => StatusCode::BAD_GATEWAY,
             Kind::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
-            // "A source could not be read" says nothing about existence (contract §7).
+            // "A source could not be read" proves nothing about existence (contract §7).
             Kind::Unavailable if family == Family::Applicants => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
-    /// The short word that `error` holds where a family has one.
+    /// The word in `error`, for families that have one.
     fn slug(self, family: Family) -> &'static str {
         match self {
             Kind::Unauthenticated => "unauthenticated",
@@ -146,7 +146,7 @@ impl Kind {
 /// The word for a visitor from a blocked country (contract §4.4).
 const GEO_BLOCKED: &str = "geo_blocked";
 
-/// Why a request is refused: what the client reads, and apart from it what only the log reads.
+/// Why a request is refused: the client's text and, separately, the cause for the log.
 #[derive(Clone, Debug)]
 pub struct Problem {
     kind: Kind,
@@ -190,7 +190,7 @@ impl Problem {
         Problem::new(Kind::NotFound, message)
     }
 
-    /// 403 of the exchange: the country that the caller's address is in (alpha-2; `None`: not known) is blocked.
+    /// 403 of the exchange: the country of the caller's address is blocked (alpha-2; `None`: unknown).
     pub fn geo_blocked(country: Option<&'static str>) -> Self {
         Problem {
             slug: Some(GEO_BLOCKED),
@@ -199,7 +199,7 @@ impl Problem {
         }
     }
 
-    /// 503 that says when to try again.
+    /// 503 with a `Retry-After` of 5 s.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Problem {
             retry_after: Some(Duration::from_secs(5)),
@@ -213,7 +213,7 @@ impl Problem {
         Problem::unavailable(text).because(cause)
     }
 
-    /// 500: the client learns nothing but that it was our fault; the cause goes to the log.
+    /// 500: the client learns only that the server failed. The cause goes to the log.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         let message = "Something went wrong on our side; the request id finds it in the server's log";
         Problem {
@@ -229,7 +229,7 @@ impl Problem {
         self
     }
 
-    /// With a word of its own in `error`, where the family has one.
+    /// Replaces the word in `error`, for families that have one.
     #[must_use]
     pub fn named(mut self, slug: &'static str) -> Self {
         self.slug = Some(slug);
@@ -250,7 +250,7 @@ impl Problem {
         self
     }
 
-    /// The country that the caller's address is in, of a refusal because of it; the inner `None`: not known.
+    /// For a refusal because of the visitor's country, that country; the inner `None`: unknown.
     pub fn blocked_country(&self) -> Option<Option<&'static str>> {
         (self.slug == Some(GEO_BLOCKED)).then_some(self.detected_country)
     }
@@ -260,7 +260,7 @@ impl Problem {
         self.kind.status(family)
     }
 
-    /// Its word for programs in a family: what `error` holds.
+    /// The word in `error` for a family.
     pub fn word(&self, family: Family) -> &'static str {
         self.slug.unwrap_or_else(|| self.kind.slug(family))
     }
@@ -280,13 +280,13 @@ impl Problem {
         &self.errors
     }
 
-    /// What `Retry-After` says: whole seconds, at least one.
+    /// The value of `Retry-After` in whole seconds, at least one.
     pub fn wait(&self) -> Option<u64> {
         self.retry_after
             .map(|wait| wait.as_secs_f64().ceil().max(1.0) as u64)
     }
 
-    /// Logs the cause, if there is one that no client reads.
+    /// Logs the cause, if there is one. No client receives it.
     pub fn log(&self, status: StatusCode) {
         let Some(cause) = &self.cause else { return };
         if status.is_server_error() {
@@ -312,7 +312,7 @@ impl From<store::Error> for Problem {
                 Kind::Conflict,
                 "Another request with this Idempotency-Key has taken over; repeat the request to get its answer",
             ),
-            // As `seen::unreadable`; the store does not report which row.
+            // As `attempt_detail::unreadable`, but the store does not report the row.
             error @ store::Error::Unreadable(_) => {
                 let text = "A record cannot be read. A newer version may have written it; an operator finds the reason in the log";
                 Problem::unavailable(text).because(error)
@@ -334,7 +334,7 @@ impl From<Refusal> for Problem {
 }
 
 impl std::fmt::Display for Problem {
-    /// As the command line shows it.
+    /// The text that the command line shows.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;
         if !self.errors.is_empty() {

@@ -1,5 +1,6 @@
-//! Which addresses are the internet's: what a merchant's URL may lead to. A name is resolved once and its address pinned, so that a
-//! second answer of the name server cannot lead elsewhere (DNS rebinding). It connects to nothing.
+//! Determines which IP addresses are public, because a merchant's URL may only lead to those. Callers resolve
+//! a name once and pin its address, so that a second answer of the name server cannot lead elsewhere (DNS
+//! rebinding). This module connects to nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -32,7 +33,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        // NAT64 and 6to4 lead to the IPv4 address they hold.
+        // NAT64 and 6to4 lead to the IPv4 address that they contain.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x2002, high, low, ..] => embedded(high, low),
         // IETF protocols (Teredo among them), documentation.

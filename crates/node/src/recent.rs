@@ -1,19 +1,20 @@
-//! An answer that is costly to find and may be a moment old: one caller finds it, the others share it.
+//! Shares a costly result for a short time: one caller computes it, and the others reuse it.
 //!
-//! Only readiness is kept this way, for a second, and it is made of probes: a database that goes back needs no more than the next one.
+//! Only readiness is cached this way, for one second. It comes from probes, so after the database returns to
+//! an earlier state the next probe is correct.
 
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-/// The last answer and when it was found.
+/// The last result and when it was computed.
 pub struct Recent<T> {
     last: Mutex<Option<(Instant, T)>>,
     keep: Duration,
 }
 
 impl<T: Clone> Recent<T> {
-    /// Keeps answers for so long.
+    /// Creates a cache whose results are reused for `keep`.
     pub fn new(keep: Duration) -> Self {
         Recent {
             last: Mutex::new(None),
@@ -21,7 +22,7 @@ impl<T: Clone> Recent<T> {
         }
     }
 
-    /// The last answer, or a new one; whoever comes while it is being found waits for it.
+    /// The last result, or a new one. Callers that arrive during the computation wait for it.
     pub async fn get(&self, find: impl Future<Output = T>) -> T {
         let mut last = self.last.lock().await;
         if let Some((found, answer)) = &*last

@@ -1,7 +1,8 @@
-//! A merchant's settings: how they are read, checked and changed. A member that cannot be read refuses whatever depends on the settings,
-//! because a default would switch off four eyes, blocked countries or a threshold.
+//! Reads, checks and changes a merchant's settings. If a member cannot be read, everything that depends on
+//! the settings is refused. A default would otherwise switch off four eyes, blocked countries or a threshold.
 //!
-//! A member that this version does not know refuses nothing, and is kept. No fault's text repeats a stored value.
+//! Members that this version does not know are retained and refuse nothing. No fault text repeats a stored
+//! value.
 
 mod web_address;
 
@@ -15,7 +16,7 @@ use crate::config::RateClass;
 use crate::problem::Problem;
 use crate::theme::Rgb;
 
-/// The members that this version knows.
+/// The members that this version reads.
 const KNOWN: [&str; 17] = [
     "screeningThreshold",
     "screeningLists",
@@ -36,7 +37,7 @@ const KNOWN: [&str; 17] = [
     "rateWrites",
 ];
 
-/// The members that decide who passes: those of `rules` in the module above.
+/// The members that decide who passes. They are those that `rules` in `service::merchants` uses.
 const DECIDING: [&str; 5] = [
     "screeningThreshold",
     "screeningLists",
@@ -45,7 +46,7 @@ const DECIDING: [&str; 5] = [
     "requireSecondFactor",
 ];
 
-/// What is set per merchant; everything has a default.
+/// A merchant's settings. Every member has a default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MerchantSettings {
@@ -64,7 +65,8 @@ pub struct MerchantSettings {
     /// The name that the hosted page shows; by default the account's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brand_name: Option<String>,
-    /// The version of the hosted page's logo, which `branding::set_logo` keeps; the picture has a table of its own.
+    /// The version of the hosted page's logo, which `branding::set_logo` writes. The picture is in a separate
+    /// table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brand_logo: Option<String>,
     /// The hosted page's colour, such as `#00aa77`.
@@ -73,13 +75,14 @@ pub struct MerchantSettings {
     /// The merchant's privacy notice (https), linked from the hosted page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub privacy_url: Option<String>,
-    /// Where applicants can ask, an e-mail or https address; linked from the hosted page.
+    /// A contact for applicants, an e-mail or https address; linked from the hosted page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
-    /// A reviewer's decision counts when a second one confirms it, whatever the Flow says.
+    /// A reviewer's decision takes effect only when a second one confirms it, whatever the Flow requires.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub four_eyes: bool,
-    /// Everybody in the account signs in with a second factor; members without one can do nothing but set one up.
+    /// Every member of the account must sign in with a second factor. Members without one can only set one
+    /// up.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub require_second_factor: bool,
     /// How many Groups the plan allows; unlimited when absent.
@@ -88,7 +91,8 @@ pub struct MerchantSettings {
     /// How many Flows the plan allows; unlimited when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_flows: Option<i64>,
-    /// Verifications a minute and key; 0 is off, and absent is the server's setting. So are the three that follow.
+    /// Verifications per minute and key; 0: no limit; absent: the server's limit. The same applies to the
+    /// three members below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_verify: Option<u32>,
     /// Transaction queries a minute and key.
@@ -100,13 +104,13 @@ pub struct MerchantSettings {
     /// Writing and link requests a minute and key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_writes: Option<u32>,
-    /// Members that a newer version wrote: this version ignores them, and writes them back unchanged.
+    /// Members that a newer version wrote. This version ignores them and writes them back unchanged.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
 
 impl MerchantSettings {
-    /// Requests a minute and key of a class, where the account has a limit of its own; 0 is off.
+    /// The account's own limit of requests per minute and key for a class, if it has one; 0: no limit.
     pub fn rate(&self, class: RateClass) -> Option<u32> {
         match class {
             RateClass::Verify => self.rate_verify,
@@ -118,7 +122,8 @@ impl MerchantSettings {
     }
 }
 
-/// A merchant's settings, or 503. The log names the merchant and the members that cannot be read; `bonafide doctor` does too.
+/// A merchant's settings, or 503. The log and `bonafide doctor` name the merchant and the members that cannot
+/// be read.
 pub fn settings(merchant: &Merchant) -> Result<MerchantSettings, Problem> {
     read(&merchant.settings).map_err(|faults| {
         let text = "The account's settings cannot be read, so nothing was done. The operator finds the setting with `bonafide doctor`";
@@ -127,7 +132,7 @@ pub fn settings(merchant: &Merchant) -> Result<MerchantSettings, Problem> {
     })
 }
 
-/// Whether the account requires a second factor of everybody in it.
+/// Whether the account requires a second factor of all its members.
 ///
 /// # Errors
 /// As [`settings`].
@@ -135,7 +140,7 @@ pub fn requires_second_factor(merchant: &Merchant) -> Result<bool, Problem> {
     Ok(settings(merchant)?.require_second_factor)
 }
 
-/// What cannot be read of a merchant's settings, each as `MEMBER - REASON`; empty if nothing is wrong.
+/// The faults of a merchant's settings, each as `MEMBER - REASON`; empty if they can be read.
 pub fn faults(merchant: &Merchant) -> Vec<String> {
     read(&merchant.settings).err().unwrap_or_default()
 }
@@ -154,8 +159,8 @@ fn read(text: &str) -> Result<MerchantSettings, Vec<String>> {
     }
 }
 
-/// What can be read of settings that cannot be read as a whole; a member that cannot be read, and requires something of people, counts
-/// as set.
+/// The readable members of settings that cannot be read as a whole. A requirement for members (four eyes,
+/// second factor) that cannot be read counts as set.
 pub fn salvaged(merchant: &Merchant) -> MerchantSettings {
     let strict = MerchantSettings {
         four_eyes: true,
@@ -182,7 +187,7 @@ pub fn salvaged(merchant: &Merchant) -> MerchantSettings {
     serde_json::from_value(Value::Object(readable)).unwrap_or(strict)
 }
 
-/// The stored members as they are, also those that this version does not know.
+/// The stored members unchanged, including those that this version does not know.
 pub fn members(merchant: &Merchant) -> Result<Map<String, Value>, String> {
     object(&merchant.settings)
 }
@@ -194,7 +199,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     })
 }
 
-/// How settings are replaced of which nothing can be relied on.
+/// The fix for settings that cannot be read at all.
 fn how_to_replace() -> String {
     format!(
         "restore them from a backup, or set all of these in one `bonafide merchant set` (an empty value is the default): {}",
@@ -202,8 +207,8 @@ fn how_to_replace() -> String {
     )
 }
 
-/// Whether the settings are an object whose members are all well alone, but not together: one occurs twice. Which of its values counts
-/// is not known.
+/// Whether each member of the settings is valid alone, but not all together: one occurs twice, so its value
+/// is ambiguous.
 fn is_ambiguous(merchant: &Merchant) -> bool {
     let Ok(object) = object(&merchant.settings) else {
         return false;
@@ -211,14 +216,14 @@ fn is_ambiguous(merchant: &Merchant) -> bool {
     serde_json::from_str::<MerchantSettings>(&merchant.settings).is_err() && wrong_types(&object).is_empty()
 }
 
-/// Which members have another type than they should: each is read by itself, since serde's error names none.
+/// The members with a wrong type. Each one is read separately, because serde's error names none.
 fn wrong_members(object: &Map<String, Value>, error: &serde_json::Error) -> Vec<String> {
     let mut faults: Vec<String> = wrong_types(object)
         .iter()
         .map(|name| format!("{name} - has a type that this version cannot read"))
         .collect();
     if faults.is_empty() {
-        // Such as a member that occurs twice.
+        // For example, a member that occurs twice.
         let fault = verification::json::fault(error);
         faults.push(format!("settings - {fault}; {}", how_to_replace()));
     }
@@ -235,7 +240,8 @@ fn wrong_types(object: &Map<String, Value>) -> Vec<&'static str> {
     KNOWN.into_iter().filter(|name| is_wrong(name)).collect()
 }
 
-/// Values of the right type that must not decide anything: a threshold that nothing reaches, a country that does not exist.
+/// Values of the right type that must not take effect, such as a threshold that no score reaches or a country
+/// that does not exist.
 fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
     let mut faults = Vec::new();
     if settings
@@ -264,8 +270,8 @@ fn deciding_faults(settings: &MerchantSettings) -> Vec<String> {
     faults
 }
 
-/// The settings after `KEY=VALUE` changes, as JSON; or every fault, each naming the setting and the fix. A change may mend a member that
-/// cannot be read; members that this version does not know stay as they are.
+/// The settings after `KEY=VALUE` changes, as JSON; or every fault, each with the setting and the fix. A
+/// change may replace a member that cannot be read. Members that this version does not know stay unchanged.
 pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
     let object = object(&merchant.settings).map_err(|fault| vec![fault])?;
     if is_ambiguous(merchant) {
@@ -274,8 +280,9 @@ pub fn with_settings(merchant: &Merchant, changes: &[String]) -> Result<String, 
     changed(object, changes)
 }
 
-/// [`with_settings`] for the repair by the command line. Settings that are no object, or name a member twice, are replaced as a whole.
-/// No default may take the place of a lost member that decides, so the changes must name each of those.
+/// As [`with_settings`], for a repair by the command line. Settings that are no object, or name a member
+/// twice, are replaced as a whole. The changes must then name every member of `DECIDING`, because no default
+/// may replace a lost one.
 pub fn repaired_settings(merchant: &Merchant, changes: &[String]) -> Result<String, Vec<String>> {
     let stored = match object(&merchant.settings) {
         Ok(object) if !is_ambiguous(merchant) => return changed(object, changes),
@@ -323,7 +330,7 @@ fn changed(mut object: Map<String, Value>, changes: &[String]) -> Result<String,
     serde_json::to_string(&settings).map_err(|error| vec![error.to_string()])
 }
 
-/// A setting's value: JSON, or plain text; lists may be written `a,b`, and nothing at all unsets.
+/// A setting's value: JSON or plain text. Lists may be written `a,b`, and an empty text removes the setting.
 fn value_of(key: &str, text: &str) -> Value {
     const LISTS: [&str; 3] = ["screeningLists", "blockedCountries", "allowedOrigins"];
     const TEXTS: [&str; 4] = ["brandName", "brandColor", "privacyUrl", "contact"];
@@ -337,7 +344,7 @@ fn value_of(key: &str, text: &str) -> Value {
     }
 }
 
-/// The hosted page's settings, brought into one form; every fault names its setting and the fix.
+/// The hosted page's settings in a normal form. Every fault names its setting and the fix.
 fn checked_brand(mut settings: MerchantSettings, faults: &mut Vec<String>) -> MerchantSettings {
     if let Some(name) = &mut settings.brand_name {
         *name = name.trim().to_owned();

@@ -1,5 +1,6 @@
-//! Uploaded bytes until they are processed: small ones in memory, the rest in an unlinked temporary file, sealed under a key that
-//! lives only in memory. A crash leaves nothing readable behind.
+//! Buffers uploaded bytes until they are processed. Small uploads stay in memory. Larger ones go to an
+//! unlinked temporary file, sealed under a key that exists only in memory, so a crash leaves nothing readable
+//! behind.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,7 +9,7 @@ use std::path::Path;
 use sealing::Cipher;
 use zeroize::Zeroizing;
 
-/// What is kept in memory before a file is opened.
+/// The bytes that stay in memory; also the size of a chunk in the file.
 const IN_MEMORY: usize = 64 * 1024;
 
 /// A write-once, read-many buffer of unknown length.
@@ -25,7 +26,7 @@ struct Sealed {
 }
 
 impl Spill {
-    /// Nothing yet.
+    /// An empty buffer.
     pub fn new() -> Self {
         Spill {
             head: Vec::new(),
@@ -44,7 +45,7 @@ impl Spill {
         self.len == 0
     }
 
-    /// Appends; beyond what stays in memory it goes, sealed, to a file in `dir`.
+    /// Appends bytes. What exceeds the memory limit is sealed and written to a file in `dir`.
     pub fn write(&mut self, bytes: &[u8], dir: &Path) -> io::Result<()> {
         self.head.extend_from_slice(bytes);
         self.len += bytes.len() as u64;
@@ -66,7 +67,7 @@ impl Spill {
         Ok(all)
     }
 
-    /// The first bytes, for telling the format.
+    /// The first bytes, from which the format is recognised.
     pub fn first(&mut self, count: usize) -> io::Result<Vec<u8>> {
         let mut first = match &mut self.file {
             Some(sealed) => sealed.chunk(0)?,
@@ -107,7 +108,7 @@ impl Sealed {
         })
     }
 
-    /// The chunk's number is its nonce: the key serves one file, so no nonce comes twice.
+    /// The chunk's number is its nonce. The key seals one file only, so no nonce repeats.
     fn nonce(chunk: u64) -> [u8; Cipher::NONCE] {
         let mut nonce = [0; Cipher::NONCE];
         nonce[..8].copy_from_slice(&chunk.to_le_bytes());

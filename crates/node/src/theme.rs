@@ -1,18 +1,18 @@
-//! A merchant's colour made readable: whatever it is, links, buttons and the text on them keep WCAG 2.2's contrast of 4.5 to 1
-//! (success criterion 1.4.3), on the page's light and dark surfaces alike. Pure.
+//! Makes a merchant's colour readable: links, buttons and the text on them have WCAG 2.2's contrast of at
+//! least 4.5 to 1 (success criterion 1.4.3) on the page's light and dark surfaces. Pure functions.
 
 use std::fmt;
 
-/// A colour of sRGB.
+/// An sRGB colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rgb(pub [u8; 3]);
 
-/// The darkest surface of the light page and the lightest of the dark one, as `web/verify/style.css` has them.
+/// The darkest surface of the light page and the lightest of the dark one, as in `web/verify/style.css`.
 pub const LIGHT_SURFACE: Rgb = Rgb([0xf1, 0xf3, 0xf6]);
 /// See [`LIGHT_SURFACE`].
 pub const DARK_SURFACE: Rgb = Rgb([0x22, 0x27, 0x2e]);
 
-/// The least contrast of text.
+/// The minimum contrast of text.
 pub const READABLE: f64 = 4.5;
 
 const BLACK: Rgb = Rgb([0; 3]);
@@ -75,16 +75,17 @@ pub fn contrast(a: Rgb, b: Rgb) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// An accent, and the colour of text upon it.
+/// An accent, and the colour of text on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accent {
-    /// Readable as text on the surface, visible as a button.
+    /// Readable as text on the surface, and visible as a button.
     pub accent: Rgb,
     /// Black or white, readable on the accent.
     pub text: Rgb,
 }
 
-/// The accent nearest to `colour` that is readable on `surface`: darkened on a light one, lightened on a dark one, no more than needed.
+/// The accent nearest to `colour` that is readable on `surface`. It is darkened on a light surface and
+/// lightened on a dark one, only as far as needed.
 pub fn accent(colour: Rgb, surface: Rgb) -> Accent {
     const STEPS: u32 = 64;
     let end = if contrast(surface, BLACK) > contrast(surface, WHITE) {
@@ -104,7 +105,7 @@ pub fn accent(colour: Rgb, surface: Rgb) -> Accent {
     Accent { accent, text }
 }
 
-/// The rules that give the page a merchant's colour, for light and dark.
+/// The CSS rules for a merchant's colour on the light and the dark page.
 pub fn css(colour: Rgb) -> String {
     let rules = |Accent { accent, text }| format!(":root{{--accent:{accent};--on-accent:{text}}}");
     format!(

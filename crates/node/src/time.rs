@@ -1,4 +1,4 @@
-//! Times as the API writes them.
+//! Formats times as the API does.
 
 use jiff::Timestamp;
 

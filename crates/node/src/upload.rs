@@ -1,14 +1,15 @@
-//! An uploaded file, as the HTTP server hands it to a verification.
+//! An uploaded file, as the HTTP server passes it to a verification.
 
 use crate::spill::Spill;
 
-/// Largest file; a byte more and it is reported as too large (its rest is not kept).
+/// The largest accepted file, in bytes. The rest of a larger file is discarded, and the file is reported as
+/// too large.
 pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
 /// An uploaded file.
 pub struct File {
-    /// Its bytes, at most [`MAX_FILE_BYTES`] of them.
+    /// Its content, at most [`MAX_FILE_BYTES`].
     pub content: Spill,
-    /// Whether it was longer than that.
+    /// Whether the file was larger than that.
     pub too_large: bool,
 }

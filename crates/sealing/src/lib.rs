@@ -1,4 +1,4 @@
-//! AES-256-GCM-SIV over whole buffers. It makes no keys and no nonces and stores nothing.
+//! AES-256-GCM-SIV over whole buffers. It creates no keys and no nonces, and stores nothing.
 //!
 //! The cipher is generic code, which the compiler builds in the crate that uses it. This crate exists so that development
 //! builds can optimise the cipher alone (`profile.dev.package` in `Cargo.toml`).
@@ -6,11 +6,12 @@
 use aes_gcm_siv::aead::{Aead as _, Payload};
 use aes_gcm_siv::{Aes256GcmSiv, KeyInit as _, Nonce};
 
-/// The key could not seal the bytes (they are longer than 64 GiB), or the sealed bytes are not what this key made for this place.
+/// Sealing failed because the bytes are longer than 64 GiB; or opening failed because key, nonce or
+/// associated data differ from those of sealing, or the bytes were changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 
-/// A key, ready for use. It is wiped from memory when dropped.
+/// A key that is ready for use. It is wiped from memory on drop.
 pub struct Cipher(Aes256GcmSiv);
 
 impl Cipher {
@@ -21,13 +22,13 @@ impl Cipher {
     /// Bytes that sealing adds.
     pub const TAG: usize = 16;
 
-    /// A cipher for one key.
+    /// Creates a cipher for one key.
     #[must_use]
     pub fn new(key: &[u8; Self::KEY]) -> Self {
         Self(Aes256GcmSiv::new(key.into()))
     }
 
-    /// The ciphertext of `plain` and its tag, which also covers `associated`.
+    /// Seals `plain`: returns its ciphertext and a tag, which also covers `associated`.
     pub fn seal(
         &self,
         nonce: [u8; Self::NONCE],
@@ -41,7 +42,7 @@ impl Cipher {
         self.0.encrypt(&Nonce::from(nonce), payload).map_err(|_| Refused)
     }
 
-    /// What was sealed under the same key, nonce and associated data.
+    /// Opens bytes that were sealed under the same key, nonce and associated data.
     pub fn open(
         &self,
         nonce: [u8; Self::NONCE],

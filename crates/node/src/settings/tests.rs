@@ -1,4 +1,4 @@
-//! Settings as merchants may write them, and as a damaged row may hold them.
+//! Settings as merchants may write them, and as a damaged row may contain them.
 
 use store::merchants::MerchantStatus;
 use uuid::Uuid;
@@ -121,7 +121,8 @@ fn settings_are_checked_and_named() {
     assert_eq!(all.unwrap_err().len(), 4, "all at once");
 }
 
-/// Settings changed by hand, cut off in the middle, or written by another version: what decides is never read as a default.
+/// Settings that were changed by hand, truncated or written by another version: a deciding member never falls
+/// back to its default.
 #[test]
 fn unreadable_settings_refuse_and_name_the_member() {
     for (text, members) in [

@@ -1,9 +1,9 @@
-//! Addresses in a merchant's settings, brought into one form: origins, links and contacts. Pure.
+//! Normalises the addresses in a merchant's settings: origins, links and contacts. Pure functions.
 
 use reqwest::Url;
 use verification::submission::is_email;
 
-/// Longest address.
+/// The longest accepted address, in bytes.
 const MAX_URL: usize = 2_000;
 
 /// An origin as browsers write it, such as `https://shop.example`.
@@ -23,7 +23,7 @@ pub(super) fn origin(text: &str) -> Result<String, String> {
     Ok(url.origin().ascii_serialization())
 }
 
-/// The address to return to, when it is of an allowed origin.
+/// The address to return to, if its origin is allowed.
 pub fn allowed_url(address: &str, allowed_origins: &[String]) -> Option<String> {
     let url = web_address(address)?;
     allowed_origins
@@ -31,7 +31,7 @@ pub fn allowed_url(address: &str, allowed_origins: &[String]) -> Option<String> 
         .then(|| url.to_string())
 }
 
-/// The embedding page's origin, when it is allowed.
+/// The embedding page's origin, if it is allowed.
 pub fn allowed_origin(text: &str, allowed_origins: &[String]) -> Option<String> {
     let origin = origin(text).ok()?;
     allowed_origins.contains(&origin).then_some(origin)
@@ -43,7 +43,7 @@ pub(super) fn https_address(text: &str) -> Option<String> {
     (url.scheme() == "https").then(|| url.to_string())
 }
 
-/// An https address, or an e-mail address that `mailto:` takes as it is.
+/// An https address, or an e-mail address that needs no escaping in a `mailto:` link.
 pub(super) fn contact_address(text: &str) -> Option<String> {
     let text = text.trim();
     let is_plain = !text.contains(['?', '&', '%', '#', '"', '/']);
@@ -53,7 +53,8 @@ pub(super) fn contact_address(text: &str) -> Option<String> {
     https_address(text)
 }
 
-/// An `https:` address (`http:` for this machine only) without credentials, whose host could not break out of a header.
+/// An `https:` address (`http:` for this machine only) without credentials. Its host contains no character
+/// that could break out of a header.
 fn web_address(text: &str) -> Option<Url> {
     if text.len() > MAX_URL {
         return None;
